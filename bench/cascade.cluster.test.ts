@@ -1,4 +1,4 @@
-/** The benchmark of cascades runs and counts; how fast anything is stands in RESULTS.md and is no test. */
+/** The benchmark of cascades runs and counts; its speed is in RESULTS.md and is no test. */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { policyFor } from '../core/model/policy.ts'
@@ -9,10 +9,10 @@ import { print } from './report.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
 const DEPENDENTS = 100
-/** A hold counts in log time, from when the deletion was told; the benchmark from when it was answered. */
+/** A hold counts in log time, from when the deletion was published; the benchmark from when it was answered. */
 const CLOCKS_APART_MS = 1_000
 
-/** What everybody has to ask for; what else upstream asks is its own affair. */
+/** The calls that every contender has to make; other calls of upstream are not compared. */
 const CALLS: Readonly<Record<PolicyName, Readonly<Record<string, number>>>> = {
   background: { 'DELETE configmaps': DEPENDENTS },
   foreground: { 'DELETE configmaps': DEPENDENTS, 'PATCH configmaps': 1 },

@@ -1,9 +1,9 @@
 /**
- * One owner goes on a real control plane: how fast do its dependents follow, or are let go, what does that cost the server, and how soon does a single
- * one go?
+ * One owner is deleted on a real control plane: how fast are its dependents deleted or orphaned, what does that cost the server, and how soon is a
+ * single one deleted?
  *
  * What must stay true: all contenders meet the same server in the same run, one at a time, in rounds of changing order; each has shown that it works,
- * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever else the machine does.
+ * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever load the machine has.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -36,18 +36,18 @@ export interface Turn {
   readonly perSecond: number
   /** From the owner's DELETE to the first dependent's departure. */
   readonly firstMs: number
-  /** From the last dependent's departure to the owner's; none in the background, where it goes first. */
+  /** From the last dependent's deletion to the owner's; none in the background, where the owner is deleted first. */
   readonly ownerAloneMs: number
   /** By `VERB resource`, without those of the benchmark itself. */
   readonly calls: Readonly<Record<string, number>>
   readonly cpuSeconds: { readonly own: number; readonly apiserver: number }
-  /** Of that its own from the first dependent's departure on: without what a hold or a decision takes before. */
+  /** The part of that from the first dependent's deletion on: without the work of a hold or a decision before. */
   readonly goingCpuSeconds: number
-  /** Owner gone to dependent gone in the background; none for raw calls. */
+  /** From the owner's deletion to the dependent's in the background; none for raw calls. */
   readonly latenciesMs: readonly number[]
 }
 
-/** What Kinfold is measured in; `both`: one preset beside the other, and nobody else. */
+/** The presets in which Kinfold is measured; `both`: one preset after the other, and no other contender. */
 export type PresetName = Preset | 'both'
 
 export const PRESET_NAMES: readonly PresetName[] = ['parity', 'guarded', 'both']
@@ -58,13 +58,13 @@ const ORDERS: Readonly<Record<PresetName, readonly ContenderName[]>> = {
   both: ['kinfold', 'guarded'],
 }
 
-/** After the warming up: caches settle, and what was put off is done. */
+/** After the warming up: caches settle, and deferred work is done. */
 const QUIET_MS = 2_000
-/** How often it is looked whether anything has gone. */
+/** How often it is checked whether anything was deleted. */
 const LOOK_MS = 10
-/** Between two samples of latency: nothing of the one before is under way any more. */
+/** Between two samples of latency: nothing of the earlier one is under way then. */
 const PAUSE_MS = 150
-/** So long without a change of the counts, and whatever was under way is counted. */
+/** After this long without a change of the counts, everything under way is counted. */
 const REST_MS = 500
 
 /** Etcd waits for the disk as it does in earnest, unlike in tests: a collector's speed is that of its writes. */
@@ -115,7 +115,7 @@ export async function benchCascade(
 async function takeTurn(field: Field, name: ContenderName, round: number): Promise<Turn> {
   const { plane, watch, options, policy } = field
   const prefix = `${name}-${round}`
-  // Whole before the contender starts: it learns of them as after any restart.
+  // Complete before the contender starts: it lists them as after any restart.
   const family = await createFamily(plane, `${prefix}-all`, options.dependents, policy)
   const canary = await createFamily(plane, `${prefix}-warm`, options.warm, policy)
   await using contender = await startContender(name, plane)
@@ -148,7 +148,7 @@ async function takeTurn(field: Field, name: ContenderName, round: number): Promi
   }
 }
 
-/** The watch may tell of a change before the server has counted the request that made it. */
+/** The watch may deliver a change before the server has counted the request that made it. */
 async function countsAtRest(plane: ControlPlane): Promise<ReadonlyMap<string, number>> {
   let counts = await plane.requestCounts()
   for (;;) {
@@ -159,7 +159,7 @@ async function countsAtRest(plane: ControlPlane): Promise<ReadonlyMap<string, nu
   }
 }
 
-/** When the first dependent has gone; the owner goes first in the background, and otherwise it is the second dependent. */
+/** When the first dependent was deleted; the owner is deleted first in the background, and otherwise it is the second dependent. */
 async function cpuAtFirst(
   { plane, watch }: Field,
   contender: Contender,
@@ -169,12 +169,12 @@ async function cpuAtFirst(
   return cpuOf(plane, contender)
 }
 
-/** Who deletes by his own list has none, and what is held for half a minute is no matter of milliseconds. */
+/** A contender that deletes by its own list has none, and a deletion held for half a minute is no matter of milliseconds. */
 function isSampled(name: ContenderName, policy: PolicyName): boolean {
   return policy === 'background' && (name === 'kinfold' || name === 'upstream')
 }
 
-/** The owner, too: in the background it went first, else it goes last. */
+/** The owner, too: in the background it was deleted first, otherwise it is deleted last. */
 function namesOf({ owner, dependents }: Family): readonly string[] {
   return [...dependents, owner].map(({ name }) => name)
 }
@@ -261,7 +261,9 @@ function speeds(
   }
 }
 
-/** What the hold adds: from the owner's departure until all are gone, and what is left of that without the time that the policy holds them for. */
+/**
+ * The time that the hold adds: from the owner's deletion until all are deleted, and the rest of that without the time for which the policy holds them.
+ */
 function holds(
   turns: readonly Turn[],
   { dependents }: CascadeOptions,

@@ -1,8 +1,8 @@
 /**
  * Writes for each event of a partition as much as a fold does, and folds nothing: for copy-process.ts.
  *
- * What must stay true: sizes, numbers and looks are those of the Kafka Streams program (peers/streams), which does the same; outputs go to the partitions of
- * their keys, as those of both do.
+ * What must stay true: sizes, numbers and reads are those of the Kafka Streams program (peers/streams), which does the same; outputs are written to the
+ * partitions of their keys, as those of both are.
  */
 
 import type { Produced, TaskLog, Topic } from '../ports/log.ts'
@@ -40,7 +40,7 @@ class Keys {
   }
 }
 
-/** What is to be written: as many as were due. */
+/** The records to be written: as many as were due. */
 class Due {
   readonly #shape: Shape
   readonly #keys: Keys
@@ -120,7 +120,7 @@ function keyOf(number: number, size: number): string {
   return mixed.toString(16).padStart(16, '0').padEnd(size, 'k').slice(0, size)
 }
 
-/** As compressible as what it was made of. */
+/** As compressible as its source. */
 function filled(from: Uint8Array, size: number): Uint8Array {
   const value = Buffer.allocUnsafe(size)
   for (let at = 0; at < size; at += from.length) value.set(from.subarray(0, size - at), at)

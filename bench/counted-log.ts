@@ -1,12 +1,12 @@
 /**
- * The log that a measured fold reads and writes: events lie in memory, what it writes is counted and then forgotten.
+ * The log that a measured fold reads and writes: events are in memory, written records are counted and then dropped.
  *
- * What must stay true: it costs next to nothing, so what is measured is the fold; a read gives the same number of events however fast they are folded, so
- * what a commit holds does not depend on the machine.
+ * What must stay true: it costs next to nothing, so only the fold is measured; a read returns the same number of events however fast they are folded, so
+ * the content of a commit does not depend on the machine.
  *
  * With digests it costs more, and its time is a count: then two versions whose topics have the same digests wrote the same bytes.
  *
- * Not here: what a log is like in earnest (adapters).
+ * Not here: real logs (adapters).
  */
 import { createHash, type Hash } from 'node:crypto'
 import { MemoryLog } from '../adapters/memory/log.ts'
@@ -17,11 +17,11 @@ export interface Counted {
   puts: number
   removals: number
   bytes: number
-  /** Of all keys and values, each with its length; where that is asked for. */
+  /** Of all keys and values, each with its length; if that is requested. */
   readonly digest: Hash | undefined
 }
 
-/** Log time of the first event where digests are asked for; each later one is a millisecond later. */
+/** Log time of the first event where digests are requested; each later one is a millisecond later. */
 const BEGINNING_MS = 1_790_000_000_000
 
 export class CountedLog extends MemoryLog {

@@ -1,8 +1,8 @@
 /**
- * A watch that notes when each object of the benchmark's namespace went, or lost its owners: the one clock for all contenders.
+ * A watch that records when each object of the benchmark's namespace was deleted, or lost its owners: the one clock for all contenders.
  *
  * What must stay true: it costs the server and this process next to nothing: metadata only, one watch for the whole run, lines that are
- * looked at and not parsed.
+ * searched and not parsed.
  */
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -10,9 +10,9 @@ import type { ControlPlane } from '../testing/cluster/control-plane.ts'
 import { CONFIG_MAPS } from './family.ts'
 
 export interface DepartureWatch extends Disposable {
-  /** Resolves with the monotonic time of its departure, or at which it was left without owners; at once if that is past. */
+  /** Resolves with the monotonic time of its deletion, or at which it was left without owners; at once if that is past. */
   departed(name: string): Promise<number>
-  /** How many have gone, or were left without owners, since it began. */
+  /** How many were deleted, or were left without owners, since it began. */
   readonly count: number
   /** Resolves with the times of the first and of the last of them. */
   allDeparted(names: readonly string[]): Promise<{ readonly first: number; readonly last: number }>
@@ -21,7 +21,7 @@ export interface DepartureWatch extends Disposable {
 const DELETED = '{"type":"DELETED"'
 const MODIFIED = '{"type":"MODIFIED"'
 const ACCEPT = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-/** So long without an expected departure, a hold and the turns of others included, and something is broken. */
+/** After this long without an expected deletion, a hold and the turns of other contenders included, something is broken. */
 const PATIENCE_MS = 180_000
 
 export async function watchDepartures(plane: ControlPlane): Promise<DepartureWatch> {

@@ -19,7 +19,7 @@ export interface Family {
 
 export const NAMESPACE = 'bench'
 export const CONFIG_MAPS: string = `/api/v1/namespaces/${NAMESPACE}/configmaps`
-/** Requests at once; more only wait in the server. */
+/** Concurrent requests; more only wait in the server. */
 const IN_FLIGHT = 32
 
 export async function createNamespace(plane: ControlPlane): Promise<void> {
@@ -57,7 +57,7 @@ export async function deleteMember(
   if (status !== 200) throw new Error(`DELETE of ${name}: ${status} ${JSON.stringify(body)}`)
 }
 
-/** Whatever is left, so that the next contender meets what this one did. */
+/** Deletes all that are left, so that the next contender finds the same state as this one. */
 export async function deleteAll(plane: ControlPlane): Promise<void> {
   const { status, body } = await plane.request('DELETE', CONFIG_MAPS)
   if (status !== 200) throw new Error(`DELETE of all: ${status} ${JSON.stringify(body)}`)

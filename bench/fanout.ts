@@ -2,7 +2,7 @@
  * One owner of very many: does Kinfold's event loop stay free, its memory flat, and its time in proportion?
  *
  * What must stay true: the API server is the playground's own, in a process of its own and reached over HTTP like any other, so that it can hold
- * what a real one on this machine could not in reasonable time.
+ * more objects than a real one on this machine could create in reasonable time.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ export interface FanoutOptions extends Readonly<Record<string, number>> {
   readonly dependents: number
 }
 
-/** What the crowd's server says, a line of JSON each. */
+/** The output of the crowd's server, a line of JSON each. */
 interface CrowdLine {
   readonly kubeconfig?: string
   readonly left?: number

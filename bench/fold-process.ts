@@ -1,7 +1,7 @@
 /**
- * Kinfold's graph tasks over Kafka, in a process of their own and as `kinfold graph` runs them, that says how far it is. For fold.ts and restore.ts.
+ * Kinfold's graph tasks over Kafka, in a process of their own and as `kinfold graph` runs them, which reports its progress. For fold.ts and restore.ts.
  *
- * What must stay true: what is counted is committed. Who has which partition is settled, and there is no endpoint: what is measured is the fold.
+ * What must stay true: counted records are committed. The assignment of partitions is fixed, and there is no endpoint: only the fold is measured.
  *
  * Ends at SIGTERM. Its lines, each of JSON, are `FoldLine`.
  */
@@ -23,7 +23,7 @@ export interface FoldArguments {
   readonly directory: string
   /** Of all, those that this process has. */
   readonly partitions: readonly number[]
-  /** Keeps the index of history, too, as `kinfold graph` does beside its tasks. */
+  /** Keeps the index of history, too, as `kinfold graph` does in addition to its tasks. */
   readonly withIndex: boolean
 }
 

@@ -1,9 +1,9 @@
 /**
- * Ownership events that lie in Kafka, folded by the graph's tasks in one process and in two, and beside them Kafka Streams writing as much for as
- * many: how fast, at whose cost?
+ * Ownership events in Kafka, folded by the graph's tasks in one process and in two, compared with Kafka Streams writing as much for as many: how
+ * fast, and at what cost for which process?
  *
- * What must stay true: all contenders meet the same broker in the same run, in rounds of changing order, and fold the same events; the program beside
- * ours writes what ours was measured to write, in number and size.
+ * What must stay true: all contenders meet the same broker in the same run, in rounds of changing order, and fold the same events; the program
+ * compared writes as many records of the same sizes as Kinfold was measured to write.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,15 +26,15 @@ export interface FoldOptions extends Readonly<Record<string, number>> {
   /** One or two; none: both. */
   readonly processes: number
   readonly rounds: number
-  /** Objects that live at once. */
+  /** Objects that exist at once. */
   readonly living: number
-  /** Whether ours keep the index of history, too, as `kinfold graph` does. */
+  /** Whether Kinfold keeps the index of history, too, as `kinfold graph` does. */
   readonly index: number
   /** Whether Kafka Streams takes its turns. */
   readonly streams: number
 }
 
-/** `two only writing` write what a fold of ours does, with our log and our store, and fold nothing (copy-process.ts). */
+/** `two only writing` write the records of Kinfold's fold, with its log and store, and fold nothing (copy-process.ts). */
 const CONTENDERS = ['one process', 'two processes', 'two only writing', 'Kafka Streams'] as const
 type ContenderName = (typeof CONTENDERS)[number]
 
@@ -61,7 +61,7 @@ interface Measured {
   readonly peakMb: readonly number[]
 }
 
-/** What runs in a turn. */
+/** The program of a turn. */
 interface Runner extends AsyncDisposable {
   readonly pids: readonly number[]
   /** Calls `look` time and again until it answers true. */
@@ -80,7 +80,7 @@ export async function benchFold(options: FoldOptions): Promise<Report> {
   const measured: Measured[] = []
   let written: Written | undefined
   for (let round = 0; round < options.rounds; round++) {
-    // What others are to write is known from the first turn of ours.
+    // The records that the others have to write are known from Kinfold's first turn.
     const start = round % contenders.length
     for (const name of [...contenders.slice(start), ...contenders.slice(0, start)]) {
       await using turn = await field.turn(
@@ -107,7 +107,7 @@ export async function benchFold(options: FoldOptions): Promise<Report> {
   return { bench: 'fold', options, machine: machine(), tables, measured: { measured, written } }
 }
 
-/** One who writes alone is there where all of ours are, or Streams. */
+/** A contender that only writes takes part if all of Kinfold's do, or Streams does. */
 function contendersOf({ processes, streams }: FoldOptions): readonly ContenderName[] {
   const takesPart: Readonly<Record<ContenderName, boolean>> = {
     'one process': processes === 0 || processes === 1,
@@ -257,7 +257,7 @@ async function runStreams(
   }
 }
 
-/** What the program beside ours is to write, for an event. */
+/** The records that the program compared has to write, for an event. */
 function shapesOf(written: Written | undefined): Shapes {
   if (written === undefined)
     throw new Error('what others are to write is known after a turn of ours')

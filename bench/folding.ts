@@ -1,5 +1,5 @@
 /**
- * The fold alone, of a real task over a real store and a log in memory: what an event costs in CPU, and how many records and reads it brings about.
+ * The fold alone, of a real task over a real store and a log in memory: the CPU time of an event, and the number of records and reads it causes.
  *
  * What must stay true: nothing else is measured; the same options give the same events in the same commits, so counts of two versions compare exactly,
  * and their CPU in pairs of runs.
@@ -42,15 +42,18 @@ import type { Report, Table } from './report.ts'
 import { machine, median, rounded } from './report.ts'
 
 export interface FoldingOptions extends Readonly<Record<string, number>> {
-  /** Of ownership, and objects that live at once. */
+  /** Ownership events, and objects that exist at once. */
   readonly events: number
   readonly living: number
-  /** Of one owner that goes. */
+  /** Dependents of one owner that is deleted. */
   readonly dependents: number
   readonly rounds: number
   /** Events that one commit holds at most. */
   readonly commit: number
-  /** 1: what was written is told by its SHA-256 as well, and the log's time is a count: for what must be the same in two versions. */
+  /**
+   * 1: the SHA-256 of the written records is printed as well, and the log's time is a count: for results that must be the same in
+   * two versions.
+   */
   readonly digests: number
   /** 0: none. Else so many of a hundred traces are kept, and sent to a collector that takes all of them. */
   readonly traces: number
@@ -64,7 +67,7 @@ interface Reads {
 
 interface Folded extends Reads {
   readonly stream: 'ownership' | 'cascade'
-  /** What is measured: the second half of all events, or the dependents. */
+  /** The measured part: the second half of all events, or the dependents. */
   readonly units: number
   readonly cpuMs: number
   /** Puts, removals and bytes. */
@@ -162,7 +165,7 @@ class Traced implements AsyncDisposable {
     closing.defer(() => void sink.kill())
     const [port] = (await once(sink.stdout, 'data')) as [Buffer]
     process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${String(port).trim()}`
-    // All of it is told at once here; a watcher's events come one after the other.
+    // All spans are ended at once here; a watcher's events come one after the other.
     process.env['OTEL_BSP_MAX_QUEUE_SIZE'] = '65536'
     process.env['OTEL_TRACES_SAMPLER'] = 'parentbased_traceidratio'
     process.env['OTEL_TRACES_SAMPLER_ARG'] = String(percent / 100)
@@ -228,7 +231,7 @@ class Field implements AsyncDisposable {
     return field
   }
 
-  /** Resolves once these are folded, and what came of them. */
+  /** Resolves once these and the records that follow from them are folded. */
   async fold(records: readonly Produced[]): Promise<void> {
     this.#caughtUp = Promise.withResolvers()
     const seenMs = clock.monotonicMs()

@@ -1,5 +1,5 @@
 /**
- * One `kinfold graph` over Kafka that has folded very many objects: what does it hold in memory once it is idle?
+ * One `kinfold graph` over Kafka that has folded very many objects: how much memory does it use once it is idle?
  *
  * What must stay true: all objects stay, each a dependent or an owner of four; the process is the one that users run, with its index and its endpoint.
  */
@@ -35,7 +35,7 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
     await graph.start()
     limited?.add(graph.pid)
     await graph.ready()
-    // Now, not before: it appends its policy when it has none yet, and behind all these each of them would be judged anew for it.
+    // Now, not before: it appends its policy when it has none yet, and after all these each of them would be judged anew for it.
     const began = performance.now()
     const ends = await fill(turn.log, { events: objects, living: undefined })
     await folded(graph, ends)
@@ -88,7 +88,7 @@ async function folded(graph: ServiceProcess, ends: readonly number[]): Promise<v
   }
 }
 
-/** Until what else it has to do, such as its index, is done. */
+/** Until its other work, such as its index, is done. */
 async function idle(pid: number): Promise<void> {
   for (let before = Number.NEGATIVE_INFINITY; ; ) {
     const now = cpuSeconds(pid)

@@ -1,5 +1,5 @@
 /**
- * One real broker on which contenders take their turns, each with topics of its own that are gone after it.
+ * One real broker on which contenders take their turns, each with topics of its own that are deleted after it.
  *
  * What must stay true: all contenders of a run meet the same broker, with the same settings of topics.
  */
@@ -18,9 +18,11 @@ import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
 import { beginning, CLUSTER, Ownership, POLICY, pulse, type Told } from './ownership.ts'
 import { cpuSeconds } from './process-usage.ts'
 
-/** Tests start theirs for a short life; this one is to be as fast as brokers are, and Java takes these over what is on its command line. */
+/**
+ * Tests start theirs for a short life; this one has to be as fast as brokers are, and Java prefers these options to those on its command line.
+ */
 const BROKER_JAVA = '-XX:TieredStopAtLevel=4 -Xmx1g'
-/** Files of topics that are gone go soon: a run makes many of them. */
+/** Files of deleted topics are removed soon: a run makes many of them. */
 const PROPERTIES = { 'log.segment.delete.delay.ms': 1_000, 'file.delete.delay.ms': 1_000 }
 /** Records of one append while topics are filled, and events between two pulses of a cluster. */
 const CHUNK = 4_000
@@ -85,7 +87,7 @@ async function openTurn(kafka: Kafka, name: string, partitions: number): Promise
   }
 }
 
-/** Tells each partition how the cluster begins. */
+/** Publishes the beginning of the cluster to each partition. */
 export async function begin(log: KafkaLog): Promise<void> {
   const partitions = log.partitions('events')
   const told = beginning().map((event) => record(CLUSTER, event))
@@ -106,7 +108,7 @@ export function record(home: string, event: LoggedEvent): Produced {
 
 export interface Filling {
   readonly events: number
-  /** How many objects live at once, or undefined: all that come stay. */
+  /** How many objects exist at once, or undefined: all that are created stay. */
   readonly living: number | undefined
 }
 

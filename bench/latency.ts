@@ -1,6 +1,6 @@
 /**
- * Events at an even rate through two `kinfold graph` over Kafka: how soon does the command of an event stand in the log, and how soon do the commands of the
- * others' events while one of the two is killed?
+ * Events at an even rate through two `kinfold graph` over Kafka: how soon is the command of an event in the log, and how soon are the commands of the other
+ * events while one of the two is killed?
  *
  * What must stay true: the clock is one process': from just before an event is appended until a reader of committed entries has its command.
  */
@@ -38,7 +38,7 @@ const BETWEEN_MS = 2_000
 const PULSE_EVERY_MS = 5_000
 const READ_LIMIT = 2_000
 const READ_WAIT_MS = 1_000
-/** For what is under way at the end. */
+/** For events under way at the end. */
 const LAST_MS = 20_000
 
 export async function benchLatency(options: LatencyOptions): Promise<Report> {
@@ -61,7 +61,7 @@ export async function benchLatency(options: LatencyOptions): Promise<Report> {
     await delay(seconds * 1_000)
     const [clientCpu, brokerCpu] = [cpu() - client, field.brokerCpuSeconds() - broker]
     const quietTo = performance.now()
-    // What is under way at the kill belongs to neither part.
+    // Events under way at the kill belong to neither part.
     await delay(BETWEEN_MS)
     const lost = await partitionsOf(graphs[1]!)
     say(`killing the process of the partitions ${lost.join(', ')}`)
@@ -137,7 +137,7 @@ interface Traffic extends AsyncDisposable {
   readonly appended: number
   /** Commands that were expected and have not come. */
   missing(): number
-  /** Ends the events, and waits for what is under way. */
+  /** Ends the events, and waits for those under way. */
   stop(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /**
- * `kinfold up` as a contender: timed until it is ready, quiet, and with a data directory that goes when it does.
+ * `kinfold up` as a contender: timed until it is ready, quiet, and with a data directory that is deleted with it.
  *
  * Not here: the process itself (testing/kinfold-process.ts).
  */
@@ -13,13 +13,13 @@ export interface MeasuredKinfold extends AsyncDisposable {
   readonly pid: number
   /** Milliseconds from its start until it was ready. */
   readonly readyMs: number
-  /** Holds its data and its log; gone with the process. */
+  /** Holds its data and its log; deleted with the process. */
   readonly directory: string
   /** Rejects, with the end of its log, when it has ended by itself. */
   assertRunning(): Promise<void>
 }
 
-/** For Node itself, such as a profiler's; from the environment, since it is no part of what is measured. */
+/** For Node itself, such as a profiler's; from the environment, since it is no part of the measurement. */
 const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filter(Boolean)
 
 export async function startKinfold(

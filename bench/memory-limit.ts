@@ -1,7 +1,7 @@
 /**
- * Lets a process have so much memory and no more, as a container's limit does: a memory cgroup of its own, which root may make.
+ * Limits the memory of a process, as a container's limit does: a memory cgroup of its own, which root may make.
  *
- * What must stay true: the kernel takes back pages of mapped files before it ends the process for what it cannot take back.
+ * What must stay true: the kernel takes back pages of mapped files before it ends the process for memory that it cannot take back.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
@@ -9,7 +9,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 const ROOT = '/sys/fs/cgroup'
 
 export interface MemoryLimit extends Disposable {
-  /** From here on; what it has already is counted where it was. */
+  /** From here on; memory that it has already is counted where it was. */
   add(pid: number): void
 }
 

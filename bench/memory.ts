@@ -1,7 +1,7 @@
 /**
- * Very many objects on a real control plane: what does Kinfold hold in memory once it has seen them all, and how fast does it see them?
+ * Very many objects on a real control plane: how much memory does Kinfold use once it has listed them all, and how fast does it list them?
  *
- * What must stay true: objects are there before Kinfold starts, so what is timed is a sync from nothing.
+ * What must stay true: objects are there before Kinfold starts, so the measured time is that of a sync from nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
@@ -17,7 +17,7 @@ export interface MemoryOptions extends Readonly<Record<string, number>> {
 
 /** Dependents of each owner, about as many as a large ReplicaSet has. */
 const FAMILY = 100
-/** After the sync: memory is looked at until so long after it. */
+/** After the sync: memory is sampled until this long after it. */
 const WATCH_MS = 60_000
 const LOOK_MS = 2_000
 

@@ -1,4 +1,4 @@
-/** The benchmarks over Kafka run to their end with what is real; how fast anything is stands in RESULTS.md and is no test. */
+/** The benchmarks over Kafka run to their end with real parts; their speed is in RESULTS.md and is no test. */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingKafka } from '../testing/kafka/jars.ts'

@@ -1,9 +1,9 @@
 /**
- * What a busy cluster's watcher tells, made up: owners with their dependents come, change their references and go, and so do the dependents after
- * their commands.
+ * Synthetic events of a busy cluster's watcher: owners and their dependents are created, change their references and are deleted, and so are the
+ * dependents after their commands.
  *
- * What must stay true: the same seed gives the same events, whoever folds them; each partition is told whole lives only, so a command comes of
- * every dependent that outlives its owner, and what lives at once stays as many.
+ * What must stay true: the same seed gives the same events in every process; each partition gets whole lives only, so every dependent that
+ * outlives its owner causes a command, and the number of objects that exist at once stays the same.
  *
  * Not here: the log (fold.ts).
  */
@@ -24,7 +24,7 @@ const REPLICA_SET = KINDS['rs'] as KindNotation
 const POD = KINDS['pod'] as KindNotation
 const NAMESPACES = 25
 
-/** The order that stands in every partition before anything else. */
+/** The order that comes in every partition before anything else. */
 export const POLICY: PolicyChanged = {
   ...{ type: 'PolicyChanged', policy: policyFor('enforce', 'parity') },
   ...{ who: 'bench', why: 'bench' },
@@ -58,11 +58,11 @@ export interface Told {
   /** The record's key. */
   readonly home: string
   readonly event: LoggedEvent
-  /** Uids of the dependents that this event condemns: a command comes of each. */
+  /** Uids of the dependents that this event condemns: each causes a command. */
   readonly condemned: readonly string[]
 }
 
-/** An owner with its dependents, and what comes next in its life. */
+/** An owner with its dependents, and the next event in its life. */
 interface Life {
   readonly home: string
   readonly namespace: string
@@ -88,7 +88,7 @@ export class Ownership {
   #made = 0
   #version = 1
 
-  /** `living`: how many objects are there at once, about. */
+  /** `living`: how many objects exist at once, about. */
   constructor(partition: number, partitions: number, living: number) {
     this.#partition = partition
     this.#namespaces = namespacesOf(partition, partitions)
@@ -98,7 +98,7 @@ export class Ownership {
 
   next(): Told {
     const at = this.#below(this.#living)
-    // Not all at one age from the beginning on: a place is filled when it is first come upon.
+    // Not all at one age from the beginning on: a place is filled when it is first used.
     const life = this.#lives[at] ?? this.#born()
     this.#lives[at] = life
     const told = this.#step(life)
@@ -169,7 +169,7 @@ export class Ownership {
     return this.#object(POD, namespace, `${name}-${index}`, uid, [referenceTo(owner, true)])
   }
 
-  /** Another reference to the same owner every other time: what counts as held is judged again. */
+  /** Another reference to the same owner every other time: an object counted as held is judged again. */
   #changed(dependent: ObjectMeta, owner: ObjectMeta): ObjectMeta {
     const isBlocking = dependent.ownerReferences[0]?.blockOwnerDeletion === true
     return { ...this.#versioned(dependent), ownerReferences: [referenceTo(owner, !isBlocking)] }
@@ -218,7 +218,7 @@ export class Ownership {
 export interface Condemnation {
   /** The owner and its dependents. */
   readonly added: readonly Told[]
-  /** The owner goes. */
+  /** The owner is deleted. */
   readonly owner: Told
   /** So does that dependent. */
   gone(uid: string): Told

@@ -1,5 +1,5 @@
 /**
- * The ways in which an owner can go, as options of benchmarks name them.
+ * The ways in which an owner can be deleted, as options of benchmarks name them.
  *
  * What must stay true: all contenders meet the same DELETE of the owner.
  */

@@ -1,6 +1,6 @@
 /**
- * The ceiling: guarded calls, sent as fast as one process of ours can, with no thought behind them. A process of its own, so that its work is
- * its own too. With `recorded` as its second argument, what any collector of ours has to note beside them is noted (recording.ts).
+ * The ceiling: guarded calls, sent as fast as one Node process can, without any decision. A process of its own, so that its CPU time is its
+ * own, too. With `recorded` as its second argument, it also writes the records that any such collector has to write (recording.ts).
  *
  * What must stay true: the calls are those that the reaper makes: the same adapter, the same guards, as many at once.
  *

@@ -1,6 +1,6 @@
 /**
- * What no collector of ours can leave out, and nothing else: a watch, and on an embedded log each command before its call, each result, and each change that
- * the watch told. No fold, no store, no history: who decides and remembers as well is slower than raw calls with this beside them.
+ * The work that no such collector can leave out, and nothing else: a watch, and on an embedded log each command before its call, each result, and each
+ * change that the watch delivered. No fold, no store, no history: a collector that decides and remembers as well is slower than raw calls with this work.
  *
  * What must stay true: it costs less than the same part of Kinfold does. Records have the size of a command's and are made once.
  */
@@ -50,7 +50,7 @@ export class Recording implements AsyncDisposable {
     }
   }
 
-  /** Gathered as the reaper gathers them; nobody waits for it. */
+  /** Gathered as the reaper gathers them; no caller waits for it. */
   result(uid: string): void {
     this.#results.push(recordOf(uid))
     if (this.#results.length > 1) return

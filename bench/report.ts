@@ -1,5 +1,5 @@
 /**
- * What a benchmark found: tables for people, figures for machines, both of the same numbers.
+ * The results of a benchmark: tables for people, figures for machines, both of the same numbers.
  *
  * Not here: whether a figure is good.
  */

@@ -1,5 +1,5 @@
 /**
- * A changelog of very many keys into an empty store: how long until a task may fold, beside Kafka Streams with a changelog of the same records?
+ * A changelog of very many keys into an empty store: how long until a task may fold, compared with Kafka Streams with a changelog of the same records?
  *
  * What must stay true: both replay the same keys and values, packed alike, from the same broker in the same run.
  */
@@ -43,7 +43,7 @@ interface Restored {
   readonly peakMb: number
 }
 
-/** Records of one commit, beside the position that it ends with. */
+/** Records of one commit, in addition to the position that it ends with. */
 const CHUNK = 2_000
 const NONE = { perEvent: 0, keyBytes: 1, valueBytes: 1 }
 

@@ -1,16 +1,17 @@
 /**
- * A process that says how far it is, in lines of JSON on its standard output.
+ * A process that reports its progress, in lines of JSON on its standard output.
  *
- * What must stay true: it never outlives what started it; when it ends by itself, whoever waits for its lines is told.
+ * What must stay true: it never outlives the process that started it; when it ends by itself, a caller that waits for
+ * its lines gets an error.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 export interface Spoken<Line> extends AsyncDisposable {
   readonly pid: number
-  /** The last one said. */
+  /** The last line printed. */
   readonly last: Line | undefined
-  /** Calls `look` at each line until it answers true. Rejects when the process ends before, or says nothing for long. */
+  /** Calls `look` at each line until it answers true. Rejects when the process ends before, or prints nothing for long. */
   until(look: (line: Line) => boolean): Promise<void>
 }
 
@@ -20,7 +21,7 @@ export interface SpokenOptions {
   readonly args: readonly string[]
 }
 
-/** So long without a line, and something hangs. */
+/** After this long without a line, something hangs. */
 const SILENT_MS = 120_000
 
 export async function startSpoken<Line>(options: SpokenOptions): Promise<Spoken<Line>> {

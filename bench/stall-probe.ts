@@ -1,9 +1,9 @@
 /**
- * Loaded into a `kinfold up` before its own first line (`node --import`), notes each second how long the event loop was held up, and the memory.
+ * Loaded into a `kinfold up` before its own first line (`node --import`), records each second how long the event loop was blocked, and the memory.
  *
- * What must stay true: nothing of Kinfold knows of it, so what is measured is what users run.
+ * What must stay true: no part of Kinfold knows of it, so the measured program is the one that users run.
  *
- * Writes lines of JSON into `stalls.jsonl` beside the directory that `--data` names.
+ * Writes lines of JSON into `stalls.jsonl` next to the directory that `--data` names.
  */
 import { appendFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ export interface StallLine {
   /** The longest and the 99th percentile since the line before. Up to 5 ms too long: the timer's own interval is in it. */
   readonly longestMs: number
   readonly p99Ms: number
-  /** The most that the main thread computed between two of its own looks: what of a hold-up is no neighbour's and no disk's. */
+  /** The most that the main thread computed between two of its own samples: the part of a delay that no other process and no disk caused. */
   readonly longestCpuMs: number
   readonly residentMb: number
   readonly heapMb: number

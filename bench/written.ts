@@ -1,5 +1,5 @@
 /**
- * What a fold has written into Kafka: how many records for an event, and how large they are.
+ * The records that a fold has written into Kafka: how many records for an event, and how large they are.
  *
  * What must stay true: it is read from one partition of each topic, of which each holds an even share of all.
  */

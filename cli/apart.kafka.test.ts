@@ -11,6 +11,7 @@ import { type Kafka, startKafka } from '../testing/kafka/broker.ts'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { KinfoldServices, SERVICES, type ServiceProcess } from '../testing/kinfold-services.ts'
 import { makeFamily, missingOf, remove, untilGone } from '../testing/objects.ts'
+import type { DeletionList } from './answer.ts'
 
 const DEPENDENTS = 200
 const PARTITIONS = 4
@@ -50,6 +51,19 @@ suite('the services apart', { skip: skip ?? false }, () => {
     await remove(plane, going.owner)
     await untilGone(plane, going.dependents)
     deepEqual(await missingOf(plane, staying.dependents), [])
+    for (const each of services.of('graph')) {
+      await eventually(
+        'each graph process says what was deleted, by whom and after whom',
+        async () => {
+          const rows = await deletionsOf(each, going.owner.uid)
+          const ours = rows.filter(({ by, root }) => by === 'kinfold' && root === going.owner.uid)
+          const others = rows.filter(({ by, uid }) => by === 'others' && uid === going.owner.uid)
+          return (
+            (ours.length === DEPENDENTS && others.length === 1) || JSON.stringify(rows.slice(0, 5))
+          )
+        },
+      )
+    }
   })
 
   for (const service of SERVICES) {
@@ -85,6 +99,26 @@ suite('the services apart', { skip: skip ?? false }, () => {
     })
   }
 })
+
+interface Deleted {
+  readonly uid: string
+  readonly by: string
+  /** Its uid. */
+  readonly root: string | undefined
+}
+
+/** Page after page, as few rows on each as there may be. */
+async function deletionsOf(graph: ServiceProcess, root: string): Promise<readonly Deleted[]> {
+  const all: Deleted[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const response = await graph.ask(`/v1/deletions?root=uid:${root}&limit=50&continue=${cursor}`)
+    const page = (await response.json()) as DeletionList & { readonly detail?: string }
+    if (page.detail !== undefined) throw new Error(page.detail)
+    for (const { uid, by, root: owner } of page.deletions) all.push({ uid, by, root: owner?.uid })
+    cursor = page.continue
+  }
+  return all
+}
 
 function isTask(line: string): boolean {
   return /^\[\+\]task\/\d+ ok/.test(line)

@@ -1,11 +1,17 @@
-/** `kinfold audit verify`: folds the log again, offline, and compares. `kinfold audit import` is beside it (audit-import.ts). */
+/**
+ * `kinfold audit verify`: folds the log again, offline, and compares.
+ *
+ * Not here: the same under another policy (audit-replay.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
+ */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { addAuditImport } from './audit-import.ts'
-import { configFile } from './config.ts'
-import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
-import { addBrokerOptions, type KafkaFlags } from './kafka-config.ts'
+import { addReplay } from './audit-replay.ts'
+import { DEFAULT_DATA } from './data-directory.ts'
+import { addHorizon } from './horizon.ts'
+import { addBrokerOptions } from './kafka-config.ts'
+import type { RefoldFlags } from './refold.ts'
 
 export function addAudit(program: Command): void {
   const audit = program
@@ -19,6 +25,8 @@ export function addAudit(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
     .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
+  addReplay(audit)
+  addHorizon(audit)
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)
     for (const result of results) {
@@ -35,20 +43,15 @@ export function addAudit(program: Command): void {
 const LIMIT =
   'This finds damage and bugs, not tampering: for that compare with a copy, or digests (--digests), kept elsewhere.'
 
-interface AuditFlags extends KafkaFlags {
-  readonly data?: string
+interface AuditFlags extends RefoldFlags {
   readonly digests?: boolean
-  readonly config?: string
 }
 
 async function resultsOf(flags: AuditFlags): Promise<AuditResult[]> {
-  const { verifyBrokers, verifyDirectory } = await import('./verify.ts')
-  const section = configFile(flags)['kafka']
-  const isOnKafka =
-    flags.brokers !== undefined || (section !== undefined && flags.data === undefined)
-  if (!isOnKafka) return await verifyDirectory(flags.data ?? defaultDataDirectory(), stopSignal())
-  const { kafkaConfig } = await import('./kafka-config.ts')
-  return await verifyBrokers(kafkaConfig(flags, section, flags.config ?? 'kafka'), stopSignal())
+  const { refoldLog } = await import('./refold.ts')
+  const { auditPartition } = await import('../services/graph/audit/audit.ts')
+  const signal = stopSignal()
+  return await refoldLog(flags, async (parts) => await auditPartition(parts, signal))
 }
 
 function tell(result: AuditResult): string {

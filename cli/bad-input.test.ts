@@ -48,6 +48,21 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     ['up', '--log-format', 'xml'],
     /--log-format: "xml" is none of text, json/,
   ],
+  [
+    'a replay of no time',
+    ['audit', 'replay', '--from', 'soon'],
+    /--from: expected how long ago, such as 24h/,
+  ],
+  [
+    'a replay of a span that ends before it begins',
+    ['audit', 'replay', '--from', '1h', '--to', '2h'],
+    /--to 2h is not after --from 1h/,
+  ],
+  [
+    'a replay under no preset',
+    ['audit', 'replay', '--from', '1h', '--preset', 'strict'],
+    /--preset: "strict" is none of parity, guarded/,
+  ],
   ['an unknown command', ['frobnicate'], /unknown command 'frobnicate'/],
   [
     'an unknown mode',
@@ -295,8 +310,13 @@ test('beyond loopback only who shows the token is answered, and the client on it
   const data = directory(t)
   const token = join(directory(t), 'token')
   writeFileSync(token, 'a-token-for-this-test\n', { mode: 0o600 })
+  const metrics = join(directory(t), 'metrics-token')
+  writeFileSync(metrics, 'a-token-for-the-metrics\n', { mode: 0o600 })
   const up = ['up', '--kubeconfig', playground.kubeconfig, '--data', data, '--http', '0.0.0.0:0']
-  const { child, ended } = startKinfold([...up, '--http-token-file', token])
+  const { child, ended } = startKinfold([
+    ...[...up, '--http-token-file', token],
+    ...['--http-metrics-token-file', metrics],
+  ])
   t.after(async () => {
     child.kill('SIGTERM')
     await ended
@@ -316,6 +336,9 @@ test('beyond loopback only who shows the token is answered, and the client on it
   const asked = await runKinfold([...ask, '--server', url, '--token-file', token], elsewhere)
   equal(asked.code, 0, asked.stderr)
   equal((await fetch(`${url}/livez`)).status, 200)
+  const headers = { authorization: 'Bearer a-token-for-the-metrics' }
+  match(await (await fetch(`${url}/metrics`, { headers })).text(), /^kinfold_build_info/m)
+  equal((await fetch(`${url}/version`, { headers })).status, 403)
 })
 
 test('a signal while it starts: one sentence, and the exit code of that signal', async (t) => {

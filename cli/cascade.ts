@@ -5,7 +5,7 @@ import type { Progress } from '../services/graph/query/cascade.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Cascade as CascadeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, linesOf, warnPartial, withObject } from './client.ts'
+import { answerTo, ask, linesOf, pathOf, warnPartial, withObject } from './client.ts'
 import { outputOf, structured, structuredPart } from './output.ts'
 import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
@@ -28,11 +28,12 @@ export function addCascade(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (words: string[], flags: CascadeFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const { server, params } = await questionOf(words, flags)
-      if (flags.watch) params.set('follow', 'true')
-      const response = await ask(server, `/v1/cascade?${params}`)
-      if (flags.watch) return await watch(response, output)
-      const told = (await response.json()) as CascadeDocument
+      const { server, query } = await questionOf(words, flags)
+      if (flags.watch) {
+        const response = await ask(server, pathOf('/v1/cascade', { ...query, follow: true }))
+        return await watch(response, output)
+      }
+      const told = await answerTo(server, '/v1/cascade', query)
       warnPartial(told.partial)
       process.stdout.write(render(told, output))
     })

@@ -234,14 +234,17 @@ async function checkKind(
 /** Files that hold what lets somebody in, as the settings name them. */
 export interface Secrets {
   readonly kubeconfig: string | undefined
-  readonly httpToken: string | undefined
+  /** Of the endpoint. */
+  readonly httpTokens: readonly (string | undefined)[]
 }
 
 /** Kinfold does not start with a token that other users may read; it takes a kubeconfig as kubectl does. */
-export function checkSecrets({ kubeconfig, httpToken }: Secrets): Finding[] {
+export function checkSecrets({ kubeconfig, httpTokens }: Secrets): Finding[] {
   return [
     ...kubeconfigFiles(kubeconfig).map((file) => secretFinding(file, 'the kubeconfig', 'warning')),
-    ...(httpToken === undefined ? [] : [secretFinding(httpToken, 'the token file', 'failed')]),
+    ...httpTokens.flatMap((file) =>
+      file === undefined ? [] : [secretFinding(file, 'the token file', 'failed')],
+    ),
   ]
 }
 

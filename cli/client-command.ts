@@ -16,6 +16,8 @@ export const CLIENT_COMMANDS: Commands = {
   get: async () => (await import('./get.ts')).addGet,
   tree: async () => (await import('./tree.ts')).addTree,
   why: async () => (await import('./why.ts')).addWhy,
+  history: async () => (await import('./history.ts')).addHistory,
+  deletions: async () => (await import('./deletions.ts')).addDeletions,
   cascade: async () => (await import('./cascade.ts')).addCascade,
   plan: async () => (await import('./plan.ts')).addPlan,
   held: async () => (await import('./held.ts')).addHeld,
@@ -28,4 +30,5 @@ export const CLIENT_COMMANDS: Commands = {
   'close-breaker': directives,
   lineage: async () => (await import('./lineage.ts')).addLineage,
   shadow: async () => (await import('./shadow.ts')).addShadow,
+  audit: async () => (await import('./horizon.ts')).addAuditQuestions,
 }

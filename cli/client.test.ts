@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { issue, makeAuthority } from '../testing/kafka/certificates.ts'
-import { ask, order, selectorParams, serverOf } from './client.ts'
+import { ask, objectQuery, order, serverOf } from './client.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 
 async function listening(t: TestContext, server: HttpServer): Promise<string> {
@@ -37,7 +37,7 @@ for (const [words, kind] of [
   [['widgets.example.com/x'], 'widgets.example.com'],
 ] as const) {
   test(`${words.join(' ')} is of kind ${kind}`, () => {
-    equal(selectorParams(words, { namespace: 'ns' }).get('kind'), kind)
+    equal(objectQuery(words, { namespace: 'ns' }).kind, kind)
   })
 }
 
@@ -73,7 +73,7 @@ test('over TLS it asks who shows a certificate that it trusts, and says what to 
 })
 
 test('uid: names no object', () => {
-  throws(() => selectorParams(['uid:'], { namespace: 'ns' }), /expected KIND\/NAME/)
+  throws(() => objectQuery(['uid:'], { namespace: 'ns' }), /expected KIND\/NAME/)
 })
 
 test('an order goes to the process that wrote the address into its data directory, by name', async (t) => {
@@ -134,9 +134,9 @@ test('two objects are not joined to one', () => {
     ['deploy', 'web', 'more'],
     ['uid:1', 'uid:2'],
   ]) {
-    throws(() => selectorParams(words, { namespace: 'shop' }), {
+    throws(() => objectQuery(words, { namespace: 'shop' }), {
       message: /: expected one object, as KIND\/NAME, KIND NAME or uid:UID$/,
     })
   }
-  equal(selectorParams(['deploy', 'web'], { namespace: 'shop' }).get('kind'), 'deploy')
+  equal(objectQuery(['deploy', 'web'], { namespace: 'shop' }).kind, 'deploy')
 })

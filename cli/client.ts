@@ -9,6 +9,7 @@ import { readTokens } from '../runtime/http-token.ts'
 import { INSTANCE_HEADER } from '../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../runtime/lifecycle.ts'
 import { trustAlso } from '../runtime/tls.ts'
+import type { Answers, Queries } from './answer.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 
 export interface ClientFlags {
@@ -127,14 +128,18 @@ function aboutOf(data: string): About | undefined {
   }
 }
 
+/** Which object a question is about. */
+export type ObjectQuery = Pick<
+  Queries['/v1/why'],
+  'kind' | 'name' | 'namespace' | 'cluster' | 'uid'
+>
+
 /** `KIND/NAME`, `KIND NAME` or `uid:UID`. */
-export function selectorParams(words: readonly string[], scope: Scope): URLSearchParams {
-  const params = new URLSearchParams({ namespace: scope.namespace })
-  if (scope.cluster !== undefined) params.set('cluster', scope.cluster)
+export function objectQuery(words: readonly string[], scope: Scope): ObjectQuery {
+  const { namespace, cluster } = scope
   const [first = '', second] = words
   if (/^uid:./.test(first) && second === undefined) {
-    params.set('uid', first.slice('uid:'.length))
-    return params
+    return { namespace, cluster, uid: first.slice('uid:'.length) }
   }
   const [kind = '', name = '', more] = second === undefined ? first.split('/') : [first, second]
   if (words.length > 2 || (second !== undefined && words.some((word) => /[/]|^uid:/.test(word)))) {
@@ -146,9 +151,24 @@ export function selectorParams(words: readonly string[], scope: Scope): URLSearc
   if (kind === '' || name === '' || more !== undefined) {
     throw new ExitError(EXIT.input, `${first}: expected KIND/NAME, KIND NAME or uid:UID`)
   }
-  params.set('kind', kind)
-  params.set('name', name)
-  return params
+  return { namespace, cluster, kind, name }
+}
+
+/** The document that a question is answered. */
+export async function answerTo<P extends keyof Answers>(
+  server: Server,
+  path: P,
+  query: Queries[P],
+): Promise<Answers[P]> {
+  return (await (await ask(server, pathOf(path, query))).json()) as Answers[P]
+}
+
+/** What is undefined is left out. */
+export function pathOf<P extends keyof Queries>(path: P, query: Queries[P]): string {
+  const words = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  return `${path}?${new URLSearchParams(words)}`
 }
 
 export async function ask(
@@ -181,9 +201,9 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights, or asks for too much at once, may have asked in the right words. */
+/** Whoever has no rights, or asks for too much at once or for what is kept no longer, may have asked in the right words. */
 function exitOf(status: number): ExitCode {
-  const isRefusal = status === 401 || status === 403 || status === 429
+  const isRefusal = [401, 403, 410, 429].includes(status)
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 

@@ -6,9 +6,9 @@
  * Not here: which commands there are (program.ts, client-command.ts).
  */
 import { Command, type Option } from 'commander'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Add, Commands } from './client-command.ts'
 import { addExamples } from './example.ts'
-import { bad } from './setting.ts'
 import { VERSION } from './version.ts'
 
 /** Every command is in it unless the first word names one. */
@@ -73,7 +73,10 @@ function sayRequired(command: Command): void {
 function takeOnce(option: Option): void {
   let isGiven = false
   option.argParser((value) => {
-    if (isGiven) throw bad(`${option.long} is given twice: give it once, with commas between`)
+    if (isGiven) {
+      const text = `${option.long} is given twice: give it once, with commas between`
+      throw new ExitError(EXIT.input, text)
+    }
     isGiven = true
     return value
   })

@@ -81,6 +81,8 @@ suite('at a Tab', () => {
     const { values, directive } = await complete(['tree', ...NOWHERE, 'dep'])
     deepEqual([values, directive], [[['deploy/', '']], 6])
     deepEqual((await complete(['tree', ...NOWHERE, 'deploy/web', ''])).values, [])
+    const owner = await complete(['get', ...NOWHERE, '--owned-by', 'dep'])
+    deepEqual([owner.values, owner.directive], [[['deploy/', '']], 6])
     deepEqual((await complete(['tree', ...NOWHERE, '--cluster', ''])).values, [])
   })
 

@@ -37,12 +37,15 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   get: ['table', 'wide', 'name', 'json', 'yaml'],
   tree: ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'],
   why: ['text', 'json', 'yaml'],
+  history: ['table', 'wide', 'name', 'json', 'yaml'],
+  deletions: ['table', 'wide', 'name', 'json', 'yaml'],
   cascade: ['table', 'json', 'yaml'],
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
+  'audit horizon': ['table', 'json', 'yaml'],
   'lineage tail': ['text', 'json', 'yaml'],
   restore: ['text', 'json', 'yaml'],
 }
@@ -72,7 +75,7 @@ async function candidates(before: readonly string[], word: string): Promise<Comp
   if (name === undefined) return word.startsWith('-') ? NOTHING : plain(COMMAND_NAMES)
   if (!COMMAND_NAMES.includes(name)) return NOTHING
   const line = readLine(await createProgram([name]), before)
-  if (line.open !== undefined) return await valuesOf(line.open, line)
+  if (line.open !== undefined) return await valuesOf(line.open, line, word)
   if (word.startsWith('-')) return optionsOf(line.command)
   if (line.command.commands.length > 0) return plain(line.command.commands.map((c) => c.name()))
   return await argumentsOf(line, word)
@@ -118,7 +121,7 @@ function pathOf(command: Command): string {
   return above?.parent == null ? command.name() : `${pathOf(above)} ${command.name()}`
 }
 
-async function valuesOf(option: Option, { path, flags }: Line): Promise<Completion> {
+async function valuesOf(option: Option, { path, flags }: Line, word: string): Promise<Completion> {
   const { argChoices = [], long, flags: written } = option
   if (argChoices.length > 0) return plain(argChoices)
   if (long === '--output') return plain(OUTPUTS[path] ?? [])
@@ -127,6 +130,7 @@ async function valuesOf(option: Option, { path, flags }: Line): Promise<Completi
   if (long === '--sort-by') return plain(ORDERS)
   if (long === '--context') return plain(contextsOf(flags))
   if (/<(file|dir)>$/.test(written)) return FILES
+  if (written.endsWith('<object>')) return await objectsOf(flags, word)
   return plain(FLAG_VALUES[long ?? ''] ?? [])
 }
 
@@ -152,8 +156,12 @@ async function argumentsOf({ command, flags, given }: Line, word: string): Promi
   if (given > 0 || argument === undefined) return NOTHING
   if (argument.name() === 'shell') return plain(SHELLS)
   if (['dir', 'file'].includes(argument.name())) return FILES
-  // A name is that of any object that was ever seen: too many to offer.
-  if (argument.name() !== 'object' || word.includes('/')) return NOTHING
+  return argument.name() === 'object' ? await objectsOf(flags, word) : NOTHING
+}
+
+/** A name is that of any object that was ever seen: too many to offer. */
+async function objectsOf(flags: ClientFlags, word: string): Promise<Completion> {
+  if (word.includes('/')) return NOTHING
   const kinds = new Set([...SHORT_NAMES, ...(await watched(flags)).kinds])
   return {
     values: [...kinds].sort().map((kind) => [`${kind}/`, '']),

@@ -76,13 +76,17 @@ function checkKafka(section: unknown, file: string): void {
 }
 
 function checkEndpoint(config: ReturnType<typeof upConfigOf>): void {
-  const { http: address, httpAdvertise: advertise, httpTokenFile, httpReview } = config
-  const token = httpTokenFile === undefined ? undefined : openToken(httpTokenFile)
+  const { http: address, httpAdvertise: advertise, httpReview } = config
+  const [token, metricsToken] = [config.httpTokenFile, config.httpMetricsTokenFile].map((file) =>
+    file === undefined ? undefined : openToken(file),
+  )
   openTlsOf(config)
   openAuditTokens(config)
   // Where a cluster says who asks, any address is taken: it is asked at a start only.
   const isReviewed = token === undefined && httpReview !== undefined
   checkHttp({
+    // A cluster that says who asks is enough for it.
+    metricsToken: isReviewed ? undefined : metricsToken,
     address: isReviewed ? address.replace(/^.*:/, '127.0.0.1:') : address,
     ...{ token, authority: undefined, advertise },
   })

@@ -21,6 +21,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   partitions: 'as many as the log has; 1 of a new one',
   http: '127.0.0.1:7070; 7071 of a watcher, 7072 of a reaper',
   httpTokenFile: 'no token, on loopback only',
+  httpMetricsTokenFile: 'no token for the metrics alone',
   httpTlsCertFile: 'plain HTTP',
   httpTlsKeyFile: 'plain HTTP',
   httpTlsCaFile: 'the usual authorities',
@@ -94,6 +95,7 @@ function spanOf(ms: number): string {
 function hidden([key, value]: readonly [string, unknown]): readonly [string, unknown] {
   if (key !== 'notify' || !isMapping(value)) return [key, value]
   const { url } = value
+  if (url === undefined) return [key, value]
   const { origin = '' } = typeof url === 'string' ? (URL.parse(url) ?? {}) : {}
   return [key, { ...value, url: url === origin ? url : `${origin}/<hidden>` }]
 }

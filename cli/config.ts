@@ -46,6 +46,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly http: string
   /** What requests must show; undefined: nothing, on loopback. */
   readonly httpTokenFile: string | undefined
+  /** What may be shown for the metrics alone. */
+  readonly httpMetricsTokenFile: string | undefined
   /** Of clusters whose API servers send their audit events; undefined: none has a token of its own. */
   readonly auditTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
@@ -80,6 +82,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly partitions?: string
   readonly http?: string
   readonly httpTokenFile?: string
+  readonly httpMetricsTokenFile?: string
   readonly httpAdvertise?: string
   readonly httpTlsCertFile?: string
   readonly httpTlsKeyFile?: string
@@ -118,6 +121,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'partitions',
   'http',
   'httpTokenFile',
+  'httpMetricsTokenFile',
   'httpAdvertise',
   'httpTlsCertFile',
   'httpTlsKeyFile',
@@ -181,6 +185,7 @@ export function upConfigOf(
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
+    httpMetricsTokenFile: text(pick('httpMetricsTokenFile', flags.httpMetricsTokenFile)),
     auditTokenFile: text(pick('auditTokenFile', flags.auditTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     httpTls: tlsFiles(

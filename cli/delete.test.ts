@@ -26,6 +26,7 @@ function toldOf(plan: Partial<Plan>, partial = ''): Plan {
   const whole: Plan = {
     ...{ apiVersion: 'kinfold/v1', kind: 'Plan', partial: '', asOf: [], cluster },
     ...{ root, cascade: 'background', counts, total: 3, objects: [], holds: [], digest: 'abc' },
+    hidden: 0,
   }
   return { ...whole, ...plan, partial }
 }

@@ -12,9 +12,9 @@ import { type Command, Option } from 'commander'
 import type { PropagationPolicy } from '../core/model/object.ts'
 import type { ReapAnswer } from '../ports/cluster.ts'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { Plan } from './answer.ts'
-import type { ObjectFlags, Server } from './client.ts'
-import { ask, selectorParams, serverOf, warnPartial, withObject } from './client.ts'
+import type { Plan, Queries } from './answer.ts'
+import type { ObjectFlags } from './client.ts'
+import { answerTo, objectQuery, serverOf, warnPartial, withObject } from './client.ts'
 import type { OwnCluster } from './own-cluster.ts'
 import { CASCADES, type Cascade, render } from './plan.ts'
 import { namespaceOf } from './scope.ts'
@@ -32,6 +32,7 @@ interface DeleteFlags extends ObjectFlags {
 }
 
 type Root = Plan['root']
+type PlanQuery = Queries['/v1/plan']
 
 const POLICIES: Readonly<Record<Cascade, PropagationPolicy>> = {
   background: 'Background',
@@ -63,7 +64,7 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   const asked = askedOf(words, flags, own)
   const hint = flags.cluster === undefined ? own.hint : undefined
   const server = { ...serverOf(flags), hint }
-  const told = await planned(server, asked)
+  const told = await answerTo(server, '/v1/plan', asked)
   own.check(told.cluster)
   warnPartial(told.partial)
   process.stdout.write(render(told, 'table'))
@@ -76,7 +77,7 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   }
   // Another version may be of a status alone. Whoever was asked took time: meanwhile there may be other dependents.
   if (confirmation !== 'none' || version !== root.resourceVersion) {
-    const now = await planned(server, paramsOfUid(asked, root))
+    const now = await answerTo(server, '/v1/plan', ofUid(asked, root))
     if (identityOf(now) !== identityOf(told)) {
       throw new ExitError(
         EXIT.refused,
@@ -88,26 +89,16 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
 }
 
 /** As kubectl: in the cluster of the context. Whatever else is named with --cluster has to be that one. */
-function askedOf(words: readonly string[], flags: DeleteFlags, own: OwnCluster): URLSearchParams {
+function askedOf(words: readonly string[], flags: DeleteFlags, own: OwnCluster): PlanQuery {
   const isByUid = words.length === 1 && words[0]?.startsWith('uid:') === true
   const namespace = flags.namespace ?? (isByUid ? 'default' : namespaceOf(flags))
-  const params = selectorParams(words, { namespace, cluster: flags.cluster ?? own.id })
-  params.set('cascade', flags.cascade)
-  params.set('limit', flags.limit)
-  return params
+  const { cascade, limit, cluster = own.id } = flags
+  return { ...objectQuery(words, { namespace, cluster }), cascade, limit }
 }
 
 /** The very object that was shown, whatever has its name by now. */
-function paramsOfUid(asked: URLSearchParams, { uid }: Root): URLSearchParams {
-  const params = new URLSearchParams(asked)
-  params.delete('kind')
-  params.delete('name')
-  params.set('uid', uid)
-  return params
-}
-
-async function planned(server: Server, params: URLSearchParams): Promise<Plan> {
-  return (await (await ask(server, `/v1/plan?${params}`)).json()) as Plan
+function ofUid({ kind: _kind, name: _name, ...asked }: PlanQuery, { uid }: Root): PlanQuery {
+  return { ...asked, uid }
 }
 
 /** Equal for plans of the same. One that is not whole has no digest. */

@@ -64,7 +64,10 @@ export function addDoctor(program: Command): void {
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters('doctor', kubeconfig, flags.context ?? file?.contexts ?? [])
       const findings = [
-        ...checkSecrets({ kubeconfig, httpToken: file?.httpTokenFile }),
+        ...checkSecrets({
+          kubeconfig,
+          httpTokens: [file?.httpTokenFile, file?.httpMetricsTokenFile],
+        }),
         ...(await checkData(data)),
       ]
       try {

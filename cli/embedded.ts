@@ -53,7 +53,7 @@ import {
   checksOfData,
   checksOfNoLock,
   checksOfTls,
-  checksOfToken,
+  checksOfTokens,
   readinessOf,
 } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
@@ -78,6 +78,7 @@ export type EmbeddedConfig = Pick<
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
+  | 'httpMetricsTokenFile'
   | 'httpAdvertise'
   | 'httpTls'
   | 'httpTlsCaFile'
@@ -107,12 +108,17 @@ export async function runEmbedded(
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const { httpMetricsTokenFile } = config
+  const metricsToken =
+    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = openAuditTokens(config)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
-  const advertise = config.httpAdvertise
-  const http = { address: config.http, token, clusterTokens, tls, authority, advertise }
+  const http = {
+    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
+    advertise: config.httpAdvertise,
+  }
   await checkAddress(http)
   checkUpgraded(config.data)
   const clock = systemClock()
@@ -165,6 +171,7 @@ export async function runEmbedded(
     nameOf: namesOf(watchers),
     ...{ clock: logClock, logger, meter: metrics.meter },
   })
+  const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({
     log,
     codec,
@@ -177,8 +184,10 @@ export async function runEmbedded(
     archive: config.archive.settings,
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
-    events: notifications.events,
-    observe: observeCommands(metrics.meter, namesOf(watchers)),
+    observe: (note) => {
+      onNote(note)
+      notifications.observe(note)
+    },
   })
   registerProcess(metrics.meter, VERSION)
   registerWatchers(metrics.meter, watchers)
@@ -194,8 +203,7 @@ export async function runEmbedded(
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
-    ...checksOfToken(token),
-    ...checksOfToken(clusterTokens, 'audit-token'),
+    ...checksOfTokens({ token, metricsToken, clusterTokens }),
     ...checksOfTls(tls),
     ...notifications.checks(),
   ]

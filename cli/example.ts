@@ -26,6 +26,17 @@ export const EXAMPLES: Readonly<
     ['why cm/web-settings -n shop', 'why it is there, or was deleted'],
     ['why uid:1a2b3c', 'the one with this uid'],
   ],
+  history: [
+    ['history deploy/web -n shop', 'what happened to one object'],
+    ['history -n shop --since 1h', 'in a namespace, in the last hour'],
+    ['history -A --change gone -w', 'each deletion, as it comes'],
+  ],
+  deletions: [
+    ['deletions -A --since 7d --by others', 'what Kinfold did not delete'],
+    ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
+    ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
+  ],
+  'audit horizon': [['audit horizon', 'since when is everything known?']],
   cascade: [
     ['cascade deploy/web -n shop', 'what is left, what blocks it'],
     ['cascade deploy/web -n shop -w', 'follow until nothing is left'],

@@ -4,10 +4,10 @@
  * What must stay true: any two objects have an order, whatever is known of them: what has no time comes last.
  */
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { ListedObject } from '../services/graph/query/object-list.ts'
+import type { ObjectList } from './answer.ts'
 
 type Listed = Pick<
-  ListedObject,
+  ObjectList['objects'][number],
   'cluster' | 'namespace' | 'name' | 'group' | 'kind' | 'uid' | 'createdAt' | 'goneAt'
 >
 type Compare = (a: Listed, b: Listed) => number

@@ -78,6 +78,50 @@ test('a name or a kind that nobody knows is bad input', async (t) => {
   }
 })
 
+test('direct dependents of an object, of every kind', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const { url } = await group.start()
+  await tell(
+    group.log,
+    eventsOf([
+      ...['put rs/web in shop [created:10]', 'put pod/b in shop <- rs/web [created:20]'],
+      ...['put cm/a in shop <- rs/web', 'many 600 job/j# in shop <- rs/web'],
+      ...[
+        'put pod/below in shop <- cm/a',
+        'put pod/old in shop <- rs/web',
+        'delete pod/old in shop',
+      ],
+    ]),
+  )
+  await group.caughtUp()
+  const get = async (line: string): Promise<Awaited<ReturnType<typeof runKinfold>>> =>
+    await runKinfold(['get', ...line.split(' '), '--server', url])
+  const { code, stdout } = await get('--owned-by replicaset/web -n shop -o name')
+  equal(code, 0)
+  const names = stdout.trim().split('\n')
+  deepEqual([names.length, names[0], names[1]], [602, 'configmap/a', 'pod/b'])
+  const table = (await get('--owned-by uid:rs-web -o wide')).stdout
+  match(table, /^CLUSTER +NAMESPACE +NAME +STATE +AGE +UID +VERDICT\n/)
+  match(table, /\ntest +shop +pod\/b +exists +\S+ +pod-b +keep: /)
+  const document = JSON.parse((await get('--owned-by uid:rs-web -o json --sort-by age')).stdout)
+  deepEqual(
+    [document.kind, document.owner.uid, document.objects.length, document.objects[0].name],
+    ['DependentList', 'rs-web', 602, 'b'],
+  )
+  equal((await get('--owned-by uid:pod-b')).stdout, 'No dependents.\n')
+  for (const [line, sentence] of [
+    ['pods --owned-by uid:rs-web', /--owned-by takes no KIND, and neither -A nor --gone/],
+    ['--owned-by rs', /rs: expected KIND\/NAME/],
+    ['--owned-by uid:nothing', /no object with uid nothing was ever seen/],
+    ['-n shop', /expected KIND, KIND NAME or --owned-by/],
+  ] as const) {
+    const ran = await get(line)
+    equal(ran.code, 2, ran.stderr)
+    match(ran.stderr, sentence)
+  }
+})
+
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const pod: ListedObject = {
   ...{ cluster, group: '', kind: 'Pod', namespace: 'shop', name: 'a', uid: 'u-1' },

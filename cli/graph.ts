@@ -1,6 +1,8 @@
 /** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
 import { join } from 'node:path'
+import { withCloudEvents } from '../services/graph/cloud-events.ts'
 import { FAR } from '../services/graph/config.ts'
+import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { policyName } from '../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
@@ -18,12 +20,19 @@ import { blockedOf, checksOfData, checksOfTasks } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
-  const { config, log, codec, clock, logger, meter } = parts
+  const { config, kafka, codec, clock, logger, meter } = parts
+  // Before it joins the others: whoever may not go on with this log takes no partition from those who may.
+  checkFoldVersion(await foldVersionOf(parts.log, codec))
+  const { application } = kafka.settings
+  const registry = kafka.registry?.url
+  const log = kafka.cloudEvents
+    ? withCloudEvents(parts.log, { codec, application, registry })
+    : parts.log
   makeDataDirectory(config.data)
   const options = graphOptionsOf(config)
   const made = await openGraph({
     ...{ log, codec, clock, logger },
-    directory: join(config.data, parts.kafka.settings.application),
+    directory: join(config.data, application),
     logIdentity: parts.logIdentity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),
     access: { authority: parts.authority, isReadingReviewed: config.httpAuthorize },

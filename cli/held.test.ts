@@ -15,6 +15,7 @@ const none: HeldAnswer = {
   breakers: [],
   refused: [],
   total: 0,
+  hidden: 0,
   counts: [],
 }
 
@@ -63,8 +64,12 @@ const plan: HeldPlan = {
   first: null,
 }
 
-function told<T extends object>(answer: T) {
-  return documentOf('Held', { answer, partial: '', cluster: north })
+function told(answer: HeldAnswer) {
+  return documentOf('Held', { answer, partial: '', asOf: [] })
+}
+
+function waiting(answer: HeldPlan) {
+  return documentOf('HeldPlan', { answer, partial: '', cluster: north, asOf: [] })
 }
 
 test('what is held, as a table', () => {
@@ -79,6 +84,8 @@ north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T
   equal(heldText(told(none), 'table'), 'Nothing is held.\n')
   const observing = heldText(told({ ...none, mode: 'observe' }), 'table')
   equal(observing, 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n')
+  // Of those that who asks may not list, a warning says so.
+  equal(heldText(told({ ...none, total: 3, hidden: 3 }), 'table'), '3 objects held.\n')
 })
 
 test('what is not carried out is told though nothing holds it', () => {
@@ -117,7 +124,7 @@ Nothing is held.
 
 test('what waits for approval, with the digest that an approval names', () => {
   equal(
-    planText(told(plan), 'table'),
+    planText(waiting(plan), 'table'),
     `Waiting for approval in cluster north: 3 objects
 
 NAMESPACE   OBJECT   ACTION   SINCE                  REASON
@@ -129,17 +136,17 @@ To release them: kinfold approve sha256:abc --cluster north --why …
 `,
   )
   match(
-    planText(told({ ...plan, approvals: 2 }), 'table'),
+    planText(waiting({ ...plan, approvals: 2 }), 'table'),
     / …\nTwo people have to approve it\.\n$/,
   )
   const first = { who: 'user:ann', why: 'moved', until: 0 }
   match(
-    planText(told({ ...plan, approvals: 2, first }), 'table'),
+    planText(waiting({ ...plan, approvals: 2, first }), 'table'),
     / …\nApproved by user:ann \(moved\), valid until 1970-01-01T00:00:00Z; a second person has to approve it, too\.\n$/,
   )
-  match(planText(told({ ...plan, digest: null }), 'table'), /No digest: this plan is incomplete/)
+  match(planText(waiting({ ...plan, digest: null }), 'table'), /No digest: this plan is incomplete/)
   equal(
-    planText(told({ ...plan, total: 0 }), 'table'),
+    planText(waiting({ ...plan, total: 0 }), 'table'),
     'Nothing waits for approval in cluster north.\n',
   )
 })

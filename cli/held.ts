@@ -1,16 +1,9 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
 import type { Command } from 'commander'
-import type { ClusterRef, Document, DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type {
-  HeldAnswer,
-  HeldPlan,
-  RefusedCount,
-  StandingOrder,
-  StandingProtection,
-} from '../services/graph/query/held.ts'
-import type { ClientFlags } from './client.ts'
-import { ask, type ScopeFlags, serverOf, warnPartial, withScope, withServer } from './client.ts'
+import type { Cluster, Held, HeldPlan, Queries } from './answer.ts'
+import type { ClientFlags, ScopeFlags, Server } from './client.ts'
+import { answerTo, serverOf, warnPartial, withScope, withServer } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { clusterScopeOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
@@ -22,10 +15,8 @@ type Output = (typeof OUTPUTS)[number]
 const PLAN_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type PlanOutput = (typeof PLAN_OUTPUTS)[number]
 
-type HeldDocument = Document & Shaped<HeldAnswer>
-type HeldPlanDocument = DocumentOfOne & Shaped<HeldPlan>
-
 interface HeldFlags extends ClientFlags, ScopeFlags {
+  readonly namespace?: string
   readonly limit?: string
   readonly output: string
 }
@@ -33,9 +24,13 @@ interface HeldFlags extends ClientFlags, ScopeFlags {
 export function addHeld(program: Command): void {
   withHeld(program.command('held'), OUTPUTS)
     .description('what would be deleted and is held: by what, since when, and what releases it')
+    .option('-n, --namespace <ns>', 'only what is in this namespace (default: in all)')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const told = await asked<HeldDocument>('/v1/held', flags)
+      const { server, query } = await asked(flags)
+      const { namespace } = flags
+      const told = await answerTo(server, '/v1/held', { ...query, namespace })
+      warnPartial(told.partial)
       process.stdout.write(heldText(told, output))
     })
 }
@@ -48,7 +43,9 @@ export function addPlanHeld(plan: Command): void {
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, PLAN_OUTPUTS)
-      const told = await asked<HeldPlanDocument>('/v1/plan/held', flags)
+      const { server, query } = await asked(flags)
+      const told = await answerTo(server, '/v1/plan/held', { ...query, limit: flags.limit })
+      warnPartial(told.partial)
       const { total, objects } = told
       if (output === 'name') warnPartial(unlistedText(total, objects.length))
       process.stdout.write(planText(told, output))
@@ -59,18 +56,17 @@ function withHeld(command: Command, outputs: readonly string[]): Command {
   return withScope(withServer(command)).option('-o, --output <format>', outputs.join(', '), 'table')
 }
 
-async function asked<T extends Document>(path: string, flags: HeldFlags): Promise<T> {
-  const params = new URLSearchParams()
-  const { cluster, hint } = await clusterScopeOf(flags)
-  if (cluster !== undefined) params.set('cluster', cluster)
-  if (flags.limit !== undefined) params.set('limit', flags.limit)
-  const response = await ask({ ...serverOf(flags), hint }, `${path}?${params}`)
-  const told = (await response.json()) as T
-  warnPartial(told.partial)
-  return told
+interface Asked {
+  readonly server: Server
+  readonly query: Pick<Queries['/v1/held'], 'cluster'>
 }
 
-export function heldText(answer: HeldDocument, output: Output): string {
+async function asked(flags: HeldFlags): Promise<Asked> {
+  const { cluster, hint } = await clusterScopeOf(flags)
+  return { server: { ...serverOf(flags), hint }, query: { cluster } }
+}
+
+export function heldText(answer: Held, output: Output): string {
   if (output !== 'table') return structured(answer, output)
   const breakers = answer.breakers.map(({ cluster, namespace, since, because }) => {
     const whose = namespace === '' ? '' : `namespace ${lineOf(namespace)} in `
@@ -80,6 +76,7 @@ export function heldText(answer: HeldDocument, output: Output): string {
   const refused = answer.refused.map(refusedText)
   const above = [...orders, ...breakers, ...refused].join('')
   if (answer.total === 0) return above + nothingText(answer)
+  if (answer.counts.length === 0) return `${above}${countOf(answer.total, 'object')} held.\n`
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
     const type = group === '' ? kind : `${kind}.${group}`
@@ -94,42 +91,42 @@ const HELD_HEAD = [
   'EXAMPLE',
 ]
 
-function nothingText({ mode, refused }: HeldDocument): string {
+function nothingText({ mode, refused }: Held): string {
   if (mode === 'observe') {
     return 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n'
   }
   return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
 }
 
-function refusedText({ cluster, ...count }: Shaped<RefusedCount>): string {
+function refusedText({ cluster, ...count }: Held['refused'][number]): string {
   return `Refused in ${clusterText(cluster)}: ${lineOf(blockedText(count))}\n`
 }
 
-function pauseText({ cluster, ...by }: StandingOrder): string {
+function pauseText({ cluster, ...by }: Held['pauses'][number]): string {
   const what = cluster === null ? 'All clusters are' : `${clusterText(cluster, 'Cluster')} is`
   return `${what} paused by ${byWhom(by)}. To resume: kinfold resume${flagOf(cluster)} --why …\n`
 }
 
-function protectionText({ cluster, subject, ...by }: StandingProtection): string {
+function protectionText({ cluster, subject, ...by }: Held['protections'][number]): string {
   const what = lineOf(subject)
   const where = cluster === null ? 'all clusters' : clusterText(cluster)
   return `${what} is protected in ${where} by ${byWhom(by)}. To end it: kinfold unprotect ${what}${flagOf(cluster)}\n`
 }
 
-function clusterText(cluster: ClusterRef, word: string = 'cluster'): string {
+function clusterText(cluster: Cluster, word: string = 'cluster'): string {
   return `${word} ${lineOf(labelOf(cluster))}`
 }
 
-function byWhom({ who, why }: Pick<StandingOrder, 'who' | 'why'>): string {
+function byWhom({ who, why }: Pick<Held['pauses'][number], 'who' | 'why'>): string {
   return why === '' ? lineOf(who) : `${lineOf(who)} (${lineOf(why)})`
 }
 
 /** As a command takes it. */
-function flagOf(cluster: ClusterRef | null): string {
+function flagOf(cluster: Cluster | null): string {
   return cluster === null ? '' : ` --cluster ${lineOf(cluster.scope)}`
 }
 
-export function planText(told: HeldPlanDocument, output: PlanOutput): string {
+export function planText(told: HeldPlan, output: PlanOutput): string {
   if (output === 'json' || output === 'yaml') return structured(told, output)
   const { total, objects, digest } = told
   if (output === 'name') {
@@ -158,7 +155,7 @@ export function planText(told: HeldPlanDocument, output: PlanOutput): string {
   ].join('')
 }
 
-function approvalsText({ approvals, first }: HeldPlanDocument): string {
+function approvalsText({ approvals, first }: HeldPlan): string {
   if (approvals < 2) return ''
   if (first === null) return 'Two people have to approve it.\n'
   const { who, why, until } = first

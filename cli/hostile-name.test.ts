@@ -75,6 +75,14 @@ test('hostile names end nothing, take nothing along, and reach no terminal', asy
   const lineage = await runKinfold(['lineage', 'tail', '--no-follow', '--data', data])
   equal(lineage.code, 0, lineage.stderr)
   ok(!RAW.test(lineage.stdout))
+  for (const asked of [
+    ['history', '-A'],
+    ['deletions', '-A', '-o', 'wide'],
+  ]) {
+    const { code, stdout, stderr } = await runKinfold([...asked, '--data', data])
+    deepEqual([code, stderr], [0, ''])
+    ok(stdout.split('\n').length > alone.length && !RAW.test(stdout), stdout.slice(0, 500))
+  }
   running.child.kill('SIGTERM')
   equal((await running.ended).code, 0)
   const audit = await runKinfold(['audit', 'verify', '--data', data])

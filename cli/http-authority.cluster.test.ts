@@ -96,10 +96,21 @@ suite('an endpoint that asks a cluster', { skip: skip ?? false }, () => {
     const absent = await ask('/v1/why?uid=never-there', reader)
     equal(absent.status, 403)
     equal(await denied.text(), await absent.text())
-    for (const path of ['/v1/lineage', '/v1/held', '/debug/graph', `/v1/plan?uid=${owner.uid}`]) {
+    for (const path of ['/v1/lineage', '/v1/held', '/debug/graph', '/v1/objects']) {
       equal((await ask(path, reader)).status, 403, path)
       equal((await ask(path, auditor)).status, 200, path)
     }
+  })
+
+  test('a plan of what may be got counts what may not be got with it, and does not name it', async () => {
+    const asked = `/v1/plan?uid=${owner.uid}`
+    const seen = await ask(asked, reader)
+    equal(seen.status, 200)
+    const text = await seen.text()
+    ok(!text.includes('hush') && !text.includes(secret.uid) && !text.includes('Secret'), text)
+    match(text, /"total":2,"hidden":1,/)
+    match(await (await ask(asked, auditor)).text(), /"name":"hush"/)
+    equal((await ask(`/v1/plan?uid=${secret.uid}`, reader)).status, 403)
   })
 
   test('a tree has no names of what may not be got', async () => {

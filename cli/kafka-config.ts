@@ -19,6 +19,8 @@ export interface KafkaConfig {
   readonly mayCreate: boolean
   /** Where public records' schemas are made known; undefined: nowhere. */
   readonly registry: Registry | undefined
+  /** Whether public records have the headers of CloudEvents. */
+  readonly cloudEvents: boolean
 }
 
 /** As commander gives them; undefined where not given. */
@@ -39,6 +41,7 @@ export interface KafkaFlags {
   readonly createTopics?: boolean
   readonly schemaRegistry?: string
   readonly schemaRegistryCredentialsFile?: string
+  readonly cloudEvents?: boolean
 }
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
@@ -63,6 +66,7 @@ const KEYS = [
   'createTopics',
   'schemaRegistry',
   'schemaRegistryCredentialsFile',
+  'cloudEvents',
 ]
 
 /** For commands that only read. */
@@ -121,6 +125,7 @@ export function kafkaConfig(flags: KafkaFlags, section: unknown, file: string): 
     replicas: whole(pick('replicas'), 1, MAX_REPLICAS),
     mayCreate: creates,
     registry: registryOf(pick),
+    cloudEvents: flag(pick('cloudEvents')) ?? false,
   }
 }
 

@@ -1,17 +1,26 @@
 /**
- * `kinfold lineage tail`: follows the public lineage stream. An example of a consumer: it uses nothing that another program could not.
+ * `kinfold lineage`: follows the public lineage stream, or exports where it ends. An example of a consumer: it uses nothing that another program could not.
  */
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { ClientFlags } from './client.ts'
-import { ask, linesOf, serverOf, withServer } from './client.ts'
+import type { ClientFlags, ScopeFlags } from './client.ts'
+import { ask, linesOf, serverOf, withScope, withServer } from './client.ts'
 import { outputOf } from './output.ts'
+import { clusterScopeOf } from './scope.ts'
 import { lineOf } from './terminal.ts'
 import { recordedText, shortPhaseText } from './word.ts'
 import { yaml } from './yaml.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
+const EXPORTS = ['jsonl', 'csv', 'cypher', 'dot', 'mermaid', 'graphml'] as const
+
+interface ExportFlags extends ClientFlags, ScopeFlags {
+  readonly namespace?: string
+  readonly kind?: string
+  readonly gone?: boolean
+  readonly output: string
+}
 
 interface Line {
   readonly partition: number
@@ -51,6 +60,26 @@ export function addLineage(program: Command): void {
         if (!process.stdout.write(recordText(line, output))) await once(process.stdout, 'drain')
       }
     })
+  withScope(withServer(lineage.command('export')))
+    .description('objects and their owner references as they are now, for another program')
+    .option('-n, --namespace <ns>', 'namespace (default: all, and what has none)')
+    .option('--kind <kind>', 'objects of this kind alone')
+    .option('--gone', 'also what was deleted, while its record is kept')
+    .option('-o, --output <format>', EXPORTS.join(', '), 'jsonl')
+    .action(exportAll)
+}
+
+async function exportAll(flags: ExportFlags): Promise<void> {
+  const output = outputOf(flags.output, EXPORTS)
+  const { cluster, hint } = await clusterScopeOf(flags)
+  const params = new URLSearchParams({ follow: 'false' })
+  const { namespace, kind } = flags
+  for (const [key, value] of Object.entries({ cluster, namespace, kind })) {
+    if (value !== undefined) params.set(key, value)
+  }
+  const response = await ask({ ...serverOf(flags), hint }, `/v1/lineage?${params}`)
+  const { exportLineage } = await import('./lineage-export.ts')
+  await exportLineage(linesOf(response), { output, gone: flags.gone === true })
 }
 
 function recordText(line: string, output: (typeof OUTPUTS)[number]): string {

@@ -31,6 +31,8 @@ const QUESTIONS: readonly (readonly string[])[] = [
   ['get', 'pods'],
   ['tree', 'deploy/web'],
   ['why', 'deploy/web'],
+  ['history', 'deploy/web'],
+  ['deletions', '-A'],
   ['cascade', 'deploy/web'],
   ['plan', 'delete', 'deploy/web'],
   ['plan', 'held'],

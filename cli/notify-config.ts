@@ -5,9 +5,12 @@
  *
  * Not here: telling it (notify.ts).
  */
+import { readFileSync } from 'node:fs'
+import { checkSecret } from '../runtime/file-access.ts'
+import { ExitError } from '../runtime/lifecycle.ts'
 import { openWebhookSecret, type WebhookOptions } from '../runtime/webhook.ts'
 import type { NoticeType } from '../services/notify/notifier.ts'
-import { bad, checkKey, flag, text, texts } from './setting.ts'
+import { bad, checkKey, flag, type Setting, text, texts } from './setting.ts'
 
 export interface NotifyConfig {
   /** Undefined: nothing is sent anywhere. */
@@ -17,7 +20,7 @@ export interface NotifyConfig {
   readonly on: readonly NoticeType[]
 }
 
-const KEYS = ['url', 'secretFile', 'on', 'insecure', 'events']
+const KEYS = ['url', 'urlFile', 'secretFile', 'on', 'insecure', 'events']
 const TYPES: readonly NoticeType[] = ['approval', 'breaker', 'held', 'lock']
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
@@ -31,10 +34,11 @@ export function notifyConfig(section: unknown, file: string): NotifyConfig | und
   const fields = section as Record<string, unknown>
   for (const key of Object.keys(fields)) checkKey(key, KEYS, from)
   const setting = (key: string) => ({ key, value: fields[key], from: `${from}.${key}` })
-  const url = text(setting('url'))
+  const url = urlOf(setting('url'), setting('urlFile'))
   const hasEvents = flag(setting('events')) === true
   if (url === undefined && !hasEvents) throw bad(`${from}: url is missing, or events: true`)
-  if (url !== undefined) checkUrl(url, `${from}.url`, flag(setting('insecure')) === true)
+  const urlFrom = fields['url'] === undefined ? `${from}.urlFile` : `${from}.url`
+  if (url !== undefined) checkUrl(url, urlFrom, flag(setting('insecure')) === true)
   const on = texts(setting('on'))
   for (const each of on) {
     if (!TYPES.some((type) => type === each)) {
@@ -48,6 +52,22 @@ export function notifyConfig(section: unknown, file: string): NotifyConfig | und
   const secret = secretFile === undefined ? undefined : openWebhookSecret(secretFile)
   const webhook = url === undefined ? undefined : { url, secret }
   return { webhook, hasEvents, on: on.length === 0 ? TYPES : (on as readonly NoticeType[]) }
+}
+
+/** An address may hold a token of the receiver's, so it may come from a file. */
+function urlOf(url: Setting, file: Setting): string | undefined {
+  const path = text(file)
+  if (path === undefined) return text(url)
+  if (url.value !== undefined)
+    throw bad(`${file.from}: ${url.from} is given as well; leave one out`)
+  try {
+    checkSecret(path, file.from)
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (error instanceof ExitError) throw error
+    const why = error instanceof Error ? error.message : error
+    throw bad(`${file.from} ${path} cannot be read: ${why}`)
+  }
 }
 
 function checkUrl(text: string, from: string, isInsecure: boolean): void {

@@ -1,5 +1,8 @@
 /** The section `notify`: what it accepts, and what of the counts of clusters is told. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { NONE_HELD } from '../services/graph/fold/tally.ts'
 import { isKnownIn, noticesOf } from './notice.ts'
@@ -79,11 +82,29 @@ for (const [section, says] of [
   [{ url: 'https://example.com', on: ['all'] }, /"all" is none of approval, breaker, held, lock/],
   [{ url: 'https://example.com', secret: 'x' }, /unknown key secret/],
   [{ url: 'https://example.com', secretFile: '/nowhere' }, /\/nowhere cannot be read/],
+  [{ urlFile: '/nowhere' }, /notify\.urlFile \/nowhere cannot be read/],
+  [{ url: 'https://example.com', urlFile: '/nowhere' }, /urlFile: .*notify\.url is given as well/],
 ] as const) {
   test(`refuses ${JSON.stringify(section)}`, () => {
     throws(() => notifyConfig(section, 'kinfold.yaml'), says)
   })
 }
+
+test('an address may come from a file that no other user may read, and is in no error', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-notify-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const urlFile = join(folder, 'url')
+  const url = 'https://hooks.example.com/services/a-token'
+  writeFileSync(urlFile, `${url}\n`, { mode: 0o600 })
+  equal(notifyConfig({ urlFile }, 'kinfold.yaml')?.webhook?.url, url)
+  writeFileSync(urlFile, 'http://hooks.example.com/services/a-token')
+  throws(
+    () => notifyConfig({ urlFile }, 'kinfold.yaml'),
+    ({ message }: Error) => /urlFile: without TLS/.test(message) && !message.includes('a-token'),
+  )
+  chmodSync(urlFile, 0o644)
+  throws(() => notifyConfig({ urlFile }, 'kinfold.yaml'), /urlFile .*: other users may read/)
+})
 
 test('without TLS on this machine only, or where that is said', () => {
   for (const url of ['http://127.0.0.1:9/x', 'http://localhost/x', 'http://[::1]:9/x']) {

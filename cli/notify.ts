@@ -5,13 +5,18 @@
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
-import type { Webhook, WebhookEvent } from '../ports/webhook.ts'
 import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { observeCounter } from '../runtime/metrics.ts'
 import { openWebhook } from '../runtime/webhook.ts'
 import type { ClusterCount } from '../services/graph/census.ts'
-import { createNotifier, type Notifier } from '../services/notify/notifier.ts'
+import { cloudEventOf } from '../services/notify/cloud-event.ts'
+import {
+  createNotifier,
+  type NoticeType,
+  type Notifier,
+  type NotifierParts,
+} from '../services/notify/notifier.ts'
 import {
   createEventRecorder,
   EVENT_FATES,
@@ -19,14 +24,14 @@ import {
   type EventSubject,
 } from '../services/reaper/event-recorder.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
-import type { ConnectedCluster } from '../services/reaper/reaper.ts'
+import type { ConnectedCluster, ReaperNote } from '../services/reaper/reaper.ts'
 import { isKnownIn, noticesOf } from './notice.ts'
 import type { NotifyConfig } from './notify-config.ts'
 
 export interface Notifications {
   readonly loops: readonly ((signal: AbortSignal) => Promise<void>)[]
-  /** For the reaper of this process; undefined where no Events are asked for. */
-  readonly events: EventRecorder | undefined
+  /** Of what the reaper of this process reports, Events are made where they are asked for. */
+  observe(note: ReaperNote): void
   checks(): readonly Check[]
 }
 
@@ -44,16 +49,18 @@ export interface NotificationParts {
 
 export function openNotifications(parts: NotificationParts): Notifications {
   const { config, counts, locks, clusters, nameOf, clock, logger, meter } = parts
-  const notifierOf = (webhook: Webhook): Notifier =>
+  const notifierOf = (tell: NotifierParts['tell']): Notifier =>
     createNotifier({
-      webhook,
+      tell,
       notices: () =>
         noticesOf(counts(), nameOf, locks()).filter(({ type }) => config?.on.includes(type)),
       isKnown: (notice) => isKnownIn(notice, counts(), locks()),
       clock,
       onFailed: (reason) => logger.log('warn', 'a notification was not taken', { reason }),
     })
-  const notifier = config?.webhook && notifierOf(openWebhook(config.webhook))
+  const webhook = config?.webhook && openWebhook(config.webhook)
+  const notifier =
+    webhook && notifierOf((telling, signal) => webhook.send(cloudEventOf(telling), signal))
   const described = 'Events that the webhook of notify took.'
   observeCounter(meter, 'kinfold_notifications', described, () => [
     { value: notifier?.sent ?? 0, labels: {} },
@@ -64,9 +71,11 @@ export function openNotifications(parts: NotificationParts): Notifications {
   observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
     EVENT_FATES.map((result) => ({ value: events?.counts().get(result) ?? 0, labels: { result } })),
   )
-  const told = events && notifierOf(eventsOf(events))
+  const told = events && notifierOf(tellerOf(events))
   return {
-    events,
+    observe(note) {
+      if (note.type === 'Settled') events?.settled(note.command, note.result)
+    },
     loops: [notifier, told, events].flatMap((each) =>
       each === undefined ? [] : [(signal: AbortSignal) => each.run(signal)],
     ),
@@ -81,7 +90,7 @@ function recorderOf(clusters: readonly ConnectedCluster[], clock: Clock): EventR
   return createEventRecorder({ clusters: (of) => clusters.find(({ id }) => id === of), clock })
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<NoticeType, string>> = {
   approval: 'HeldForApproval',
   breaker: 'BreakerOpen',
   held: 'Held',
@@ -89,25 +98,17 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** About the namespace whose uid is the cluster's id: Events about a cluster as a whole have no other object. */
-function eventsOf(events: EventRecorder): Webhook {
-  return {
-    async send({ type, data }: WebhookEvent) {
-      const { cluster, message, command } = data as {
-        readonly cluster: { readonly id: string }
-        readonly message: string
-        readonly command: string
-      }
-      const [what = '', how] = type.split('.').slice(2)
-      const isOver = how === 'over'
-      const about: EventSubject = {
-        ...{ group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces' },
-        ...{ namespace: '', name: 'kube-system', uid: cluster.id },
-      }
-      events.tell(cluster.id, about, {
-        type: isOver ? 'Normal' : 'Warning',
-        reason: `${REASONS[what] ?? what}${isOver ? 'IsOver' : ''}`,
-        message: isOver ? message : `${message}; see "${command}"`,
-      })
-    },
+function tellerOf(events: EventRecorder): NotifierParts['tell'] {
+  return async ({ notice: { type, cluster, message, command }, what }) => {
+    const isOver = what === 'over'
+    const about: EventSubject = {
+      ...{ group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces' },
+      ...{ namespace: '', name: 'kube-system', uid: cluster.id },
+    }
+    events.tell(cluster.id, about, {
+      type: isOver ? 'Normal' : 'Warning',
+      reason: `${REASONS[type]}${isOver ? 'IsOver' : ''}`,
+      message: isOver ? `over: ${message}` : `${message}; see "${command}"`,
+    })
   }
 }

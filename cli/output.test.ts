@@ -40,17 +40,17 @@ const planned: PlannedObject = {
   ...{ ...pod, resourceVersion: '1', effect: 'deleted', because: 'x', owners: [], finalizers: [] },
 }
 const plan: Plan = {
-  ...{ root: planned, cascade: 'Background', counts: [], total: 1, objects: [planned] },
+  ...{ root: planned, cascade: 'Background', counts: [], total: 1, hidden: 0, objects: [planned] },
   ...{ holds: [], digest: HEX },
 }
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  isOver: true,
+  ...{ isOver: true, hidden: 0 },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {
-  ...{ mode: 'enforce', total: 1, breakers: [], protections: [] },
+  ...{ mode: 'enforce', total: 1, hidden: 0, breakers: [], protections: [] },
   pauses: [{ cluster: null, who: 'ann', why: '' }],
   refused: [{ cluster, objects: 1, since: AT, tries: 1, nextTry: AT, example: 'x' }],
   counts: [{ ...count, cluster, group: '', kind: 'Pod', namespace: '', since: AT, until: null }],

@@ -5,13 +5,16 @@ import { yaml } from './yaml.ts'
 
 export type Structured = 'json' | 'yaml'
 
+export type Structurable = Omit<Document, 'kind'> & { readonly kind: string }
+
 export function outputOf<T extends string>(word: string, outputs: readonly T[]): T {
   const output = outputs.find((each) => each === word)
   if (output !== undefined) return output
   throw new ExitError(EXIT.input, `-o ${word} is none of ${outputs.join(', ')}`)
 }
 
-export function structured(document: Document, output: Structured): string {
+/** Also of what only the command line knows. */
+export function structured(document: Structurable, output: Structured): string {
   return output === 'json' ? `${JSON.stringify(document, null, 2)}\n` : yaml().stringify(document)
 }
 

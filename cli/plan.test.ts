@@ -26,6 +26,7 @@ const plan: Plan = {
   cascade: 'Background',
   counts: [{ group: 'apps', kind: 'Deployment', effect: 'deleted', count: 3 }],
   total: 3,
+  hidden: 0,
   objects: [
     {
       ...root,
@@ -69,6 +70,7 @@ Note: 2 objects would be held for 1h (evidence not-found).
 test('wide with uids and finalizers; as names, those that would be deleted', () => {
   const stuck = { ...root, name: 'x', effect: 'stuck', finalizers: ['a/b', 'c/d'] } as const
   const more = { ...told, objects: [...told.objects, stuck] }
+  match(render({ ...more, hidden: 2 }, 'table'), /\n5 objects:\n/)
   match(render(more, 'wide'), /\nshop +Deployment\/x +stuck +u-web +a\/b, c\/d +it is deleted\n/)
   equal(render(more, 'name'), 'deployment.apps/web\ndeployment.apps/x\n')
 })
@@ -85,6 +87,7 @@ const cascade: Cascade = {
   since: 0,
   done: 4,
   remaining: 2,
+  hidden: 0,
   progress: { reaping: 1, blocked: 1, waiting: 0, unknown: 0, queued: 0 },
   kinds: [{ group: '', kind: 'Pod', done: 4, remaining: 2 }],
   blocked: [

@@ -4,7 +4,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Plan as PlanDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, warnPartial, withObject } from './client.ts'
+import { answerTo, warnPartial, withObject } from './client.ts'
 import { addPlanHeld } from './held.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfEffect } from './paint.ts'
@@ -38,23 +38,22 @@ export function addPlan(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (words: string[], flags: PlanFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
-      if (!CASCADES.some((each) => each === flags.cascade)) {
-        throw new ExitError(
-          EXIT.input,
-          `--cascade ${flags.cascade} is none of ${CASCADES.join(', ')}`,
-        )
-      }
-      const { server, params } = await questionOf(words, flags)
-      params.set('cascade', flags.cascade)
-      params.set('limit', flags.limit)
-      const response = await ask(server, `/v1/plan?${params}`)
-      const told = (await response.json()) as PlanDocument
+      const cascade = cascadeOf(flags.cascade)
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/plan', { ...query, cascade, limit: flags.limit })
       warnPartial(told.partial)
       if (output === 'name') warnPartial(unlistedText(knownOf(told), told.objects.length))
       process.stdout.write(render(told, output))
     })
 }
 
+export function cascadeOf(word: string): Cascade {
+  const cascade = CASCADES.find((each) => each === word)
+  if (cascade !== undefined) return cascade
+  throw new ExitError(EXIT.input, `--cascade ${word} is none of ${CASCADES.join(', ')}`)
+}
+
+/** Those that may be shown. */
 function knownOf({ counts }: PlanDocument): number {
   return counts.reduce((sum, { count }) => sum + count, 0)
 }
@@ -94,8 +93,8 @@ function text(plan: PlanDocument, isWide: boolean): string {
   const known = knownOf(plan)
   const more = known - objects.length
   const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
-  const total =
-    plan.total === null ? `At least ${countOf(known, 'object')}` : countOf(known, 'object')
+  const all = countOf(known + plan.hidden, 'object')
+  const total = plan.total === null ? `At least ${all}` : all
   return [
     `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade}\n`,
     `${total}:\n\n`,

@@ -53,13 +53,23 @@ export function checksOfData(data: string): Check[] {
   return intrusion === '' ? [] : [warned('data', intrusion)]
 }
 
-/** None while the file is good: it was, at the start. */
-export function checksOfToken(
-  token: Pick<HttpToken, 'failure'> | undefined,
-  name = 'http-token',
-): Check[] {
-  const failure = token?.failure() ?? ''
-  return failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)]
+type TokenFile = Pick<HttpToken, 'failure'> | undefined
+
+/** None while the files are good: they were, at the start. */
+export function checksOfTokens(files: {
+  readonly token?: TokenFile
+  readonly metricsToken?: TokenFile
+  readonly clusterTokens?: TokenFile
+}): Check[] {
+  const named = [
+    ['http-token', files.token],
+    ['http-metrics-token', files.metricsToken],
+    ['audit-token', files.clusterTokens],
+  ] as const
+  return named.flatMap(([name, file]) => {
+    const failure = file?.failure() ?? ''
+    return failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)]
+  })
 }
 
 /** What of the endpoint's certificate nobody can use; empty when all is well. */

@@ -39,8 +39,10 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
       archive: config.archive.settings,
       lock: config.lock,
       placement: { of: placement, url },
-      events: notifications.events,
-      observe: onNote,
+      observe: (note) => {
+        onNote(note)
+        notifications.observe(note)
+      },
     })
   return {
     checks: () => [

@@ -20,7 +20,7 @@ import type { Objects, Root, Selector } from '../services/restore/selection.ts'
 import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
-import { selectorParams } from './client.ts'
+import { objectQuery } from './client.ts'
 import { addClusterOptions, collect } from './config.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
 import { addBrokerOptions } from './kafka-config.ts'
@@ -160,10 +160,8 @@ function keyIn(file: string): readonly [string, ArchiveKey] {
 function selectorOf(words: readonly string[], flags: RestoreFlags): Selector {
   const context = flags.context?.[0]
   const namespace = flags.namespace ?? namespaceOf({ kubeconfig: flags.kubeconfig, context })
-  const params = selectorParams(words, { namespace })
-  const uid = params.get('uid')
-  if (uid !== null) return { uid }
-  return { kind: params.get('kind') ?? '', name: params.get('name') ?? '', namespace }
+  const { uid, kind = '', name = '' } = objectQuery(words, { namespace })
+  return uid === undefined ? { kind, name, namespace } : { uid }
 }
 
 async function objectsOf(

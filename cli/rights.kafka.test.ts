@@ -66,6 +66,7 @@ const LACKS: readonly Lack[] = [
     user: 'silent-graph',
     what: 'Write on its changelog',
     isLacking: ({ name }) => name?.endsWith('.changelog') === true,
+    operation: 'WRITE',
     message: (application) => `writing to ${application}.changelog/`,
   },
   {

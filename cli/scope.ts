@@ -10,15 +10,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import type { ObjectFlags, Scope, ScopeFlags, Server } from './client.ts'
-import { selectorParams, serverOf } from './client.ts'
+import type { ObjectFlags, ObjectQuery, Scope, ScopeFlags, Server } from './client.ts'
+import { objectQuery, serverOf } from './client.ts'
 import { yaml } from './yaml.ts'
 
 const DEFAULT_NAMESPACE = 'default'
 
 export interface Question {
   readonly server: Server
-  readonly params: URLSearchParams
+  readonly query: ObjectQuery
 }
 
 /** About one object. */
@@ -27,8 +27,8 @@ export async function questionOf(words: readonly string[], flags: ObjectFlags): 
   const isByUid = words.length === 1 && words[0]?.startsWith('uid:') === true
   const { cluster, hint } = await clusterScopeOf(flags)
   const namespace = flags.namespace ?? (isByUid ? DEFAULT_NAMESPACE : namespaceOf(flags))
-  const params = selectorParams(words, { namespace, cluster })
-  return { params, server: { ...serverOf(flags), hint } }
+  const query = objectQuery(words, { namespace, cluster })
+  return { query, server: { ...serverOf(flags), hint } }
 }
 
 /** The cluster that is meant, by name or id; undefined: none is chosen. */

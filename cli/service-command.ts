@@ -55,6 +55,7 @@ export function addGraph(program: Command): void {
       'register the schemas of lineage and history there, and write their ids',
     )
     .option('--schema-registry-credentials-file <file>', 'USER:PASSWORD for it')
+    .option('--cloud-events', 'give lineage and history the headers of CloudEvents')
     .action(async (flags: ServiceFlags) => {
       const value = flags.standbys
       const standbys = whole({ key: 'standbys', value, from: '--standbys' }, 0, MOST_STANDBYS) ?? 0
@@ -87,6 +88,7 @@ function serviceCommand(program: Command, name: ServiceName, description: string
       `endpoint; beyond loopback with a token only (default: ${HTTP[name]})`,
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
+    .option('--http-metrics-token-file <file>', 'the same, for tokens that may read /metrics alone')
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option(
       '--http-tls-cert-file <file>',

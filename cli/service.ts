@@ -33,7 +33,7 @@ import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { openAuthority } from './open-authority.ts'
 import { registerEndpoint, registerProcess } from './process-metrics.ts'
-import { checkOfGroup, checksOfTls, checksOfToken } from './readiness.ts'
+import { checkOfGroup, checksOfTls, checksOfTokens } from './readiness.ts'
 import { openTelemetry, type ProcessTraces } from './telemetry.ts'
 import { VERSION } from './version.ts'
 
@@ -86,13 +86,19 @@ export async function runService(
   const config = upConfig(flags, listening)
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const { httpMetricsTokenFile } = config
+  const metricsToken =
+    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
   const advertise = config.httpAdvertise
-  const http = { address: config.http, token, clusterTokens, tls, authority, advertise, isShared }
+  const http = {
+    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
+    isShared,
+  }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -140,8 +146,7 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
-        ...checksOfToken(token),
-        ...checksOfToken(clusterTokens, 'audit-token'),
+        ...checksOfTokens({ token, metricsToken, clusterTokens }),
         ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,

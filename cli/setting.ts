@@ -76,6 +76,21 @@ export function duration({ value, from }: Setting): number | undefined {
   return ms
 }
 
+const AGO = /^\d+[smhd]$/
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+
+/** How long before `now`, or RFC 3339; as RFC 3339 in UTC. */
+export function moment({ key, value, from }: Setting, now: number): string | undefined {
+  if (value === undefined) return undefined
+  const text = String(value)
+  if (AGO.test(text)) return new Date(now - (duration({ key, value, from }) ?? 0)).toISOString()
+  const time = MOMENT.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return new Date(time).toISOString()
+  throw bad(
+    `${from}: expected how long ago, such as 24h, or a time, such as 2026-01-31T09:30:00Z, not ${show(value)}`,
+  )
+}
+
 const SIZES: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
 const MOST_BYTES = 1024 ** 5
 

@@ -4,7 +4,7 @@ import { EXIT } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Shadow as ShadowDocument } from './answer.ts'
 import type { ClientFlags } from './client.ts'
-import { ask, serverOf, warnPartial, withServer } from './client.ts'
+import { answerTo, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { table, time } from './table.ts'
 
@@ -19,8 +19,7 @@ export function addShadow(program: Command): void {
     .option('--unclear', 'also objects deleted while their owner existed, by users or controllers')
     .action(async (flags: ClientFlags & { output: string; unclear?: boolean }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const response = await ask(serverOf(flags), '/v1/shadow')
-      const told = (await response.json()) as ShadowDocument
+      const told = await answerTo(serverOf(flags), '/v1/shadow', {})
       warnPartial(told.partial)
       process.stdout.write(
         output === 'table' ? show(told, flags.unclear === true) : structured(told, output),

@@ -7,11 +7,11 @@
  */
 import type { Command } from 'commander'
 import { EXIT } from '../runtime/lifecycle.ts'
-import type { ClusterRef, Document } from '../services/graph/api/document.ts'
+import type { Document } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { ClusterListAnswer, ClusterStatus } from '../services/graph/query/cluster-list.ts'
+import type { ClusterList, Cluster as ClusterRef } from './answer.ts'
 import type { ClientFlags, Server } from './client.ts'
-import { ask, askAnyway, serverOf, warnPartial, withServer } from './client.ts'
+import { answerTo, ask, askAnyway, serverOf, warnPartial, withServer } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { paint } from './paint.ts'
 import { samplesOf } from './scrape.ts'
@@ -32,7 +32,7 @@ export type LockWord = 'in force' | 'not in force' | 'required, not in force'
 
 interface ClusterRow {
   readonly cluster: ClusterRef
-  readonly status: ClusterStatus | null
+  readonly status: ClusterList['clusters'][number]['status']
   /** Null where this endpoint does not know. */
   readonly lock: LockWord | null
   /** The same. */
@@ -57,7 +57,7 @@ export interface Status extends Document {
 }
 
 export interface Read {
-  readonly list: Document & ClusterListAnswer
+  readonly list: ClusterList
   readonly isReady: boolean
   /** Lines of `/readyz?verbose`. */
   readonly checks: readonly string[]
@@ -80,14 +80,14 @@ export function addStatus(program: Command): void {
 }
 
 async function readFrom(server: Server): Promise<Read> {
-  const [clusters, ready, metrics] = await Promise.all([
-    ask(server, '/v1/clusters'),
+  const [list, ready, metrics] = await Promise.all([
+    answerTo(server, '/v1/clusters', {}),
     // Not ready is an answer, too.
     askAnyway(server, '/readyz?verbose'),
     ask(server, '/metrics'),
   ])
   return {
-    list: (await clusters.json()) as Document & ClusterListAnswer,
+    list,
     isReady: ready.ok,
     checks: (await ready.text()).trimEnd().split('\n'),
     metrics: await metrics.text(),

@@ -30,6 +30,36 @@ export function table(
   return [head, ...rows].map((row, index) => `${line(row, index - 1)}\n`).join('')
 }
 
+/** Rows that come one page after the other: the head once, and columns that never get narrower. */
+export class GrowingTable {
+  readonly #head: readonly string[]
+  readonly #widths: number[]
+  #isBegun = false
+
+  constructor(head: readonly string[]) {
+    this.#head = head
+    this.#widths = head.map((title) => title.length)
+  }
+
+  /** These rows, below the head where they are the first. */
+  add(told: readonly (readonly string[])[]): string {
+    const rows = told.map((row) => row.map(lineOf))
+    for (const row of rows) {
+      for (const [column, cell] of row.entries()) {
+        this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length)
+      }
+    }
+    const lines = this.#isBegun || rows.length === 0 ? rows : [this.#head, ...rows]
+    this.#isBegun ||= rows.length > 0
+    return lines.map((row) => `${this.#line(row)}\n`).join('')
+  }
+
+  #line(row: readonly string[]): string {
+    const padded = row.map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
+    return padded.join('   ').trimEnd()
+  }
+}
+
 /** Milliseconds or RFC 3339, to the second, in UTC; `-` when it is not known. */
 export function time(at: number | string | null): string {
   return at === null ? '-' : `${new Date(at).toISOString().slice(0, 19)}Z`

@@ -30,7 +30,7 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
 })
 
 function told(root: TreeNode) {
-  return documentOf('Tree', { answer: { root }, partial: '', cluster })
+  return documentOf('Tree', { answer: { root }, partial: '', cluster, asOf: [] })
 }
 
 const root = told(tree)

@@ -1,10 +1,9 @@
 /** `kinfold tree`: the dependents of an object, or its owners. */
 import type { Command } from 'commander'
-import type { DocumentOfOne, Shaped } from '../services/graph/api/document.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { TreeNode } from '../services/graph/query/tree.ts'
+import type { TreeNode as Root, Tree as TreeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, warnPartial, withObject } from './client.ts'
+import { answerTo, warnPartial, withObject } from './client.ts'
 import type { Live } from './live.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
@@ -29,9 +28,6 @@ interface TreeFlags extends ObjectFlags {
 /** By uid. */
 type LiveOf = ReadonlyMap<string, Live>
 
-type Root = Shaped<TreeNode>
-type TreeDocument = DocumentOfOne & { readonly root: Root }
-
 export function addTree(program: Command): void {
   withObject(program.command('tree'))
     .description('dependents of an object, level by level, or its owners')
@@ -41,10 +37,8 @@ export function addTree(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
     .action(async (words: string[], flags: TreeFlags) => {
       const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
-      const { server, params } = await questionOf(words, flags)
-      if (flags.owners) params.set('owners', 'true')
-      const response = await ask(server, `/v1/tree?${params}`)
-      const told = (await response.json()) as TreeDocument
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners })
       warnPartial(told.partial)
       const live = flags.live ? await liveOf(told, flags) : undefined
       process.stdout.write(render(told, output, flags.owners === true, live))

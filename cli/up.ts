@@ -35,6 +35,7 @@ export function addUp(program: Command): void {
       'endpoint; beyond loopback with a token only (default: 127.0.0.1:7070)',
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
+    .option('--http-metrics-token-file <file>', 'the same, for tokens that may read /metrics alone')
     .option('--audit-token-file <file>', AUDIT_TOKEN_HINT)
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option(

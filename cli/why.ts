@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { ask, warnPartial, withObject } from './client.ts'
+import { answerTo, warnPartial, withObject } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
@@ -20,9 +20,8 @@ export function addWhy(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
     .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const { server, params } = await questionOf(words, flags)
-      const response = await ask(server, `/v1/why?${params}`)
-      const told = (await response.json()) as WhyDocument
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/why', query)
       warnPartial(told.partial)
       process.stdout.write(output === 'text' ? tell(told) : structured(told, output))
     })

@@ -1,8 +1,8 @@
 /** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
 import type { Attempt, VerdictType } from '../core/model/node.ts'
 import type { Evidence } from '../core/model/proof.ts'
-import type { Shaped } from '../services/graph/api/document.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
+import type { Held } from './answer.ts'
 import { time, timeAhead } from './table.ts'
 
 const VERDICTS: Readonly<Record<VerdictType, string>> = {
@@ -87,13 +87,15 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${count} ${count === 1 ? one : many}`
 }
 
+type Refused = Omit<Held['refused'][number], 'cluster'>
+
 export function blockedText({
   objects,
   since,
   tries,
   nextTry,
   example,
-}: BlockedCount | Shaped<BlockedCount>): string {
+}: BlockedCount | Refused): string {
   const tried = [
     since === null ? '' : `first ${time(since)}`,
     tries === 0 ? '' : `tried up to ${tries} times`,

@@ -1,8 +1,8 @@
 /**
- * What is believed of one owner, after any short life of it and of one dependent, in its namespace or of none: what is so.
+ * The recorded state of one owner is its true state, after any short life of it and of one dependent, namespaced or cluster-scoped.
  *
- * What must stay true: nothing is carried out but looks, so nothing but what was told settles a belief; while the fold is behind, or no reaper answers,
- * nothing is expected of it, and once all goes on every belief comes round.
+ * What must stay true: no command is carried out but live GETs, so only published events settle a state. While the fold is behind, or no reaper
+ * answers, nothing is expected of it; once all actors run again, every recorded state becomes true.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -73,7 +73,7 @@ class Life {
     this.#drain()
   }
 
-  /** All goes on, for longer than anybody waits for an answer. */
+  /** All actors run again, for longer than any of them waits for an answer. */
   comeToRest(): void {
     this.#isLagging = false
     this.#hasReaper = true
@@ -203,7 +203,7 @@ class Life {
     this.log.append('epoch' in event ? { ...event, epoch: this.#epoch } : event, this.#now)
   }
 
-  /** Until nothing more comes of it. */
+  /** Until it has no further result. */
   #drain(): void {
     for (let rounds = 0; rounds < 1_000; rounds++) {
       const came = this.#takeStreams() + this.#fold() + this.#look()
@@ -238,7 +238,7 @@ class Life {
     return came
   }
 
-  /** What is to be changed is refused; what is to be looked at is. */
+  /** Commands that change something are refused; live GETs are answered. */
   #look(): number {
     if (!this.#hasReaper) return 0
     const commands = this.#commands.splice(0)
@@ -261,7 +261,7 @@ function gone(short: string): Event {
   return { type: 'KindGone', cluster: CLUSTER, epoch: 1, group, kind, resource }
 }
 
-/** What is believed of an owner that stands so. Once it orphaned, its mark may count whatever became of it since. */
+/** What is recorded of an owner in this state. Once it orphaned its dependents, its mark may count whatever happened to it since. */
 const BELIEFS: Readonly<Record<Ground, Standing>> = {
   live: 'solid',
   waiting: 'waiting',

@@ -1,4 +1,4 @@
-/** A record does bounded work: what fans out is continued by records of its own, and nothing recurses on data. */
+/** A record does bounded work: work that fans out is continued by records of its own, and nothing recurses on data. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Folder } from '../testing/folder.ts'
@@ -45,7 +45,7 @@ function deleted(text: string, version: number): Event {
   return { type: 'ObjectDeleted', ...about, object: object(text, String(version)), ageMs: 0 }
 }
 
-/** Folds a record and every Continue after it; what each of them brought about. */
+/** Folds a record and every Continue after it; the outcome of each of them. */
 function slices(folder: Folder, event: Event, now?: number): readonly Outcome[] {
   const outcomes = folder.fold(event, now)
   folder.commit()
@@ -53,7 +53,7 @@ function slices(folder: Folder, event: Event, now?: number): readonly Outcome[] 
   return outcomes
 }
 
-/** How many go with each record. */
+/** How many are deleted by each record. */
 function sliced(all: number): readonly number[] {
   return Array.from({ length: Math.ceil(all / SLICE) }, (_, index) =>
     Math.min(SLICE, all - index * SLICE),
@@ -137,7 +137,7 @@ test('5,000 timers due at once fire in slices', () => {
   for (let i = 0; i < 5000; i++) told.fold(added(`cm/d${i} <- rs/web`, i + 2))
   slices(told, deleted('rs/web', 6000))
   const heartbeat: Event = { type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] }
-  // Nobody carried the commands out in their life and a margin.
+  // No reaper carried the commands out in their lifetime and a margin.
   const outcomes = slices(told, heartbeat, 12 * 60_000)
   ok(outcomes.every(({ commands }) => commands.length <= SLICE))
   equal(told.commands.length, 10_000)

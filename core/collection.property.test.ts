@@ -1,8 +1,8 @@
 /**
- * Collecting, the whole loop against a model of an API server: nothing goes that may stay, and nothing stays that must go.
+ * Collecting, the whole loop against a model of an API server: nothing is deleted that may stay, and nothing stays that must be deleted.
  *
- * The server objects to a removal while it takes effect, with full knowledge (I1, I2, I6); when all is quiet the oracle names what is
- * left over (I16). Watches lag, break and lose what they had to tell; calls are refused; users write in between.
+ * The server objects to a removal while it takes effect, with full knowledge (I1, I2, I6); when all is quiet the oracle names the objects
+ * left over (I16). Watches lag, break and lose events; calls are refused; users write in between.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ import type { ObjectMeta } from './model/object.ts'
 import { policyFor } from './model/policy.ts'
 
 const RUNS = Number(process.env['RUNS'] ?? 400)
-/** Enough for every growing wait to have come to its end several times. */
+/** Enough for every growing wait to end several times. */
 const QUIET_BEATS = 200
 const BEAT_MS = 30_000
 /** A relist of all there is, and its consequences, end long before. */
@@ -69,18 +69,18 @@ class Loop {
     for (const command of commands) this.#object(command)
   }
 
-  /** A uid never comes back, so what is judged by its absence can be objected to at once. */
+  /** A uid is never used again, so an object that is judged by the absence of its owner can be objected to at once. */
   #object(command: Command): void {
     if (command.type !== 'DeleteObject') return
     const { target, references } = command
     const object = this.cluster.objects.get(target.uid)
-    // One that waits may be turned to orphan, or go: that is looked at when the command is carried out.
+    // An owner that waits may be turned to orphan, or be deleted: that is checked when the command is carried out.
     if (object === undefined || command.owners.some(({ claim }) => claim === 'waiting')) return
     const why = objection(this.cluster.objects.values(), { ...object, ownerReferences: references })
     if (why !== '') this.objections.push(`${target.uid} is commanded to go: ${why}`)
   }
 
-  /** 0 to 4: Continue, a result, a command, time; others let one kind's watch tell something. */
+  /** 0 to 4: Continue, a result, a command, time; other choices let one kind's watch publish an event. */
   turn(choice: number): void {
     if (choice === 0 || (this.#isLate && choice % 2 === 0)) this.#fold()
     if (choice === 0) return
@@ -138,7 +138,7 @@ function run(
     act(loop.cluster, action, serial)
     for (const choice of turns[serial % turns.length] ?? []) loop.turn(choice)
   }
-  // What the watches lost is found by the hourly relist.
+  // The hourly relist finds the events that the watches lost.
   for (const short of MONITORED) loop.cluster.relist(short, 0, false)
   loop.quiet()
   loop.log.folder.commit()

@@ -1,5 +1,5 @@
 /**
- * Folds one record of a partition into the graph and says what the cluster should be asked to do.
+ * Folds one record of a partition into the graph and returns the commands for the cluster.
  *
  * What must stay true: the result follows from the state and the record alone, in bounded work. The graph is only as fresh as the log, so a
  * command is a claim and never a fact; its result comes back as an event, and that event changes the graph. This is what makes a
@@ -65,7 +65,7 @@ export function foldRecord(graph: Graph, event: Event, at: At, readPage: ReadPag
   return finish(folding)
 }
 
-/** The same where a page takes time to be read: without one it returns at once. */
+/** The same where reading a page takes time: if no page is needed it returns at once. */
 export function foldRecordFrom(
   graph: Graph,
   event: Event,
@@ -101,14 +101,14 @@ function fold(graph: Graph, event: Event, at: At): Folding {
 }
 
 /**
- * Whoever puts work on the agenda begins with it. From then on it goes on at `Continue`, which stands behind all that was published meanwhile: else each result
- * of a cascade would bring hundreds of decisions more, and the fold fall behind those who carry them out. And at heartbeats, should a `Continue` ever be unreadable.
+ * The record that puts work on the agenda begins with it. From then on the work continues at `Continue`, which comes in the log after everything published meanwhile: otherwise each
+ * result of a cascade would bring hundreds of decisions more, and the fold would fall behind the reapers. It also continues at heartbeats, should a `Continue` ever be unreadable.
  */
 function mayGoOn({ type }: Event, hadWork: boolean): boolean {
   return !hadWork || type === 'Continue' || type === 'Heartbeat'
 }
 
-/** The page that the fold wants to look at next; undefined when this record may do no more. */
+/** The page that the fold needs next; undefined when this record may do no more. */
 function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
   return keysLeft > 0 && !isFull ? nextPage(step.graph) : undefined
 }
@@ -119,11 +119,11 @@ function resume(folding: Folding, keys: readonly string[]): void {
   const isOver = takeStep(step, keys, (work, cluster, uid) => {
     const isDone =
       work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
-    // Not before: what concerns objects that it has judged costs nothing more, such as further owners of one that cost it all.
+    // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
   })
-  // Whoever was refused is the first of the next record, which judges it whatever it costs.
+  // An object that was refused is the first of the next record, which judges it whatever it costs.
   if (isOver && !folding.isFull) endTurn(step)
   countObservations(step)
   judgeDirty(step)
@@ -131,9 +131,9 @@ function resume(folding: Folding, keys: readonly string[]): void {
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
 
-/** Once the facts are written: what they changed is judged, and what is more than the record may judge goes on the agenda. */
+/** After the facts are written: the objects they changed are judged; those beyond the record's limit are put on the agenda. */
 function judgeDirty(step: Step): void {
-  // Judging one may change what another one waits for.
+  // Judging one object may change what another one waits for.
   for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
     const [key, { cluster, uid }] = next
     step.dirty.delete(key)
@@ -151,12 +151,12 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
 function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
   if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, cluster, uid, cost)
-  // Once, behind what its namespace has on the agenda, however many of its owners that is about.
+  // Once, after the work that its namespace has on the agenda, however many of its owners changed.
   queueSubject(step, cluster, uid)
   return true
 }
 
-/** Its turn has come. One with many references is left to `Continue`, which stands behind all that was published meanwhile. */
+/** Its turn has come. An object with many references is left to `Continue`, which comes after everything published meanwhile. */
 function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
   if (step.isNews && cost > REFERENCES_OF_NEWS) return false
@@ -173,7 +173,7 @@ function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
   enqueue(step, { work: 'subject', cluster, namespace, uid })
 }
 
-/** 0 for what is not there, or was judged and rests on the same facts. */
+/** 0 for an object that does not exist, or that was judged and rests on the same facts. */
 function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
   if (step.judged.has(objectKey(cluster, uid))) return 0
   const node = nodeOf(step.graph, cluster, uid)
@@ -182,7 +182,7 @@ function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
 
 function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): boolean {
   if (cost === 0) return true
-  // The first of a record is judged whatever it costs: else it never would be.
+  // The first of a record is judged whatever it costs: otherwise it would never be judged.
   const isFirst = step.references === REFERENCES_PER_RECORD
   if (cost > step.references && !isFirst) return false
   step.references -= cost
@@ -192,7 +192,7 @@ function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): bo
   return true
 }
 
-/** Ends the fold: what is left on the agenda is continued by a record of its own, so a replay slices the same way. */
+/** Ends the fold: the rest of the agenda is continued by a record of its own, so a replay slices the same way. */
 function finish(folding: Folding): Outcome {
   const { step, event, hadWork } = folding
   step.outcome.continues = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)

@@ -1,5 +1,5 @@
 /**
- * What a tenant who may write objects in its own namespace can do to others: their cascades go on, and a record's work stays bounded.
+ * The effect on others of a tenant who may write objects in its own namespace: their cascades continue, and a record's work stays bounded.
  *
  * What must stay true: work is counted in references judged (`Outcome.work`), never in seconds.
  */
@@ -16,7 +16,7 @@ import type { Event, OwnerAbsent } from './model/event.ts'
 import type { ObjectMeta, OwnerReference } from './model/object.ts'
 
 const MANY = 1_000
-/** What one record may judge: what bounds it, and one subject beyond. */
+/** The most that one record may judge: its limit, and one subject beyond. */
 const MOST_OF_A_RECORD = REFERENCES_PER_RECORD + MANY + 1
 
 function world(): World {
@@ -54,7 +54,7 @@ test('an object that references one uid by 1,000 names delays the cascade of ano
   let isDeleted = false
   const taken: Command[] = []
   for (let turn = 0; turn < 10_000 && !isDeleted; turn++) {
-    // The other tenant's owner is deleted while the looks of the attack are answered.
+    // The other tenant's owner is deleted while the live GETs of the attack are answered.
     if (turn === 20) log.append(made.remove('rs/web'))
     for (const command of log.next() ?? []) {
       taken.push(command)
@@ -69,12 +69,12 @@ test('an object that references one uid by 1,000 names delays the cascade of ano
   equal(others.length, 2)
   ok(Math.max(...others) <= 20 + 40, `others waited until record ${Math.max(...others)}`)
   ok(Math.max(...log.outcomes.map(({ work }) => work)) <= MOST_OF_A_RECORD)
-  // Each round of looks judges it once.
+  // Each round of live GETs judges it once.
   ok(log.work <= 70 * (MANY + 1) + 100, `${log.work} references were judged`)
 })
 
 for (const [count, mostWork] of [
-  // A round of looks has a 64th of them.
+  // A round of live GETs has a 64th of them.
   [2_000, 66 * 2_001],
   // A record takes 64 answers at most, so a round takes two.
   [6_000, 130 * 6_001],
@@ -121,7 +121,7 @@ test('an object with 6,000 owners, of which one is there, keeps that one and los
   deepEqual(ownerReferences, [there])
 })
 
-/** Folds all there is, where no owner is found that is looked for. */
+/** Folds everything there is; a live GET finds no owner. */
 function answered(log: Log): { readonly looks: number; readonly others: readonly Command[] } {
   const others: Command[] = []
   let looks = 0
@@ -260,7 +260,7 @@ test('one object with more references than a record may judge does not make othe
   for (let i = 0; i < 200; i++) log.append(made.put(`cm/x${i} in c <- rs/big`))
   log.append(made.put('rs/big in c'))
   log.all()
-  // So that there is work before it comes.
+  // So that there is work before it arrives.
   log.append(made.policy('enforce', 'parity'))
   for (let i = 0; i < 300; i++) log.append(made.remove(`rs/w${i} in b`))
   log.append(naming(made, 'cm/heavy in a [label:x=y]', 'pv', 'pv-x0', HEAVY))

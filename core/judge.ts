@@ -1,5 +1,5 @@
 /**
- * Judges one node: what should become of it, whether it may now, and the command that this calls for.
+ * Judges one node: its verdict, whether that may be carried out now, and the command for it.
  *
  * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is decided in the end.
  *
@@ -30,12 +30,12 @@ import type { ClusterId, GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { ClusterState } from './model/state.ts'
 
-/** Judges a node from the state as it is now. Nothing happens to one that is not there, is reaped or in doubt. */
+/** Judges a node from the state as it is now. Does nothing for a node that is missing, reaped or untrusted. */
 export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const held = nodeOf(step.graph, cluster, uid)
   const state = clusterOf(step.graph, cluster)
   if (held === undefined || state === undefined) return
-  // Something outside of its ring blocks it by now.
+  // By now an object outside its cycle blocks it.
   const isOpen = held.ringed && !mayBeRing(step.graph, cluster, held)
   const node = isOpen ? { ...held, ringed: false } : held
   const awaited = relistsAwaited(step.graph, state, cluster, node)
@@ -47,7 +47,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const admitted = admit(step.graph, cluster, node, judgement, time)
   const { hold: asking, price: due } = admitted
   const about = reasonsOf(judgement.stands)
-  // What it asks for may open a breaker, which holds it then.
+  // Its request may open a breaker, which then holds it.
   const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
   const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
@@ -83,7 +83,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   })
 }
 
-/** Before what the verdict brings about, so that the Event is there when the object goes. Answers whether it is, or will be. */
+/** Before the verdict's command, so that the Event exists when the object is deleted. Returns whether it exists, or will. */
 function warn(
   step: Step,
   state: ClusterState,
@@ -92,7 +92,7 @@ function warn(
   { verdict, stands }: Decision,
 ): boolean {
   if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) return false
-  // An Event has no dry run, so none is asked for in one.
+  // An Event has no dry run, so none is issued in mode dry-run.
   const isReal = policyOf(step.graph).policy.mode === 'enforce'
   if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) return node.isWarned
   const { object } = node
@@ -110,7 +110,7 @@ function warn(
   return true
 }
 
-/** Of an owner that waits for dependents: what may let it go though none of them tells. */
+/** For an owner that waits for dependents: a timer for what may release it without any event. */
 function lookAgain(step: Step, cluster: ClusterId, node: Node, until: number | null): void {
   const { uid } = node.object
   if (until !== null) {
@@ -119,7 +119,7 @@ function lookAgain(step: Step, cluster: ClusterId, node: Node, until: number | n
   } else if (mayBeRing(step.graph, cluster, node)) beginWalk(step, cluster, uid)
 }
 
-/** The kinds to be relisted before a node is judged, none when it may be now; undefined when it is reaped or in doubt. */
+/** The kinds to be relisted before a node is judged, none when it may be judged now; undefined when it is reaped or untrusted. */
 export function relistsAwaited(
   graph: StateReader,
   state: ClusterState,
@@ -127,7 +127,7 @@ export function relistsAwaited(
   { object, phase }: Node,
 ): readonly GroupKind[] | undefined {
   if (phase === 'reaped' || phase === 'suspect') return undefined
-  // It is about to be forgotten or in doubt, and nobody watches it.
+  // It is about to be forgotten or untrusted, and is unwatched.
   const kind = kindOf(graph, cluster, object)
   if (kind?.phase === 'unmonitored' || kind?.phase === 'unserved') return [object]
   const seen = seenOf(graph, cluster, object, object.uid)
@@ -155,7 +155,7 @@ function later(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b)
 }
 
-/** These verdicts, and no others, come with a warning. */
+/** These verdicts, and no others, have a warning. */
 function comesWithWarning(verdict: Verdict | null): boolean {
   return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
 }

@@ -1,4 +1,7 @@
-/** What the order of works must not change although lanes take turns: facts are written before anything is judged by them, and all have asked before the first one goes. */
+/**
+ * What the order of works must not change although lanes take turns: facts are written before anything is
+ * judged by them, and all have asked before the first one is deleted.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { FolderLog } from '../testing/folder-log.ts'
@@ -43,7 +46,7 @@ for (const isBusy of [false, true]) {
       log.all().filter(({ type }) => type === 'DeleteObject'),
       [],
     )
-    // It is watched again, and then they go.
+    // It is watched again, and then they are deleted.
     log.append(made.served('widget', true), ...made.relist('widget'))
     const deleted = log.all().filter(({ type }) => type === 'DeleteObject')
     deepEqual(deleted.length, 2_000)

@@ -1,4 +1,4 @@
-/** What judging one owner changes for another one is found out as well: one record brings both about. */
+/** If judging one owner changes another one, that one is judged as well: one record causes both. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/story.ts'
@@ -22,15 +22,15 @@ test('an owner waits for a dependent that blocks it only since its own owner was
   steps(world, `many ${OTHERS} cm/m# <- pv/other`, `put ${OTHER}`, 'put pv/b [deleting foreground]')
   world.step('beat 60')
   equal(world.step('why pv/b').join(), '= waiting, wait: dependents block it')
-  // A reference that cannot be resolved keeps it for good, so it blocks nobody.
+  // A reference that cannot be resolved keeps it for good, so it blocks no owner.
   equal(world.step('why rs/a').join().startsWith('= observed, blocked'), true)
 
-  // It is not judged before its kind is listed anew, and so blocks nobody yet.
+  // It is not judged before its kind is relisted, and so blocks no owner yet.
   steps(world, 'unreadable c/ns', `put ${BLOCKED} [deleting foreground]`)
   steps(world, 'relist pod', 'relist pv')
   equal(world.step('why rs/a').join().startsWith('= waiting, blocked'), true)
 
-  // From here on the fold comes to the end of no agenda.
+  // From here on the fold never reaches the end of an agenda.
   const { folder } = world
   const fold = (event: Event): void => {
     folder.foldOne(event)

@@ -31,7 +31,7 @@ function beginning(preset: Preset = 'parity', epoch = 1): readonly Event[] {
   ]
 }
 
-/** All that a life makes the watches tell, a stream for each kind. */
+/** All events that a life makes the watches publish, a stream for each kind. */
 function streamsOf(actions: readonly Action[]): { cluster: ModelCluster; streams: Event[][] } {
   const cluster = new ModelCluster()
   for (const [serial, action] of actions.entries()) act(cluster, action, serial)
@@ -64,7 +64,7 @@ const beats = fc.array(
   { maxLength: 10 },
 )
 
-/** What a log may hold between sightings: time goes on, and commands settle. */
+/** What a log may hold between sightings: time passes, and commands settle. */
 function* woven(
   events: readonly Event[],
   pauses: readonly Beat[],
@@ -118,7 +118,7 @@ test('a resumed watch that tells again what it told changes nothing', () => {
       const events = mixed(streams, order)
       const told = events.slice(0, at)
       const rest = events.slice(at)
-      // Syncs that are open are dropped by a new watcher, so the story goes on with one that is not.
+      // A new watcher drops open syncs, so the story continues with a stream that has none.
       const isOpen = streams.some((stream) => syncIsOpen(stream.filter((e) => told.includes(e))))
       fc.pre(!isOpen)
       const [once, resumed] = [folder(), folder()]
@@ -179,7 +179,7 @@ test('how records are split into batches changes nothing', () => {
         records.push([event, now])
         outcomes.push(first.foldOne(event, now))
       }
-      // As on a log: it stands behind whatever was appended before it.
+      // As on a log: it comes after everything that was appended before it.
       const waiting: Event[] = []
       const noted = (): void => {
         if (outcomes.at(-1)?.continues === true) waiting.push({ type: 'Continue' })
@@ -208,7 +208,7 @@ test('how records are split into batches changes nothing', () => {
   )
 })
 
-/** Two that wait for each other, one of them of a kind that goes before the other is deleted, or after it. */
+/** Two objects that wait for each other, one of them of a kind that leaves discovery before the other is deleted, or after it. */
 const RING_IN_DOUBT: readonly Action[] = [
   ...(['pod', 'job'] as const).map((kind): Action => {
     const references = kind === 'pod' ? [] : [{ flaw: 'none', pick: 0, blocking: true } as const]
@@ -222,7 +222,7 @@ const RING_IN_DOUBT: readonly Action[] = [
 ]
 
 test('any order across kinds leads to the same graph and the same verdicts', () => {
-  // Orphaning is left out: which owner went last decides there, so the order of two kinds' streams is part of the question.
+  // Orphaning is left out: the owner that was deleted last decides there, so the order of two kinds' streams is part of the question.
   const actions = life({ hasOrphaning: false, hasKindsGone: true, maxLength: 30 })
   fc.assert(
     fc.property(actions, picks, picks, (lived, order, other) => {
@@ -240,7 +240,7 @@ test('any order across kinds leads to the same graph and the same verdicts', () 
   )
 })
 
-/** Answers every question by the final truth, and lets the waits for it pass; nothing else is carried out. */
+/** Answers every verification by the final truth, and lets the waits for it pass; nothing else is carried out. */
 function answerAll(cluster: ModelCluster, told: Folder): void {
   let answered = 0
   for (let seconds = 0; seconds <= 60; seconds += 10) {

@@ -32,7 +32,7 @@ suite('no breaker opens:', () => {
         made.step(`put rs/${name} <- widget/cron${cron}`)
         made.step(`put pod/${name} <- rs/${name}`)
         kept.push(name)
-        // The controller deletes what is beyond its history limit, in the background.
+        // The controller deletes ReplicaSets beyond its history limit, in the background.
         if (kept.length > 3) made.step(`delete rs/${kept.shift()}`)
       }
       made.step('beat 60')

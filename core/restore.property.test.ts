@@ -1,6 +1,6 @@
 /**
- * Collecting while the cluster goes back in time, watchers are succeeded and kinds are not watched for a while: nothing goes that may stay, no
- * reference to an owner that nobody deletes is dropped, and nothing stays that must go.
+ * Collecting while the cluster is restored to an earlier state, watchers are succeeded and kinds are unwatched for a while: nothing is deleted
+ * that may stay, no reference to an owner that no actor deletes is dropped, and nothing stays that must be deleted.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -240,7 +240,7 @@ function run(
   return loop
 }
 
-/** What a restore takes back is seen best where users orphan, and most references are good. */
+/** The effects of a restore are seen best where users orphan, and most references are good. */
 function orphaning(actions: readonly Action[]): readonly Action[] {
   return actions.map((action, index): Action => {
     if (action.type === 'delete' && index % 2 === 0) return { ...action, policy: 'Orphan' }

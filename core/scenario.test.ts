@@ -1,4 +1,4 @@
-/** Every story in core/scenarios is told again and must come out as it is written, and end alike in every legal order of its watches. */
+/** Every story in core/scenarios is replayed and must have the result that is written there, and end alike in every legal order of its watches. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'

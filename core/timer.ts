@@ -1,7 +1,7 @@
 /**
- * Timers that are due, in the log time of their cluster: what each one finds decides what it does.
+ * Timers that are due, in the log time of their cluster: each one decides by what it finds.
  *
- * What must stay true: timers are never cancelled, so one that finds nothing to do does no harm; what still has to be looked at sets the next one.
+ * What must stay true: timers are never cancelled, so one that finds nothing to do does no harm; a subject that still has to be checked sets the next one.
  *
  * Not here: setting timers (agenda.ts).
  */
@@ -46,7 +46,7 @@ export function fire(step: Step, work: Work, keys: readonly string[]): boolean {
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
   const current = clusterOf(step.graph, work.cluster) ?? state
-  // A timer set while these fired has moved nextDue before what this page can tell.
+  // A timer set while these fired has moved nextDue before the first key that this page does not have.
   const nextDue = Math.min(
     next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
     current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
@@ -95,7 +95,7 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   if (attempt == null) return markDirty(step, cluster, uid)
   if (attempt.state === 'confirming' && state.now >= attempt.until)
     return unconfirmedDue(step, state, cluster, node)
-  // What was approved is approved no longer, whatever is under way.
+  // The approval has expired, whatever is under way.
   const { ruling = null } = node.hold ?? {}
   if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)
   if (attempt.state === 'would-go') return
@@ -104,11 +104,11 @@ function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid):
   markDirty(step, cluster, uid)
 }
 
-/** A server said that it is deleted, and no watch does: it is verified, again in growing waits, and relisted when that takes long. */
+/** A server said that it is deleted, and no watch reports it: it is verified, repeatedly after growing waits, and its kind is relisted when that takes long. */
 function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, node: Node): void {
   const { object, attempt } = node
   if (attempt === null) return
-  // Others of its kind are told of just now, so it may come after them.
+  // Events of its kind still arrive now, so its deletion may be reported after them.
   const isBehind = (watchedAt(state, object) ?? 0) > state.now - CONFIRM_MS
   const wait = isBehind ? attempt.until + CONFIRM_LATE_MS : state.startedTime + CATCH_UP_MS
   if (state.now < wait) return nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
@@ -133,7 +133,7 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
       return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
     }
     if (isReferenced && owner.state !== 'found') {
-      // Whoever still needs the answer asks again, in growing waits; when nobody has for a while, the question is forgotten.
+      // A dependent that still needs the answer asks again, after growing waits; when none has for a while, the question is forgotten.
       if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
       } else if (owner.orphanedAt === null && !wasHere(owner)) {
@@ -148,7 +148,7 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
   if (isReferenced && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
     const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)
-    // Its kind cannot be asked now, or nothing may be: nobody but this timer looks at a found owner again.
+    // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
     const again = state.now + backoffMs(owner.checks + 5)
     if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
     return

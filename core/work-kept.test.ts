@@ -1,4 +1,4 @@
-/** What waits is not lost to what a record has judged already: work on the agenda, tickets of a budget, a breaker that opens. */
+/** Waiting work is not lost because a record has judged its object already: work on the agenda, tickets of a budget, a breaker that opens. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../testing/state-check.ts'
@@ -22,7 +22,7 @@ for (const isBusy of [false, true]) {
     for (const line of ['many 600 cm/m# <- pv/other', 'put pv/other', 'put pod/x <- widget/w'])
       world.step(line)
     const { folder } = world
-    // All 600 are judged again: what follows waits on the agenda.
+    // All 600 are judged again: the following work waits on the agenda.
     if (isBusy) folder.foldOne(world.policy('enforce', 'parity'))
     folder.foldOne(world.served('widget', true))
     while (hasWork(folder.graph)) folder.foldOne({ type: 'Continue' })

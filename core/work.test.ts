@@ -1,4 +1,4 @@
-/** An object with more references than a record of news judges waits on the agenda, and is judged at the next `Continue`. */
+/** An object with more references than one record judges waits on the agenda, and is judged at the next `Continue`. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder } from '../testing/folder.ts'
@@ -15,7 +15,7 @@ const OTHERS = 200
 const RECORDS = 20
 const OWNERS = Array.from({ length: REFERENCES_OF_NEWS + 1 }, (_, each) => `rs/r${each}`)
 
-/** All that is told before it, and it. */
+/** All events that are published before it, and its own. */
 function told(others: number): Event[] {
   const world = new World()
   const about = { cluster: 'c', epoch: 1 }

@@ -1,10 +1,10 @@
 /**
- * One step of the agenda: a page of keys, each looked at once.
+ * One step of the agenda: a page of keys, each processed once.
  *
- * What must stay true: a step does bounded work and moves its cursor on, so what fans out ends; what it does to each key rests on the
- * state as it is then, so a key that came or went since the work was put there does no harm.
+ * What must stay true: a step does bounded work and moves its cursor on, so work that fans out ends; what it does to each key depends on the
+ * state at that time, so a key that was added or removed since does no harm.
  *
- * Not here: reading the page, which takes time (services/graph/fold/task.ts); what a relist misses (missing.ts); timers (timer.ts).
+ * Not here: reading the page, which takes time (services/graph/fold/task.ts); objects that a relist misses (missing.ts); timers (timer.ts).
  */
 
 import { ruleOn } from './admit/approval.ts'
@@ -42,7 +42,7 @@ import { countMissing, takeMissed } from './observe/missing.ts'
 import { suspectOfGoneKind } from './observe/sighting.ts'
 import { fire } from './timer.ts'
 
-/** What the first work on the agenda wants to look at; undefined when there is none. */
+/** The page that the first work on the agenda needs next; undefined when there is none. */
 export function nextPage(graph: StateReader): PageRequest | undefined {
   const work = firstWork(graph)
   if (work === undefined) return undefined
@@ -59,7 +59,7 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
 
 /**
  * Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more.
- * Answers whether another lane may go on: not between two pages of facts, or an object is judged while half of them are written.
+ * Returns whether another lane may continue: not between two pages of facts, or an object would be judged while half of them are written.
  */
 export function takeStep(step: Step, keys: readonly string[], judge: Judge): boolean {
   const work = firstWork(step.graph)
@@ -74,7 +74,7 @@ const WRITES_FACTS: ReadonlySet<Work['work']> = new Set(['missed', 'forget', 'su
 
 export type Judge = (work: Work['work'], cluster: ClusterId, uid: Uid) => boolean
 
-/** The key behind which the work goes on; undefined when this was its last step. */
+/** The key after which the work continues; undefined when this was its last step. */
 function take(step: Step, work: Work, keys: readonly string[], judge: Judge): string | undefined {
   switch (work.work) {
     case 'timers':
@@ -108,7 +108,7 @@ function lastOf(keys: readonly string[]): string {
   return keys.at(-1) ?? ''
 }
 
-/** Until the record may judge no more: then it goes on behind the last one judged. */
+/** Until the record may judge no more: then the work continues after the last object judged. */
 function judgeEach(
   step: Step,
   work: Work,
@@ -120,7 +120,7 @@ function judgeEach(
     const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
     const uid = lastPart(key)
     if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)
-    // Whoever still has to wait when it is judged waits anew, also where this record has judged it before.
+    // A node that still has to wait when it is judged waits anew, also where this record has judged it before.
     if (work.work === 'waits') {
       step.graph.remove(key)
       step.judged.delete(objectKey(cluster, uid))
@@ -134,7 +134,7 @@ function judgeEach(
   return keys.length < KEYS_PER_PAGE ? undefined : cursor
 }
 
-/** What has no owner and is not being deleted has no verdict. */
+/** An object without owners that is not being deleted has no verdict. */
 function isJudgedBy({ graph }: Step, { work }: Work, cluster: ClusterId, uid: Uid): boolean {
   if (work !== 'verdicts') return true
   const node = nodeOf(graph, cluster, uid)
@@ -171,7 +171,7 @@ function prefixOf(work: Work): string {
   }
 }
 
-/** Timers that fired are deleted; beginning behind them spares the store from walking its own delete markers. */
+/** Timers that fired are deleted; beginning after them saves the store from scanning its own delete markers. */
 function startOf(graph: StateReader, work: Work): string {
   if (work.work !== 'timers') return ''
   const nextDue = clusterOf(graph, work.cluster)?.nextDue ?? 0

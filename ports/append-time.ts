@@ -1,9 +1,9 @@
 /**
  * The append times of a log that gives them by itself: one clock for all its partitions.
  *
- * What must stay true: it never goes back and never stands, since holds, waits and expiries are counted by it; and between two starts of a process it never runs
+ * What must stay true: it never goes back and never stops, since holds, waits and expiries are counted by it; and between two starts of a process it never runs
  * ahead of the monotonic clock by more than a heartbeat, so a wall clock that is set forward ends no hold. Where the wall clock is behind (it was set back), time
- * goes on by the monotonic clock until the wall clock has come up with it; where the wall clock is ahead, it comes up with the wall clock at the next start.
+ * continues by the monotonic clock until the wall clock has caught up; where the wall clock is ahead, append time catches up at the next start.
  *
  * Not here: Kafka, whose brokers give the times. Why it does not catch up while the process runs: docs/decisions/0024.
  */
@@ -12,14 +12,14 @@ import type { Clock } from './clock.ts'
 /** A watcher's heartbeat: clocks are read one after the other, and a second that a server puts right is no step of the clock. */
 export const MOST_AHEAD_MS = 5_000
 
-/** The wall clock was set by at least as much, or the machine stood still without a clock of its own noticing. */
+/** The wall clock was set by at least as much, or the machine was suspended and its own clock did not notice. */
 const STEP_MS = 1_000
 
 export class AppendTime {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
-  /** What to add to the monotonic clock for the latest time that may be given. */
+  /** The offset to add to the monotonic clock for the latest time that may be given. */
   readonly #mostMs: number
-  /** With fractions, or appends within one millisecond of each other would make it stand. */
+  /** With fractions: otherwise it would stop for appends within one millisecond of each other. */
   #lastMs: number
   #lastMonotonicMs: number
   /** How far the wall clock is ahead, but for what is no step; the append time when it was set forward last; and by how much it was altogether. */
@@ -50,8 +50,8 @@ export class AppendTime {
   }
 
   /**
-   * How long ago this append time was given, or longer. By what the wall clock was set forward since, it is older: a machine that was stopped for hours without
-   * noticing looks like one whose clock was set, and nothing may look young for that.
+   * How long ago this append time was given, or longer. If the wall clock was set forward since, it is older by that: a machine that was suspended for hours
+   * without noticing looks like one whose clock was set, and a record must not look young because of that.
    */
   ageMs(timestamp: number): number {
     const { nowMs } = this.#read()

@@ -1,7 +1,7 @@
 /**
  * Which partition each cluster's log is: a record in `control`, written by the cluster's watcher before it publishes anything.
  *
- * What must stay true: whoever asks reads the same answer from the log. A cluster without an assignment has no partition; nobody guesses one.
+ * What must stay true: every reader reads the same answer from the log. A cluster without an assignment has no partition; no process guesses one.
  *
  * Not here: how the partition is chosen (services/watcher/assignment.ts).
  */
@@ -20,7 +20,7 @@ export interface LoggedAssignment extends Assignment {
 
 export type Assignments = ReadonlyMap<ClusterId, LoggedAssignment>
 
-/** By cluster. What cannot be read is left out. */
+/** By cluster. A record that cannot be read is left out. */
 export async function readAssignments(log: Log, codec: Codec): Promise<Assignments> {
   return assignmentsIn(await log.latest('control', 0), codec)
 }

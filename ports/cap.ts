@@ -1,11 +1,11 @@
 /**
- * How much of an object is taken in, and what is left of one beyond that: its identity, marked so that nothing is ever done to it (F27).
+ * The limits for an object's fields, and the rest of an object beyond them: its identity, marked so that no command is ever issued for it (F27).
  *
- * What must stay true: who is beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer but `orphan`: that its dependents
- * are to live on is known of it, too. No server can serve a kind of that name, so the reference is unresolvable for good, and an object with one is never
- * deleted for want of an owner.
+ * What must stay true: an object beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer but `orphan`: the request to
+ * keep its dependents stays known. No server can serve a kind of that name, so the reference is unresolvable for ever, and an object with one is never
+ * deleted for lack of an owner.
  *
- * Not here: reading what a server sends (adapters/kubernetes/meta.ts).
+ * Not here: reading a server's answers (adapters/kubernetes/meta.ts).
  */
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import { FINALIZER_ORPHAN } from '../core/model/object.ts'
@@ -20,7 +20,7 @@ export const HOLD_REFERENCE: OwnerReference = {
   blockOwnerDeletion: null,
 }
 
-/** The API server bounds names, mostly, but nobody bounds what users type into references. Characters, unless it says bytes. */
+/** The API server bounds names, mostly, but no server bounds the texts that users type into references. Characters, unless it says bytes. */
 const MOST_FINALIZERS = 256
 const FINALIZER_LENGTH = 320
 const NAME_LENGTH = 253
@@ -28,13 +28,13 @@ const UID_LENGTH = 128
 /** A DNS name, a slash and a label. */
 const API_VERSION_LENGTH = 317
 const KIND_LENGTH = 63
-/** Of those that are kept at all: protection may hang on one, so none is left out. */
+/** Of the keys that are kept at all: protection may depend on one, so none is left out. */
 const LABEL_LENGTH = 63
 const ANNOTATION_LENGTH = 1_024
 /**
- * What the largest record about an object may take of its references and finalizers: a DELETE, which has each reference and, beside it, a claim that its owner is absent.
- * The rest of a record's limit (ports/record-limit.ts) is for what surrounds them. etcd takes 1.5 MiB of an object. References as controllers write them are within
- * this cap up to there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
+ * The bytes of references and finalizers in the largest record about an object: a DELETE, which has each reference and also a claim that its owner is absent. The rest of
+ * a record's limit (ports/record-limit.ts) is for its other fields. etcd takes 1.5 MiB of an object. References as controllers write them are within this cap up to
+ * there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
  */
 const RECORD_BYTES = 6 * 1_024 * 1_024
 /** Of a reference in a DELETE, beside its own texts, again in the claim, and the namespace: lengths, flags, an offset of its basis, and a resource and a version of 63 bytes. */
@@ -57,7 +57,7 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
   return bytesOf(object) > RECORD_BYTES
 }
 
-/** What is kept of one that is: as an owner it is there, or orphans its dependents; as a dependent it stays. */
+/** The kept part of one that is: as an owner it exists, or orphans its dependents; as a dependent it stays. */
 export function identityOf(object: ObjectMeta): ObjectMeta {
   const { name, finalizers } = object
   return {

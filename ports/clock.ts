@@ -5,7 +5,7 @@
 export interface Clock {
   /** Wall time in whole milliseconds since 1970. */
   now(): number
-  /** Never goes back; its zero means nothing. */
+  /** Never goes back; its zero has no meaning. */
   monotonicMs(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }

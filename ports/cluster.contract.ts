@@ -1,5 +1,5 @@
 /**
- * What every Cluster promises, shown on a server that serves ConfigMaps, Namespaces, Events and Deployments and lets us do anything. Other
+ * What every Cluster promises, shown on a server that serves ConfigMaps, Namespaces, Events and Deployments and allows everything. Other
  * objects may be there; nothing else writes ConfigMaps or Deployments meanwhile.
  *
  * What must stay true: it knows no adapter, asks nothing of a server that the real kube-apiserver does not do, and never waits by
@@ -24,7 +24,7 @@ export interface ClusterFixture extends AsyncDisposable {
   readonly cluster: Cluster
   /** The same server, its watches asked to end after a few seconds; without it bookmarks and ends are not tested. */
   readonly briefWatches?: Cluster | undefined
-  /** Raw, as somebody who may do anything. The body is sent as JSON, the answer's given parsed. */
+  /** Raw, as a user who may do anything. The body is sent as JSON, the answer's is returned parsed. */
   request(method: string, path: string, body?: unknown): Promise<RawAnswer>
   /** Makes every version before now too old for a watch of ConfigMaps; without it that is not tested. */
   readonly compact?: (() => Promise<void>) | undefined
@@ -257,7 +257,7 @@ function watches(given: Given): void {
     await create('bookmarked-1')
     const events: WatchEvent[] = []
     for await (const batch of briefWatches.watch(NAMESPACES, from, deadline())) {
-      // The real server bookmarks only what it saw of the kind while the watch was open.
+      // The real server bookmarks only events of the kind that it saw while the watch was open.
       if (batch.some((it) => isNamed(it, 'bookmarked-1'))) await create('bookmarked-2')
       events.push(...batch)
     }
@@ -490,7 +490,7 @@ function deadline(): AbortSignal {
   return AbortSignal.timeout(DEADLINE_MS)
 }
 
-/** Makes a ConfigMap and answers what a GET of it says. */
+/** Creates a ConfigMap and returns the content of a GET of it. */
 async function make(fixture: ClusterFixture, name: string, written: Written = {}) {
   const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
   const { status } = await fixture.request('POST', path, body(name, written))

@@ -6,7 +6,7 @@
  * Assumes: nothing about retries: a call is one
  * exchange, callers retry.
  *
- * Not here: sockets (exchange.ts), what is done about an answer (services).
+ * Not here: sockets (exchange.ts), the use of an answer (services).
  */
 import type { Target } from '../core/model/command.ts'
 import type {
@@ -28,7 +28,7 @@ export interface DiscoveredKind {
   readonly versions: readonly string[]
   /** Verbs of the preferred version. */
   readonly verbs: readonly string[]
-  /** Another server answers for it, or it could not be told whether one does. */
+  /** An aggregated server serves it, or it is unknown whether one does. */
   readonly aggregated: boolean
   /** Another resource of the group has the same kind. */
   readonly ambiguous: boolean
@@ -37,13 +37,13 @@ export interface DiscoveredKind {
 
 export interface Discovery {
   readonly kinds: readonly DiscoveredKind[]
-  /** `group/version`s that could not be had: what is known of them stays as it was. */
+  /** `group/version`s that could not be read: their known state does not change. */
   readonly failed: readonly string[]
-  /** False: who answers for which group may not be read, so every kind counts as aggregated. */
+  /** False: it may not be read which server serves which group, so every kind counts as aggregated. */
   readonly isAggregationKnown: boolean
 }
 
-/** What a list or watch needs; the version is the one to ask for. */
+/** The parameters of a list or watch; the version is the one to ask for. */
 export interface Resource {
   readonly group: string
   readonly version: string
@@ -90,7 +90,7 @@ export type ReadAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
-/** A Status with reason NotFound whose details name exactly what was asked; or no object of that kind can have that name. */
+/** A Status with reason NotFound whose details name exactly the requested object; or no object of that kind can have that name. */
 export interface AbsentAnswer {
   readonly type: 'Absent'
   readonly code: number
@@ -107,7 +107,7 @@ export interface UnknownAnswer {
 }
 
 export type ReapAnswer =
-  /** DELETE: 2xx with a Status, or with an object that nothing holds any more: it is removed. */
+  /** DELETE: 2xx with a Status, or with an object that no finalizer or grace period holds: it is removed. */
   | { readonly type: 'Removed'; readonly code: number }
   /** 2xx with the object: a patch took, or a DELETE waits for finalizers or grace. */
   | { readonly type: 'Changed'; readonly object: ObjectMeta; readonly code: number }
@@ -118,12 +118,12 @@ export type ReapAnswer =
   | { readonly type: 'Conflict'; readonly code: number; readonly reason: string }
   /** 422 with causes, 403, webhook or policy. */
   | { readonly type: 'Refused'; readonly code: number; readonly reason: string }
-  /** 429, 5xx, cut, timeout: what became of it is unknown. */
+  /** 429, 5xx, cut, timeout: its outcome is unknown. */
   | UnknownAnswer
 
-/** Whether the cluster itself refuses our account what it must never do. */
+/** Whether the cluster itself refuses Kinfold's account what it must never do. */
 export type LockAnswer =
-  /** It refused what it has to, in the lock's own words. */
+  /** It refused the probe, in the lock's own words. */
   | { readonly type: 'Locked' }
   /** It does not, or there is nothing to try it on. */
   | { readonly type: 'Open'; readonly reason: string }
@@ -155,14 +155,16 @@ export interface ClusterEvent {
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
-  /** From here on objects are told with these labels and annotations, those under way included; before that, with those that may protect them. */
+  /**
+   * From here on objects are returned with these labels and annotations, those under way included; before that, with those that may protect them.
+   */
   project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
   /**
-   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that another list came
-   * over, since who answers there may be at fault (F14).
+   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that carried another
+   * list, since the server behind it may be at fault (F14).
    */
   list(
     resource: Resource,
@@ -179,8 +181,8 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   /**
-   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: what the cluster's audit
-   * log calls the request.
+   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: the id of the request in
+   * the cluster's audit log.
    */
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
   /** The object with its body: for the archive, and for a user who asks for the status of an object. Kinfold needs it for nothing else. */
@@ -193,7 +195,9 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     auditId?: string,
   ): Promise<ReapAnswer>
-  /** About the target, which may be gone. Where the same was written before, `Changed` with that one: Events have names of what they say. */
+  /**
+   * About the target, which may be deleted. If the same was written before, `Changed` with that one: the name of an Event follows from its content.
+   */
   writeEvent(
     target: Target,
     event: ClusterEvent,
@@ -226,7 +230,7 @@ export type ClusterErrorCode =
 const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   /** 410, or an ERROR event with it. */
   EXPIRED: 'relist',
-  /** The version asked for lies in the server's future: it may have gone back in time. */
+  /** The requested version lies in the server's future: it may have been restored. */
   TOO_NEW: 'relist',
   /** 404 on a list or watch. */
   NOT_SERVED: 'give-up',
@@ -237,7 +241,7 @@ const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   UNREACHABLE: 'retry',
   /** A 200 that is no answer: cut, no JSON, another kind. */
   UNREADABLE: 'retry',
-  /** A list without resourceVersion: nobody can watch on from there. */
+  /** A list without resourceVersion: no watch can continue from there. */
   UNVERSIONED: 'retry',
 }
 

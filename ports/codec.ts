@@ -10,7 +10,7 @@ import type { StateValue } from '../core/model/state.ts'
 import type { PublicRecord } from './lineage.ts'
 import type { ServiceRecord } from './service-record.ts'
 
-/** `type` tells them apart; an `Unreadable` is made by the task and never written. */
+/** `type` distinguishes them; an `Unreadable` is made by the task and never written. */
 export type Writable = LoggedEvent | Command | PublicRecord | ServiceRecord | StateValue
 
 export interface Codec {
@@ -20,7 +20,7 @@ export interface Codec {
 }
 
 /**
- * - `UNFRAMED`: not one of our frames. - `UNKNOWN_SCHEMA`: a newer writer's, or nobody's. - `CORRUPT`: the body does not fit its schema.
+ * - `UNFRAMED`: not one of our frames. - `UNKNOWN_SCHEMA`: a newer writer's, or an unknown one. - `CORRUPT`: the body does not fit its schema.
  * - `INVALID`: a record that its schema does not allow.
  */
 export type CodecErrorCode = 'UNFRAMED' | 'UNKNOWN_SCHEMA' | 'CORRUPT' | 'INVALID'

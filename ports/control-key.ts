@@ -1,7 +1,7 @@
 /**
- * Keys of what people decide, in `orders`, and of what services say to each other, in `control`; and what the records under them protect.
+ * Keys of the users' directives, in `orders`, and of the services' messages to each other, in `control`; and what the records under them protect.
  *
- * What must stay true: who writes and who reads agree here; no user's text can forge a separator.
+ * What must stay true: writers and readers agree here; no user's text can forge a separator.
  *
  * Not here: relists and connections, whose keys their services know.
  */
@@ -16,7 +16,7 @@ export const PROTECT_PREFIX = 'protect/'
 export const ASSIGN_PREFIX = 'partition/'
 const POLICY = 'policy'
 
-/** Of what the policy protects, everywhere. */
+/** Of the policy's protection, everywhere. */
 export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 
 /** An empty cluster: all. */
@@ -24,7 +24,7 @@ export function pauseKey(cluster: ClusterId): string {
   return PAUSE_PREFIX + cluster
 }
 
-/** Under it stands the partition that has all of a cluster's records. */
+/** The key of the record that names the partition of all of a cluster's records. */
 export function assignKey(cluster: ClusterId): string {
   return ASSIGN_PREFIX + cluster
 }
@@ -33,12 +33,12 @@ export function protectKey(cluster: ClusterId, subject: string): string {
   return `${PROTECT_PREFIX}${encodeURIComponent(cluster)}/${encodeURIComponent(subject)}`
 }
 
-/** What one record protects; undefined when it cannot be understood, and then nobody may act. */
+/** The subject that one record protects; undefined when it cannot be understood, and then no reaper may act. */
 export type Protecting =
   | {
       readonly type: 'policy'
       readonly protection: Protection | null
-      /** Null: none is told. */
+      /** Null: none is published. */
       readonly mode: Mode | null
     }
   | {

@@ -1,5 +1,5 @@
 /**
- * CRC-32C (Castagnoli), which LevelDB puts behind every block of its tables and Kafka before every batch of records; node:zlib has only
+ * CRC-32C (Castagnoli), which LevelDB puts after every block of its tables and Kafka before every batch of records; node:zlib has only
  * the other CRC-32.
  *
  * What must stay true: it is fast enough to read a whole store with at each open (0.9 GB/s here), eight bytes at a step.

@@ -1,7 +1,7 @@
 /**
- * The types of the events that stand on a log.
+ * The types of the events on a log.
  *
- * What must stay true: whatever is read as an event is one of these.
+ * What must stay true: every record that is read as an event is one of these.
  */
 import type { LoggedEvent } from '../core/model/event.ts'
 

@@ -1,10 +1,10 @@
 /**
- * What every Exchange promises, shown against whatever API server stands behind it: one that serves ConfigMaps and the
- * namespaces `default` and `kube-system`, and lets us make and delete ConfigMaps in `default`.
+ * What every Exchange promises, shown with any API server: one that serves ConfigMaps and the namespaces `default` and
+ * `kube-system`, and allows us to create and delete ConfigMaps in `default`.
  *
  * What must stay true: nothing here knows which adapter it runs on, or waits by the clock.
  *
- * Not here: what an answer means (cluster.contract.ts), failures of one adapter's own network (beside that adapter).
+ * Not here: the meaning of an answer (cluster.contract.ts), failures of one adapter's own network (in that adapter's tests).
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -140,7 +140,7 @@ const GET: ExchangeRequest = {
   purpose: 'write',
 }
 
-/** As far as these tests look at it; absent fields fail the test that reads them. */
+/** The fields that these tests read; absent fields fail the test that reads them. */
 interface Answered {
   readonly kind: string
   readonly metadata: {

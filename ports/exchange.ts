@@ -2,18 +2,18 @@
  * Port: one HTTP exchange with one API server: status, headers, byte chunks. The lowest layer, so that a simulator runs the real
  * classification of answers.
  *
- * Guarantees: a request is sent at most once; the body is what the server sent, and a cut body throws while it is read. Assumes: the
- * caller reads the body to its end or aborts.
+ * Guarantees: a request is sent at most once; the body is exactly the bytes of the server, and a cut body throws while it is read.
+ * Assumes: the caller reads the body to its end or aborts.
  *
- * Not here: what a status means (adapters/kubernetes), credentials (each adapter adds its own).
+ * Not here: the meaning of a status (adapters/kubernetes), credentials (each adapter adds its own).
  */
 
 /**
- * Each purpose has connections of its own, so that neither a slow list nor many looks at owners hold up a write that has passed its gate.
+ * Each purpose has connections of its own, so that neither a slow list nor many live GETs of owners delay a write that has passed its gate.
  */
 export type Purpose = 'watch' | 'list' | 'confirm' | 'read' | 'write'
 
-/** One open connection to a server: all that came over it came from the same one. Compared by identity. */
+/** One open connection to a server: all answers over it came from the same one. Compared by identity. */
 export type Connection = object
 
 export interface ExchangeRequest {
@@ -24,7 +24,7 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
   readonly purpose: Purpose
-  /** Over this connection only, for `read`; rejects with `CUT` when that is no more. */
+  /** Over this connection only, for `read`; rejects with `CUT` when that is closed. */
   readonly over?: Connection
 }
 
@@ -33,7 +33,7 @@ export interface ExchangeResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: AsyncIterable<Uint8Array>
-  /** That it came over, for `read`; undefined where there is but one server that could answer. */
+  /** The connection of the answer, for `read`; undefined where only one server could answer. */
   readonly connection?: Connection | undefined
 }
 
@@ -44,7 +44,7 @@ export interface Exchange extends AsyncDisposable {
 
 /**
  * - `UNREACHABLE`: nothing was sent. - `CUT`: sent, and the answer is missing or broken: its outcome is unknown.
- * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials cannot be had. - `UNTRUSTED`: TLS says it is somebody else.
+ * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials are not available. - `UNTRUSTED`: TLS identifies another server.
  */
 export type ExchangeErrorCode = 'UNREACHABLE' | 'CUT' | 'TIMEOUT' | 'CREDENTIALS' | 'UNTRUSTED'
 

@@ -1,9 +1,9 @@
 /**
  * What every Lease promises, as tests that each adapter runs.
  *
- * What must stay true: nothing here knows an adapter, and time passes only as the fixture lets it: on a real server it passes by itself.
+ * What must stay true: nothing here knows an adapter, and time passes only as the fixture moves it: on a real server it passes by itself.
  *
- * Not here: what a server away, a holder paused or an object deleted does to a lease that lies in a cluster (adapters/kubernetes).
+ * Not here: the effect of an unreachable server, a paused holder or a deleted object on a lease in a cluster (adapters/kubernetes).
  */
 import { deepEqual, equal, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,9 +14,9 @@ export interface LeaseFixture extends AsyncDisposable {
   candidate(): Lease
   /** Lets time pass until `promise` settles. */
   until<T>(promise: PromiseLike<T>): Promise<T>
-  /** Lets as much time pass as candidates need to look again. */
+  /** Lets as much time pass as candidates need to check again. */
   pass(): Promise<void>
-  /** Somebody else becomes the holder behind the holder's back, or the adapter says so. */
+  /** Another process becomes the holder without the holder's knowledge, or the adapter reports so. */
   revoke(): Promise<void>
 }
 

@@ -1,9 +1,9 @@
 /**
- * The public record of how an object stands, and what else others read.
+ * The public record of an object's state, and the other public records.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
- * Not here: history, which the fold writes (core/model/record.ts), what the services keep on the log for themselves (service-record.ts).
+ * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
  */
 import type { HeldBy, Phase, Verdict } from '../core/model/node.ts'
 import type { ClusterId, Coordinates, Scope, Uid } from '../core/model/object.ts'
@@ -11,7 +11,7 @@ import type { Evidence } from '../core/model/proof.ts'
 import type { History } from '../core/model/record.ts'
 import type { Standing } from '../core/model/reference.ts'
 
-/** Public, compacted: what stands now about one object. A tombstone follows after the retention. */
+/** Public, compacted: the present state of one object. A tombstone follows after the retention. */
 export interface Lineage extends Coordinates {
   readonly type: 'Lineage'
   readonly cluster: ClusterId
@@ -28,7 +28,7 @@ export interface Lineage extends Coordinates {
   readonly why: string
   /** Its type. */
   readonly verdict: Verdict['type'] | null
-  /** What holds it, if anything does. */
+  /** The reason that holds it, if there is one. */
   readonly heldBy: HeldBy | null
   readonly evidence: Evidence | null
   readonly position: bigint

@@ -1,7 +1,7 @@
 /**
  * What every adapter of the port `Log` must do, as tests of node:test. Each adapter's own test calls `logContract`.
  *
- * What must stay true: a test asks only what the port promises, so gaps between offsets are always allowed and time is never measured. A test
+ * What must stay true: a test demands only the port's promises, so gaps between offsets are always allowed and time is never measured. A test
  * that needs a hook which the fixture lacks is skipped by name.
  *
  * Not here: damage, locks and full disks (adapters/sqlite), real brokers (adapters/kafka).
@@ -36,9 +36,9 @@ export interface LogFixture {
   loseNextCommitAnswer?(took: boolean): void
   /** Closes the log and opens it again, as after a restart of the process. */
   reopen?(): Promise<LogFixture>
-  /** Removes what newer values of a compacted topic supersede. */
+  /** Removes records that newer values of a compacted topic supersede. */
   compact?(topic: Topic, partition: number): Promise<void>
-  /** The clock that append times come from, where the log gives them by itself. It is right at first. */
+  /** The clock of append times, if the log gives them by itself. It is right at first. */
   readonly clock?: FixtureClock
 }
 
@@ -46,7 +46,7 @@ export interface FixtureClock {
   now(): number
   /** Sets the wall clock so far from the right time. */
   setWall(offMs: number): void
-  /** Lets time go by, on the wall clock and the monotonic one. */
+  /** Lets time pass, on the wall clock and the monotonic one. */
   pass(ms: number): void
 }
 
@@ -627,6 +627,25 @@ function tracing(name: string, open: Open): void {
     equal('trace' in without!, false)
     const reopened = await fixture.reopen?.()
     if (reopened !== undefined) deepEqual(await all(reopened.log), expected)
+  })
+
+  test(`${name}: headers for other programs reach no reader, and too many are refused`, async (t) => {
+    const { log } = await open(t)
+    const headers = [['ce_id', '1']] as const
+    await log.append('events', 0, [{ ...record('a'), headers }])
+    await using task = await log.openTask(0)
+    const records = [{ ...record('b'), headers, trace: TRACES[0]! }]
+    await task.commit({ outputs: [{ topic: 'lineage', partition: 0, records }], changelog: [] })
+    const entries = [...(await readAll(log, 'events', 0)), ...(await readAll(log, 'lineage', 0))]
+    deepEqual(
+      entries.map(({ key, trace, headers: read }) => [key, trace, read]),
+      [
+        ['a', undefined, undefined],
+        ['b', TRACES[0], undefined],
+      ],
+    )
+    const many = { ...record('c'), headers: [['ce_id', 'x'.repeat(256 * 1024)]] as const }
+    await refuses('INVALID', log.append('events', 0, [many]))
   })
 
   test(`${name}: a trace that could not be one is refused, and nothing is written`, async (t) => {

@@ -5,7 +5,7 @@
  * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
  * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
  *
- * Not here: what the bytes mean (codec.ts), which partition something belongs to (core/model/partition.ts).
+ * Not here: the meaning of the bytes (codec.ts), the partition of a record (core/model/partition.ts).
  */
 
 export const TOPICS = [
@@ -52,17 +52,24 @@ export interface Produced {
   /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
   /**
-   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is beside the value, so no digest and no audit
-   * has it, and a log may lose it: nothing but telemetry may read it.
+   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is outside of the value, so no digest and no
+   * audit has it, and a log may lose it: nothing but telemetry may read it.
    */
   readonly trace?: string
+  /**
+   * Names and values for other programs, which read the topic without us; together at most 256 KiB. No reader of this port gets them, and a log that no other program reads
+   * leaves them out.
+   */
+  readonly headers?: readonly Header[]
 }
 
-/** What is appended. */
+export type Header = readonly [name: string, value: string]
+
+/** A record to append. */
 export interface Appending extends Produced {
-  /** The value as it is to be at the moment in which it is sent off, each time that it is: what it says may change while it waits. A few bytes larger than `value` at most. */
+  /** The value at the moment in which it is sent, each time that it is: its content may change while it waits. A few bytes larger than `value` at most. */
   readonly valueNow?: () => Uint8Array
-  /** When what it records was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
+  /** When its fact was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
   readonly seenMs?: number
 }
 
@@ -77,13 +84,16 @@ export function sentNow(records: readonly Appending[]): readonly Produced[] {
 
 export interface Entry extends Produced {
   readonly offset: bigint
-  /** Append time, in milliseconds since 1970, given by the log itself. In a log of this process it goes on at the pace of time, whatever becomes of the clock (append-time.ts). */
+  /**
+   * Append time, in milliseconds since 1970, given by the log itself. In a log of this process it continues
+   * at the pace of time, however the clock is set (append-time.ts).
+   */
   readonly timestamp: number
 }
 
 export interface Page {
   readonly entries: readonly Entry[]
-  /** Where to read on; may lie beyond the last entry's offset plus one. */
+  /** Where to read on; may be beyond the last entry's offset plus one. */
   readonly next: bigint
 }
 
@@ -97,7 +107,7 @@ export interface Bounds {
 export interface SavedPosition {
   /** Everything before it is dealt with. */
   readonly offset: bigint
-  /** The reader's own note, at most 64 KiB. */
+  /** The reader's own metadata, at most 64 KiB. */
   readonly detail: string
 }
 
@@ -109,7 +119,7 @@ export interface TopicBatch {
 
 export interface TaskCommit {
   readonly outputs: readonly TopicBatch[]
-  /** Goes into this task's partition of `changelog`. */
+  /** Written to this task's partition of `changelog`. */
   readonly changelog: readonly Produced[]
 }
 
@@ -143,8 +153,8 @@ export interface Log extends AsyncDisposable {
   ): Promise<Page>
   bounds(topic: Topic, partition: number): Promise<Bounds>
   /**
-   * Of a compacted topic: from here on every null value is still there. Who stopped before has perhaps missed one, and holds what is gone:
-   * it begins at the start, with nothing.
+   * Of a compacted topic: from here on every null value is still there. A reader that stopped before may have missed one, and holds a
+   * deleted value: it begins at the start, with nothing.
    */
   wholeFrom(topic: Topic, partition: number): Promise<bigint>
   /** Of a compacted topic: the last entry of each key that has a value, in offset order. */
@@ -164,9 +174,9 @@ export interface Log extends AsyncDisposable {
 
 /**
  * - `retry`: nothing happened; the same call may be made again later.
- * - `take-over`: discard the task and open it again; the changelog tells what became of it.
- * - `resign`: somebody else owns the task.
- * - `rebuild`: what was asked for is no longer there: start from a snapshot or a relist.
+ * - `take-over`: discard the task and open it again; the changelog shows whether it succeeded.
+ * - `resign`: another process owns the task.
+ * - `rebuild`: the requested records no longer exist: start from a snapshot or a relist.
  * - `stop`: only a person can help.
  */
 export type LogRemedy = 'retry' | 'take-over' | 'resign' | 'rebuild' | 'stop'

@@ -1,7 +1,7 @@
 /**
  * What every Placement promises, shown by processes that join and leave one group.
  *
- * What must stay true: nothing here waits by the clock: it looks again, as often as the fixture gives it a moment, until what was promised is so.
+ * What must stay true: nothing here waits by the clock: it checks again, as often as the fixture gives it a moment, until the promise is kept.
  *
  * Not here: how the shares are chosen (ports/share-out.test.ts), the fence (log.contract.ts).
  */
@@ -15,7 +15,7 @@ export interface PlacementFixture extends AsyncDisposable {
   readonly standbys: number
   /** Of another process of the group; it has not joined yet. */
   placement(): Promise<Placement>
-  /** Lets time pass between two looks, as much as the engine needs to get on. */
+  /** Lets time pass between two checks, as much as the engine needs to make progress. */
   moment(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface PlacementContractOptions {
   readonly skip?: string | undefined
 }
 
-/** What one process has, by what it was told. */
+/** The partitions of one process, by its assignments. */
 class Process {
   readonly url: string
   readonly placement: Placement
@@ -86,7 +86,7 @@ class Group implements AsyncDisposable {
     await process.placement[Symbol.asyncDispose]()
   }
 
-  /** Until every partition has exactly the owners it should have, and everybody knows them. */
+  /** Until every partition has exactly the owners it should have, and every process knows them. */
   async settled(): Promise<void> {
     while (!this.#isSettled()) await this.fixture.moment()
   }
@@ -204,7 +204,7 @@ export function placementContract(
         [],
       )
       if (group.fixture.standbys === 0) continue
-      // Even shares come first, so one at most goes to who did not stand by.
+      // Even shares come first, so at most one moves to a process that was not its standby.
       const cold = now.filter((partition) => left.includes(partition) && !stood.includes(partition))
       ok(cold.length <= Math.ceil(left.length / 2), `${cold.length} of ${left.length}`)
     }

@@ -1,4 +1,4 @@
-/** What is told of every object does not depend on the policy of today, and has a name of its own. */
+/** The published labels and annotations of every object do not depend on the policy of today, and have a name of their own. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ALL_MARKS } from '../core/model/mark.ts'

@@ -1,7 +1,7 @@
 /**
- * Which labels and annotations are told of every object.
+ * Which labels and annotations are published for every object.
  *
- * What must stay true: all that may protect one is among them, whatever the policy says of it now.
+ * What must stay true: all that may protect an object are among them, whatever the policy says now.
  */
 import { hash64 } from '../core/model/hash.ts'
 import type { Mark } from '../core/model/mark.ts'
@@ -9,13 +9,13 @@ import { ALL_MARKS } from '../core/model/mark.ts'
 import type { Protection } from '../core/model/policy.ts'
 import { readKeyValue, readSubject } from '../core/model/subject.ts'
 
-/** Keys of labels and annotations that have to be told of every object. */
+/** Keys of labels and annotations that have to be published for every object. */
 export interface Projection {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
 }
 
-/** The built-in marks, whatever the policy says of them: what is told must not depend on it. */
+/** The built-in marks, whatever the policy says of them: the published fields must not depend on it. */
 export const MARKED: Projection = projectionOf(null, [])
 
 export function projectionOf(
@@ -37,7 +37,7 @@ export function projectionOf(
   }
 }
 
-/** Of a projection: what was told by another one may lack what this one tells. */
+/** Of a projection: objects published under another one may lack keys of this one. */
 export function projectionDigest({ labels, annotations }: Projection): string {
   return hash64(JSON.stringify([labels, annotations]))
 }

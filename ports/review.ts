@@ -1,7 +1,7 @@
 /**
- * Port: whom a cluster takes the bearer of a token for, and what it lets somebody do.
+ * Port: the user that a cluster recognises by a token, and what it allows a user to do.
  *
- * Guarantees: a user is only ever told whom the cluster authenticated for our audience. Assumes: the caller never writes a token down.
+ * Guarantees: a returned user was authenticated by the cluster for our audience. Assumes: the caller never writes a token down.
  */
 import type { ClusterId } from '../core/model/object.ts'
 
@@ -12,7 +12,7 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** What somebody wants to do; empty texts stand for all of them. */
+/** An access that a user requests; empty texts mean all of them. */
 export interface Access {
   readonly verb: string
   readonly group: string
@@ -30,7 +30,7 @@ export interface Review {
   mayDo(user: User, access: Access, signal: AbortSignal): Promise<boolean>
 }
 
-/** It could not be asked, so nobody is let in. The message is one sentence. */
+/** It could not be asked, so no user is admitted. The message is one sentence. */
 export class ReviewError extends Error {
   override readonly name = 'ReviewError'
 }

@@ -1,5 +1,5 @@
 /**
- * What the services keep on the log for themselves.
+ * The internal records of the services on the log.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
@@ -28,17 +28,17 @@ export interface Control {
   /** `epoch`: the cluster's epoch. Others: grows with each request. */
   readonly number: number
   readonly connected: boolean
-  /** Of `protect/policy`: what the policy protects. */
+  /** Of `protect/policy`: the policy's protection. */
   readonly protection: Protection | null
-  /** Beside it: the policy's mode. Null where none is told. */
+  /** In addition: the policy's mode. Null where none is published. */
   readonly mode: Mode | null
   readonly who: string
   readonly why: string
 }
 
 /**
- * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` is in force in this partition from here on. It says which one is meant; `orders`, which the graph alone may write,
- * says what it is.
+ * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` takes effect in this partition from here on. This record only names it; its content is in `orders`, which only the
+ * graph may write.
  */
 export interface OrderGiven {
   readonly type: 'OrderGiven'
@@ -56,7 +56,7 @@ export interface Assignment {
   readonly objects: number
 }
 
-/** Where the watch of a kind stood, written once what it covers is acknowledged. */
+/** The position of the watch of a kind, written once everything up to it is acknowledged. */
 export interface Watermark extends GroupKind {
   readonly type: 'Watermark'
   readonly cluster: ClusterId
@@ -65,15 +65,15 @@ export interface Watermark extends GroupKind {
   readonly resource: string
   readonly resourceVersion: ResourceVersion
   readonly sync: number
-  /** `projectionDigest` of what was told of each object; another one tells more, or less. */
+  /** `projectionDigest` of the published fields of each object; under another one more fields were published, or fewer. */
   readonly projection: string
-  /** That has what it covers; -1: written before a cluster had one. */
+  /** The partition of the records it covers; -1: written before a cluster had one. */
   readonly partition: number
-  /** Of the kind, in small letters, as discovery gives them: for whoever asks. */
+  /** Of the kind, in lower case, as discovery gives them: for queries. */
   readonly shortNames: readonly string[]
 }
 
-/** For audits: where a partition stood, and the running SHA-256 over all it had changed, commanded and noted until then. */
+/** For audits: the position of a partition, and the running SHA-256 over all its changes, commands and history until then. */
 export interface Digest {
   readonly type: 'Digest'
   readonly partition: number
@@ -110,8 +110,8 @@ export interface DeadLetter {
 }
 
 /**
- * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. What it was and whose it was
- * is told in the clear, so that a subtree is found without the key.
+ * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. Its identity and its owners
+ * are in the clear, so that a subtree is found without the key.
  */
 export interface Archived extends Coordinates {
   readonly type: 'Archived'
@@ -125,7 +125,7 @@ export interface Archived extends Coordinates {
   readonly command: CommandId
   /** When it was read, in milliseconds. */
   readonly at: number
-  /** `metadata`: a Secret that nobody asked to have archived; it cannot be made again of that. */
+  /** `metadata`: a Secret for which no operator enabled archiving; it cannot be created again from that. */
   readonly content: 'whole' | 'metadata'
   /** Of the key that it is encrypted with; empty when it is not. */
   readonly keyId: string

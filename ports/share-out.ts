@@ -1,10 +1,10 @@
 /**
- * Which process of a group has which partitions, and which it stands by for.
+ * Which process of a group has which partitions, and for which it is a standby.
  *
- * What must stay true: the same members give the same answer, whoever computes it; every partition has one active member while there is any, shares
- * differ by one at most, nobody stands by for what it has, and what may stay where it is does.
+ * What must stay true: the same members give the same answer in every process; every partition has one active member while there is any, shares
+ * differ by one at most, no member is a standby of its own active partition, and a partition that may stay where it is stays.
  *
- * Not here: who is a member (adapters/*), what a member does with its share (services/graph/graph.ts).
+ * Not here: the membership (adapters/*), the use of a share (services/graph/graph.ts).
  */
 
 export interface Share {
@@ -19,7 +19,9 @@ interface Member {
   readonly standby: Set<number>
 }
 
-/** `former`: of every member by name, what it had; a new one had nothing. `standbys`: how many of each partition, as far as there are members. */
+/**
+ * `former`: the former share of every member by name; a new one had nothing. `standbys`: how many of each partition, as far as there are members.
+ */
 export function assign(
   former: ReadonlyMap<string, Share>,
   partitions: number,
@@ -70,7 +72,7 @@ function assignActive(members: readonly Member[], partitions: number): void {
   }
 }
 
-/** What was active there is as good as a standby: its store is at hand. */
+/** Partitions that were active there are as good as standbys: their stores are at hand. */
 function assignStandbys(members: readonly Member[], partitions: number, each: number): void {
   const most = Math.ceil((partitions * each) / members.length)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
@@ -96,7 +98,10 @@ function assignStandbys(members: readonly Member[], partitions: number, each: nu
   evenOut(members)
 }
 
-/** From who stands by for more to who stands by for less, what is not at hand anyway before what is. Each move brings two members closer, so it ends. */
+/**
+ * Moves standbys from the member with more to the one with fewer; first those whose store is not at hand anyway. Each move brings two members
+ * closer, so it ends.
+ */
 function evenOut(members: readonly Member[]): void {
   for (let isMoving = true; isMoving; ) {
     const bySize = members.toSorted((a, b) => b.standby.size - a.standby.size)

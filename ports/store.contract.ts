@@ -1,7 +1,7 @@
 /**
  * What every Store promises, as tests that each adapter runs.
  *
- * What must stay true: nothing here knows an adapter; what is expected is worked out by a plain Map, sorted anew each time.
+ * What must stay true: nothing here knows an adapter; the expected content is computed by a plain Map, sorted anew each time.
  *
  * Not here: damage and crashes, which only a store on a disk can have (adapters/level).
  */
@@ -223,7 +223,7 @@ function lifeTests(name: string, open: OpenFixture): void {
   })
 }
 
-/** Any sequence of writes, reopenings and wipes leaves what a sorted Map holds. */
+/** Any sequence of writes, reopenings and wipes leaves the content of a sorted Map. */
 function modelTest(name: string, open: OpenFixture): void {
   const key = fc.string({
     unit: fc.constantFrom('a', 'b', '/', '0', '-', '_'),

@@ -1,11 +1,11 @@
 /**
  * Port: one task's state, an ordered map of keys to bytes. A materialized view of the changelog, and disposable.
  *
- * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some earlier write, whole; damage is told by
- * `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all orders
- * agree) and do not begin with `~`, which is the store's own; values are not changed after `write`; one writer.
+ * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some earlier write, whole; damage is
+ * reported by `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all
+ * orders agree) and do not begin with `~`, which is the store's own; values are not changed after `write`; one writer.
  *
- * Not here: changes not yet committed (core/graph/graph.ts holds those), what the values mean (codec.ts).
+ * Not here: changes not yet committed (core/graph/graph.ts holds those), the meaning of the values (codec.ts).
  */
 
 export type StoreEntry = readonly [key: string, value: Uint8Array]
@@ -26,7 +26,7 @@ export interface KeyRange {
   readonly limit: number
 }
 
-/** What a store held at one moment, whatever is written later. */
+/** The content of a store at one moment, whatever is written later. */
 export interface StoreView extends AsyncDisposable {
   /** In key order. `CLOSED` once the store was closed or wiped. */
   page(range: KeyRange): Promise<readonly StoreEntry[]>
@@ -39,7 +39,7 @@ export interface Store extends AsyncDisposable {
   get(key: string): Uint8Array | undefined
   /** In key order. */
   page(range: KeyRange): Promise<readonly StoreEntry[]>
-  /** As of now, which is between two writes. Close it when it has been read: until then nothing that it holds is freed. */
+  /** As of now, which is between two writes. Close it when it has been read: until then it keeps its space. */
   view(): StoreView
   write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void>
   /** Forgets everything, damage included; the store is then as new. */

@@ -9,7 +9,7 @@
 export interface WebhookEvent {
   /** The same for the same event, however often it is sent. */
   readonly id: string
-  /** `dev.kinfold.` and what it is about. */
+  /** `dev.kinfold.` and its subject. */
   readonly type: string
   /** `/clusters/` and the cluster's id. */
   readonly source: string

@@ -1,9 +1,12 @@
 /** What every process' endpoint promises beside its answers: when it gives up waiting, and what becomes of requests that it refuses. */
-import { deepEqual, doesNotMatch, equal, ok } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ManualClock } from '../adapters/memory/clock.ts'
+import type { Authority } from './authority.ts'
 import { type EndpointParts, type HttpSettings, type Served, serveEndpoint } from './endpoint.ts'
+import type { HttpToken } from './http-token.ts'
+import { EXIT } from './lifecycle.ts'
 import type { Fields } from './logger.ts'
 
 /** As docs/config.md says. */
@@ -89,4 +92,58 @@ test('a stream whose reader left while it was asked who that is takes no place',
   answered.resolve(undefined)
   for (let turn = 0; turn < 10; turn++) await setImmediate()
   equal(status().streams, 0)
+})
+
+function tokenOf(secret: string): HttpToken {
+  return { isShown: (shown) => shown === `Bearer ${secret}`, failure: () => '' }
+}
+
+test('who shows a token for the metrics may read them, and nothing else', async (t) => {
+  const asked: (string | undefined)[] = []
+  const authority: Authority = {
+    async identify(authorization) {
+      asked.push(authorization)
+      return undefined
+    },
+    may: async () => true,
+  }
+  const settings = { token: tokenOf('all'), metricsToken: tokenOf('metrics'), authority }
+  const { url } = await serve(t, settings, [], (routes) => {
+    routes.get('/v1/why', async () => 'why')
+    routes.post('/v1/pause', async () => 'paused')
+  })
+  const ask = async (path: string, secret: string, method = 'GET'): Promise<number> => {
+    const headers = { authorization: `Bearer ${secret}` }
+    return (await fetch(url + path, { method, headers })).status
+  }
+  const statuses = async (secret: string): Promise<readonly number[]> => [
+    await ask('/metrics', secret),
+    await ask('/metrics?name=x', secret),
+    await ask('/metrics', secret, 'HEAD'),
+    await ask('/livez', secret),
+    await ask('/readyz', secret),
+    await ask('/readyz?verbose', secret),
+    await ask('/version', secret),
+    await ask('/v1/why', secret),
+    await ask('/v1/pause', secret, 'POST'),
+    await ask('/nowhere', secret),
+  ]
+  deepEqual(await statuses('metrics'), [200, 200, 200, 200, 200, 403, 403, 403, 403, 403])
+  deepEqual(asked, [], 'no cluster is shown it')
+  deepEqual(await statuses('all'), [200, 200, 200, 200, 200, 200, 200, 200, 200, 404])
+  deepEqual(await statuses('none'), [401, 401, 401, 200, 200, 401, 401, 401, 401, 401])
+})
+
+test('one that is in the file of the others, too, may what they may', async (t) => {
+  const both = { token: tokenOf('same'), metricsToken: tokenOf('same') }
+  const { url } = await serve(t, both)
+  const headers = { authorization: 'Bearer same' }
+  equal((await fetch(`${url}/version`, { headers })).status, 200)
+})
+
+test('a token for the metrics is refused where everything else would be open', async (t) => {
+  await rejects(serve(t, { metricsToken: tokenOf('metrics') }), {
+    exitCode: EXIT.input,
+    message: /--http-metrics-token-file: .*name a file of tokens for that as well/,
+  })
 })

@@ -59,7 +59,8 @@ const LIMITS = {
     requestTimeout: ARRIVAL_MS,
     connectionsCheckingInterval: LOOK_FOR_LATE_MS,
   },
-  routerOptions: { maxParamLength: 100 },
+  // Names of objects, percent-encoded.
+  routerOptions: { maxParamLength: 2_000 },
   requestTimeout: ARRIVAL_MS,
   keepAliveTimeout: ARRIVAL_MS,
 }
@@ -71,6 +72,8 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
+  /** Who shows one of these may read the metrics, and nothing else. It counts beside a token or an authority only: without one nobody has to show anything. */
+  readonly metricsToken?: HttpToken | undefined
   /** What clusters' own servers show where they report something; undefined: no such token is good. */
   readonly clusterTokens?: ClusterTokens | undefined
   /** Undefined: plain HTTP. */
@@ -100,8 +103,15 @@ export interface EndpointStatus {
 }
 
 /** Throws `ExitError` for settings that would let in anybody, or that are none. */
-export function checkHttp({ address, token, authority, advertise, isShared }: HttpSettings): void {
+export function checkHttp(settings: HttpSettings): void {
+  const { address, token, metricsToken, authority, advertise, isShared } = settings
   const { host, port } = parseAddress(address)
+  if (metricsToken !== undefined && token === undefined && authority === undefined) {
+    throw new ExitError(
+      EXIT.input,
+      '--http-metrics-token-file: its tokens may read the metrics alone, and everything else would be open to anybody; name a file of tokens for that as well (--http-token-file), or a cluster that says whose a token is (--http-auth)',
+    )
+  }
   if (token === undefined && authority === undefined && !isLoopback(host)) {
     throw new ExitError(
       EXIT.input,
@@ -175,23 +185,20 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
-  server.setNotFoundHandler(async ({ method, url }, reply) => {
-    const [path = ''] = url.split('?')
-    // `hasRoute` takes patterns, and no path of ours has one.
-    const methods = /[:*(]/.test(path) ? [] : METHODS
-    const takes = methods.filter((each) => server.hasRoute({ method: each, url: path })).join(', ')
-    if (takes === '') return problem(reply, new Problem(404, `there is no ${url}`))
-    reply.header('allow', takes)
-    return problem(reply, new Problem(405, `${path} takes ${takes}, and no ${method}`))
-  })
+  const refuseUnknown = unknownRoutes(server)
+  server.setNotFoundHandler(refuseUnknown)
   server.addHook('onResponse', async ({ socket, method, routeOptions }, { statusCode: code }) => {
     const [address, route] = [socket.remoteAddress ?? '', routeOptions.url ?? '']
     refusals.note({ address, method, route, code })
   })
   addInstanceCheck(server)
   if (clusterTokens !== undefined) addClusterTokens(server, clusterTokens)
-  if (token !== undefined || authority !== undefined) addToken(server, token, authority)
+  if (token !== undefined || authority !== undefined) addToken(server, settings)
   else addHostCheck(server, advertise)
+  // Before anything of the request is read, and behind whatever lets somebody in.
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await refuseUnknown(request, reply)
+  })
   addStreamLimit(server, streams)
   addHealth(server, parts, token !== undefined || authority !== undefined)
   parts.add?.(server)
@@ -222,6 +229,25 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
       connections: connections.counts(),
       refused: refusals.counts(),
     }),
+  }
+}
+
+/** Refuses what no route takes: by the methods that its path takes, if any. Of routes that are added from then on. */
+function unknownRoutes(
+  server: FastifyInstance,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<never> {
+  const patterns: { readonly method: string; readonly path: RegExp }[] = []
+  server.addHook('onRoute', ({ method, url }) => {
+    const path = RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
+    for (const each of [method].flat()) patterns.push({ method: each, path })
+  })
+  return async ({ method, url }, reply) => {
+    const [path = ''] = url.split('?')
+    const there = patterns.filter((each) => each.path.test(path))
+    const takes = METHODS.filter((each) => there.some(({ method: its }) => its === each)).join(', ')
+    if (takes === '') throw new Problem(404, `there is no ${url}`)
+    reply.header('allow', takes)
+    throw new Problem(405, `${path} takes ${takes}, and no ${method}`)
   }
 }
 
@@ -274,6 +300,7 @@ function addInstanceCheck(server: FastifyInstance): void {
 
 /** These say no more than that the process lives and is ready. */
 const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+const METRICS = '/metrics'
 
 /** A web page may have its own name bound anew to this machine, and read what is answered: its browser still asks for that name. */
 function addHostCheck(server: FastifyInstance, advertise: string | undefined): void {
@@ -297,14 +324,13 @@ function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void 
   })
 }
 
-function addToken(
-  server: FastifyInstance,
-  token: HttpToken | undefined,
-  authority: Authority | undefined,
-): void {
+type WhoMay = Pick<HttpSettings, 'token' | 'metricsToken' | 'authority'>
+
+function addToken(server: FastifyInstance, who: WhoMay): void {
+  const { authority } = who
   server.addHook('onRequest', async (request, reply) => {
-    if (isPrincipal(request)) return
-    const principal = await principalFor(request, token, authority)
+    if (isPrincipal(request) || isOfMetrics(request, who)) return
+    const principal = await principalFor(request, who)
     if (principal !== undefined) return setPrincipal(request, principal)
     if (request.method === 'GET' && OPEN.has(request.url)) return
     reply.header('www-authenticate', 'Bearer')
@@ -319,11 +345,19 @@ function addToken(
   })
 }
 
+/** Whether a token for the metrics alone is shown, and is enough. Whose it is, no cluster is asked, and it makes nobody of who shows it. Throws `Problem` where it is not enough. */
+function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
+  const { authorization } = request.headers
+  if (metricsToken?.isShown(authorization) !== true || token?.isShown(authorization)) return false
+  const isOpen = request.method === 'GET' && OPEN.has(request.url)
+  if (isOpen || request.routeOptions.url === METRICS) return true
+  throw new Problem(403, `the token that was shown may read ${METRICS}, and nothing else`)
+}
+
 /** A token of the file is not told to any cluster. */
 async function principalFor(
   request: FastifyRequest,
-  token: HttpToken | undefined,
-  authority: Authority | undefined,
+  { token, authority }: WhoMay,
 ): Promise<Principal | undefined> {
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
@@ -353,7 +387,7 @@ function addHealth(
   server.get('/readyz', ready)
   server.get('/healthz', ready)
   server.get('/version', async () => ({ version }))
-  server.get('/metrics', async (_request, reply) =>
+  server.get(METRICS, async (_request, reply) =>
     reply.type('text/plain; version=0.0.4').send(await scrape()),
   )
 }

@@ -13,12 +13,18 @@ export class Problem extends Error {
 }
 
 export function problem(reply: FastifyReply, error: unknown): FastifyReply {
-  const status = error instanceof Problem ? error.status : statusOf(error)
-  const detail = refusalOf(error) ?? (error instanceof Error ? error.message : String(error))
+  const { status, detail } = failureOf(error)
   return reply
     .code(status)
     .type('application/problem+json')
     .send(JSON.stringify(bodyOf(status, detail)))
+}
+
+/** What is wrong, for whoever says it in another form. */
+export function failureOf(error: unknown): { readonly status: number; readonly detail: string } {
+  const status = error instanceof Problem ? error.status : statusOf(error)
+  const detail = refusalOf(error) ?? (error instanceof Error ? error.message : String(error))
+  return { status, detail }
 }
 
 /** All is said in `detail`: of a type of its own nobody could make more. */

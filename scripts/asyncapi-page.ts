@@ -1,13 +1,14 @@
 /**
  * docs/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
  *
- * What must stay true: it says nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
+ * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
  */
 import { recordSchemas } from '../adapters/avro/codec.ts'
 import { fingerprintOf } from '../adapters/avro/schema.ts'
 import { DELETE_RETENTION_MS } from '../adapters/kafka/topics.ts'
 import { VERSION } from '../cli/version.ts'
 import { COMPACTED } from '../ports/log.ts'
+import { CLOUD_EVENT_CONTENT_TYPE, CLOUD_EVENT_TYPE } from '../services/graph/cloud-events.ts'
 
 const CHANNELS = [
   {
@@ -34,7 +35,7 @@ export function asyncApi(): string {
         'What anybody may consume of the record of owners. How to read it, with examples: docs/consumers.md.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    defaultContentType: 'application/vnd.apache.avro',
+    defaultContentType: CLOUD_EVENT_CONTENT_TYPE,
     servers: {
       kafka: {
         host: '{broker}',
@@ -81,7 +82,7 @@ function operationOf(topic: string, summary: string): object {
   return { action: 'send', channel: { $ref: `#/channels/${topic}` }, summary }
 }
 
-function messageOf({ type, summary }: Channel): object {
+function messageOf({ topic, type, summary }: Channel): object {
   const [record] = recordSchemas([type])
   if (record === undefined) throw new Error(`no schema of ${type}`)
   return {
@@ -89,7 +90,8 @@ function messageOf({ type, summary }: Channel): object {
     title: type,
     summary,
     description: `In Avro's single-object encoding: C3 01, the schema's fingerprint in 8 bytes (${fingerprintOf(record.current)} as a number, little-endian), the body. With a schema registry in Confluent's frame: 00, 4 bytes of id, the body.`,
-    contentType: 'application/vnd.apache.avro',
+    contentType: CLOUD_EVENT_CONTENT_TYPE,
+    headers: headersOf(topic, type),
     payload: { schemaFormat: 'application/vnd.apache.avro;version=1.9.0', schema: record.current },
     bindings: {
       kafka: {
@@ -99,6 +101,37 @@ function messageOf({ type, summary }: Channel): object {
         },
         bindingVersion: '0.5.0',
       },
+    },
+  }
+}
+
+/** None is required: they are there where `--cloud-events` asks for them, and of a null value some are not. */
+function headersOf(topic: string, type: Channel['type']): object {
+  const types = [
+    CLOUD_EVENT_TYPE[type],
+    ...(type === 'Lineage' ? [CLOUD_EVENT_TYPE.forgotten] : []),
+  ]
+  const reference = { type: 'string', format: 'uri-reference' }
+  return {
+    type: 'object',
+    description: `CloudEvents 1.0 in binary mode, where kinfold graph has --cloud-events; else ${topic} has none.`,
+    properties: {
+      ce_specversion: { const: '1.0' },
+      ce_id: {
+        type: 'string',
+        minLength: 1,
+        description:
+          'PARTITION-POSITION/UID, and what tells entries of one event and object apart.',
+      },
+      ce_source: { ...reference, description: '/applications/APPLICATION/clusters/CLUSTER' },
+      ce_type: { enum: types },
+      ce_time: { type: 'string', format: 'date-time' },
+      ce_subject: {
+        type: 'string',
+        description: 'KIND[.GROUP]/[NAMESPACE/]NAME, percent-encoded.',
+      },
+      ce_dataschema: { type: 'string', format: 'uri', description: 'With a schema registry.' },
+      'content-type': { const: CLOUD_EVENT_CONTENT_TYPE },
     },
   }
 }

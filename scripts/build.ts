@@ -1,9 +1,9 @@
 /**
- * Compiles the command into `dist`, laid out like the checkout: modules without types, and beside them the files that they read.
+ * Compiles the command into `dist`, laid out like the checkout: modules without types, and next to them the files that they read.
  *
- * What must stay true: only what cli/main.ts reaches is compiled; the checkout itself never runs what is here (cli/kinfold.js prefers sources).
+ * What must stay true: only modules that cli/main.ts reaches are compiled; the checkout itself never runs what is here (cli/kinfold.js prefers sources).
  *
- * Not here: what else the package has (`files` in package.json).
+ * Not here: the other files of the package (`files` in package.json).
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

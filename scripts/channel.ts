@@ -1,5 +1,5 @@
 /**
- * What package managers read to install a release: a manifest for krew, a formula for Homebrew.
+ * The files that package managers read to install a release: a manifest for krew, a formula for Homebrew.
  *
  * What must stay true: each names a file of the release by its checksum, below the URL where the release will be; both need Node, and say so.
  *

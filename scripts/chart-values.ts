@@ -16,10 +16,10 @@ export interface ValueRow {
   readonly text: string
 }
 
-/** Of the settings file, what other values decide. */
+/** The settings that other values decide. */
 const SET_BY_CHART: ReadonlySet<string> = new Set([
   ...['apiVersion', 'kind', 'kubeconfig', 'contexts', 'kinds', 'data', 'kafka', 'archive'],
-  ...['http', 'httpTokenFile', 'httpAdvertise', 'auditTokenFile'],
+  ...['http', 'httpTokenFile', 'httpMetricsTokenFile', 'httpAdvertise', 'auditTokenFile'],
   ...['httpTlsCertFile', 'httpTlsKeyFile', 'httpTlsCaFile'],
 ])
 
@@ -106,6 +106,11 @@ export const VALUES: readonly ValueRow[] = [
   ),
   row('http.tokenKey', { ...TEXT, minLength: 1 }, 'its key'),
   row(
+    'http.metricsTokenKey',
+    TEXT,
+    'key of `http.existingSecret` with tokens that may read the metrics alone; default: none, and `metrics-token` in a Secret that the chart makes',
+  ),
+  row(
     'http.tls.existingSecret',
     TEXT,
     'TLS on all endpoints, by `tls.crt` and `tls.key` as cert-manager writes them; for names below `.NAMESPACE.svc`',
@@ -126,6 +131,17 @@ export const VALUES: readonly ValueRow[] = [
   row('archive.keep', TEXT, 'for how long, such as `30d`'),
   row('archive.existingSecret', TEXT, 'the key to encrypt with'),
   row('archive.key', { ...TEXT, minLength: 1 }, 'its key in the Secret'),
+  row(
+    'notify.existingSecret',
+    TEXT,
+    'secrets of `config.notify`, which has the rest ([notify.md](notify.md))',
+  ),
+  row('notify.secretKey', TEXT, 'its key with what signs (`secretFile`); empty: nothing is signed'),
+  row(
+    'notify.urlKey',
+    TEXT,
+    'its key with the address (`urlFile`), in place of `config.notify.url`',
+  ),
   row('kafka.brokers', TEXTS, '`HOST:PORT`'),
   row('kafka.application', TEXT, 'prefix of topics, groups and transactions'),
   row('kafka.tls', FLAG, ''),
@@ -139,6 +155,11 @@ export const VALUES: readonly ValueRow[] = [
     'how to log in',
   ),
   row('kafka.schemaRegistry', TEXT, 'its URL'),
+  row(
+    'kafka.cloudEvents',
+    FLAG,
+    'headers of CloudEvents on `lineage` and `history` ([consumers.md](consumers.md))',
+  ),
   ...workloadRows('embedded'),
   ...workloadRows('watcher'),
   ...workloadRows('graph'),

@@ -1,8 +1,8 @@
 /**
- * `npm run chart` writes what of the Helm chart follows from the code: the lock's sentences, the kinds that are in no namespace, the schema of the values
- * with their table in docs/helm.md, and the kustomize base, which Helm renders.
+ * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's sentences, the kinds that are in no namespace, the schema of
+ * the values with their table in docs/helm.md, and the kustomize base, which Helm renders.
  *
- * What must stay true: what it writes can be written again at any time; a test compares.
+ * What must stay true: its output can be written again at any time; a test compares.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -55,7 +55,7 @@ export function kustomizeBase(root: string): Written {
   return written(BASE, `${head}${texts.join('---\n')}`)
 }
 
-/** What `helm template` makes of the chart, as the release `kinfold` in the namespace `kinfold`. */
+/** The output of `helm template` for the chart, as the release `kinfold` in the namespace `kinfold`. */
 export function rendered(root: string, args: readonly string[]): readonly Manifest[] {
   const text = execFileSync(
     requireBinary('helm'),
@@ -67,7 +67,7 @@ export function rendered(root: string, args: readonly string[]): readonly Manife
     .filter((each) => each !== null)
 }
 
-/** Nothing of Helm's stays in what Helm does not install. */
+/** Removes Helm's fields from manifests that Helm does not install. */
 function withoutHelm(manifest: Manifest): unknown {
   const text = JSON.stringify(manifest)
   return JSON.parse(text, (key, value) => {
@@ -77,7 +77,7 @@ function withoutHelm(manifest: Manifest): unknown {
   })
 }
 
-/** The lock in pieces, of which templates/lock.yaml puts together what the values ask for. */
+/** The lock in pieces, from which templates/lock.yaml puts together the ones that the values select. */
 function lockForms(): Readonly<Record<string, unknown>> {
   const none = {
     usernames: [],

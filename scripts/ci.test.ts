@@ -1,5 +1,5 @@
 /** What decides leaves nothing out: it requires every tier and draws every world, by the names that the tests read. */
-import { deepEqual, match } from 'node:assert/strict'
+import { deepEqual, match, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -49,4 +49,18 @@ test('what is built of Go has the version that its folder is called by', () => {
       .toSorted(([a], [b]) => b.length - a.length)
     deepEqual(ofIt[0]?.[1], versions[module], path)
   }
+})
+
+test('what helm and promtool share is of one version, so that it is compiled once', () => {
+  const versionsOf = (module: string): ReadonlyMap<string, string> => {
+    const required = text(`testing/cluster/go/${module}/go.mod`).matchAll(/^\s(\S+) (v\S+)/gm)
+    return new Map([...required].map(([, name = '', version = '']) => [name, version]))
+  }
+  const [helm, prometheus] = [versionsOf('helm'), versionsOf('prometheus')]
+  const shared = [...helm].filter(([name]) => prometheus.has(name))
+  ok(shared.length > 30)
+  deepEqual(
+    shared.filter(([name, version]) => prometheus.get(name) !== version),
+    [],
+  )
 })

@@ -1,9 +1,9 @@
 /**
- * The client as one executable, for those who have no Node: the Node that runs this, with the bundle inside.
+ * The client as one executable, for machines without Node: the Node that runs this, with the bundle inside.
  *
- * What must stay true: it is for the system and processor that it is made on, since only such a one was ever run; the licences of Node and of what is bundled go with it.
+ * What must stay true: it is for the system and processor that it is made on, since only such a one was ever run; the licences of Node and of the bundled packages are part of it.
  *
- * Not here: the bundle (client.ts). What runs Kinfold is no executable: it loads LevelDB's addon and awaits at the top of modules.
+ * Not here: the bundle (client.ts). The program that runs Kinfold is no executable: it loads LevelDB's addon and awaits at the top of modules.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -21,13 +21,13 @@ import { dirname, join } from 'node:path'
 import { type ClientBundle, licencesOf, packed } from './client.ts'
 
 export const EXECUTABLE = 'kinfold-client'
-/** What the executable is for. */
+/** The platform of the executable. */
 export const PLATFORM: string = `${process.platform}-${process.arch}`
-/** Of Node, where it looks whether something was put into it. */
+/** Of Node, which checks there whether a program was put into it. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const SHEBANG = /^#!.*\n/
 
-/** macOS would refuse it until it is signed anew, and on Windows nobody has run it. */
+/** macOS would refuse it until it is signed anew, and on Windows it is untested. */
 export function canMakeExecutable(): boolean {
   return process.platform === 'linux'
 }

@@ -14,7 +14,7 @@ import { build, type Plugin } from 'esbuild'
 import { licenceTexts, runtimePackages } from './release-part.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** What starts it, in the archive; kubectl finds its plugins by this name. */
+/** The file that starts it, in the archive; kubectl finds its plugins by this name. */
 export const PLUGIN = 'kubectl-kinfold'
 /** Of Node, as `engines` in package.json has it. */
 const [LEAST_MAJOR, LEAST_MINOR] = [22, 19]
@@ -24,7 +24,7 @@ const MOST_BYTES = 512 * 1024 ** 2
 
 export interface ClientBundle {
   readonly code: string
-  /** Files that went into it, from the root of the checkout. */
+  /** Files that are part of it, from the root of the checkout. */
   readonly inputs: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export async function clientBundle(): Promise<ClientBundle> {
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    // What it says to an older Node, that Node must be able to parse.
+    // An older Node must be able to parse its message.
     target: 'node18',
     banner: { js: banner() },
     charset: 'utf8',
@@ -52,7 +52,7 @@ export async function clientBundle(): Promise<ClientBundle> {
   return { code: file.text, inputs: Object.keys(metafile.inputs) }
 }
 
-/** One file has no package.json and no packages beside it. */
+/** One file has no package.json and no packages next to it. */
 const withoutFiles: Plugin = {
   name: 'without-files',
   setup({ onLoad }) {
@@ -103,7 +103,7 @@ export function packClient(bundle: ClientBundle, file: string): void {
   })
 }
 
-/** Writes a .tar.gz of what is put into the folder, and of the licence: the same bytes for the same files. */
+/** Writes a .tar.gz of the files in the folder, and of the licence: the same bytes for the same files. */
 export function packed(file: string, fill: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
   try {

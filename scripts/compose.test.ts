@@ -281,7 +281,7 @@ suite('the Kafka of docker-compose.yml', () => {
     equal(Buffer.from(variables['CLUSTER_ID'] ?? '', 'base64url').length, 16))
 })
 
-/** What our own program makes of a command line; throws where it would refuse it. */
+/** How Kinfold's own program reads a command line; throws where it would refuse it. */
 async function flagsOf(line: readonly string[]): Promise<Record<string, unknown>> {
   const program = await createProgram()
   let flags: Record<string, unknown> | undefined

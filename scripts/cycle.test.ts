@@ -1,4 +1,4 @@
-/** A cycle of files is found, whatever it is made of. */
+/** A cycle of files is found, whatever files it consists of. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { cyclesOf } from './cycle.ts'

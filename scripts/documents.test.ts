@@ -1,7 +1,7 @@
 /**
- * What the documents say of the code is there: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
+ * The parts of the code that documents name exist: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
  *
- * What must stay true: docs/semantics.md has each case once, with a verdict, and with what shows it or a plain word that nothing does.
+ * What must stay true: docs/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
  */
 import { deepEqual } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -14,11 +14,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const SEMANTICS = join(root, 'docs', 'semantics.md')
 const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
 const WIDTH = 120
-/** A link, and behind it the test that is quoted, or the rows of the scenarios that are meant. */
+/** A link, and after it the quoted test, or the rows of the scenarios that are meant. */
 const LINK = /\[[^\]]*\]\((?<target>[^)]+)\)(?: "(?<quoted>[^"]+)"|(?<rows>(?: `[\w.]+`)+))?/g
 
 interface Link {
-  /** Where the document says that it leads. */
+  /** The target in the document. */
   readonly target: string
   readonly file: string
   readonly quoted: string | undefined
@@ -35,7 +35,7 @@ function textOf(document: string): string {
   return readFileSync(document, 'utf8')
 }
 
-/** Tables and what is to be copied cannot be broken; all else can. */
+/** Tables and text to be copied cannot be broken; all else can. */
 function tooLong(text: string): readonly string[] {
   const prose = text.replaceAll(/^ *```.*?^ *```/gms, '').split('\n')
   return prose.filter((line) => !line.startsWith('|') && line.length > WIDTH)

@@ -1,8 +1,8 @@
 /**
- * Who makes the garbage: `npm run profile:heap -- PROGRAM` prints the functions that allocated most until the program ended, with what was
- * collected since. Node's own `--heap-prof` counts only what is still alive.
+ * The functions that allocate garbage: `npm run profile:heap -- PROGRAM` prints those that allocated most until the program ended,
+ * collected objects included. Node's own `--heap-prof` counts only what is still alive.
  *
- * Not here: what keeps memory alive (`--heap-prof`), how to read it (docs/profiling.md).
+ * Not here: the references that keep memory alive (`--heap-prof`), how to read it (docs/profiling.md).
  */
 import { Session } from 'node:inspector/promises'
 

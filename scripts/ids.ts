@@ -13,7 +13,7 @@ export const PAGES: readonly string[] = [
   'docs/semantics.md',
 ]
 
-/** Of semantics.md the scenarios name rows that stand above them. */
+/** In semantics.md the scenarios name rows that are above them. */
 const USES = '\n## The scenarios\n'
 const ROW = /^\| ([A-Z]\d{1,3}(?:\.\d{1,2})?) \|/gm
 /** Not E: classes of evidence, in ARCHITECTURE.md. Not `C3 01`: two bytes. Not P99: a percentile. */
@@ -29,7 +29,7 @@ export function knownIds(root: string): ReadonlySet<string> {
   return new Set(ids)
 }
 
-/** What a text names that a reader cannot look up, each once. */
+/** The ids in a text that a reader cannot look up, each once. */
 export function unknownIds(text: string, known: ReadonlySet<string>): readonly string[] {
   const ids = [...text.matchAll(ID)].map(([id]) => id).filter((id) => !known.has(id))
   const documents = [...text.matchAll(ABSENT)].map(([name]) => name)

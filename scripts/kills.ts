@@ -1,8 +1,8 @@
 /**
  * `node scripts/kills.ts [--kills N] [--dependents N] [--seed N] [--data DIR]`: kills `kinfold up` with SIGKILL at random moments of a cascade
- * on a real API server, starts it again each time, and tells whether everything came out right. Exit code 1 if it did not.
+ * on a real API server, starts it again each time, and reports whether the result is right. Exit code 1 if it is not.
  *
- * What must stay true: moments follow from the seed, as far as two processes let them; every finding is told, none is fatal to the others.
+ * What must stay true: moments follow from the seed, as far as two processes allow; every finding is reported, none is fatal to the others.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ export interface KillReport {
   /** Objects left when each kill was done, in order. */
   readonly leftAtKills: readonly number[]
   readonly garbageLeft: number
-  /** Names of what should have stayed and did not. */
+  /** Names of objects that should have stayed and did not. */
   readonly wronglyGone: readonly string[]
   readonly unsettled: readonly string[]
   /** Of `kinfold audit verify`. */
@@ -49,10 +49,10 @@ export interface KillReport {
   readonly audit: { readonly code: number | null; readonly text: string }
 }
 
-/** So often a kill comes soon after the start, whatever has been done by then. */
+/** The share of kills soon after the start, whatever has been done by then. */
 const EARLY_SHARE = 0.25
 const EARLY_WITHIN_MS = 2_500
-/** Of what the kill before left: the last of them are to come before the end, too. */
+/** Of the objects left by the kill before: the last kills have to come before the end, too. */
 const largestShare = (kills: number): number => Math.min(0.3, 3 / kills)
 const SET = 'doomed'
 const MIDDLES = 20
@@ -98,7 +98,7 @@ export function isGood({ garbageLeft, wronglyGone, unsettled, audit }: KillRepor
 }
 
 interface Moment {
-  /** Soon after the start, ready or not; otherwise when this share of what the last kill left is gone. */
+  /** Soon after the start, ready or not; otherwise when this share of the objects left by the last kill is deleted. */
   readonly early: boolean
   readonly afterMs: number
   readonly share: number
@@ -129,7 +129,7 @@ async function untilMoment(
   await eventually(`at most ${Math.round(enough)} objects are left`, look, { everyMs: 10 })
 }
 
-/** What it has not seen go yet it may ask for once more, up to the moment it is stopped. */
+/** An object whose deletion it has not observed it may ask for once more, up to the moment it is stopped. */
 async function finished(
   plane: Requests,
   kinfold: KinfoldProcess,
@@ -155,7 +155,7 @@ async function left(plane: Requests): Promise<number> {
 
 interface Objects {
   readonly root: Made
-  /** All that hangs on it alone. */
+  /** Everything that depends on it alone. */
   readonly doomed: readonly Made[]
   /** The last ones made. */
   readonly last: readonly Made[]

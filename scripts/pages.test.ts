@@ -1,4 +1,4 @@
-/** docs/invariants.md and docs/faults.md are what the rows in the code say, docs/cli.md what the commands do; `npm run pages` (or `UPDATE=1` here) writes them again. */
+/** docs/invariants.md and docs/faults.md have the rows of the code, docs/cli.md the commands; `npm run pages` (or `UPDATE=1` here) writes them again. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

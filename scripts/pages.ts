@@ -1,9 +1,9 @@
 /**
- * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: what must hold and what can go wrong (sim/catalogue.ts), what
- * the simulator checks and draws (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands
- * (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts), docs/openapi.json from the routes (services/graph/api), and cli/answer.ts from its schemas.
+ * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
+ * (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts),
+ * docs/openapi.json from the routes (services/graph/api), and cli/answer.ts from its schemas.
  *
- * What must stay true: a page says nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
+ * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -26,7 +26,7 @@ type Rows = Readonly<Record<string, string>>
 /** Rows are examples there. */
 const EXAMPLES = ['sim/tally.test.ts']
 const TESTS = '{adapters,cli,core,ports,runtime,services,sim}/**/*.{test.ts,txt}'
-/** What the simulator looks at beside its checkers. */
+/** Checks of the simulator that are no checkers of their own. */
 const LOOPS = 'sim/{run,stream-faults}.ts'
 const WRITTEN = 'This page is written by `npm run pages`; the rows are in'
 
@@ -129,7 +129,7 @@ function faultsPage(texts: readonly Text[]): string {
   )
 }
 
-/** Throws for a row that it is not said of. */
+/** Throws for a row without an expectation. */
 export function expected(row: string): string {
   const must = catalogue.EXPECTED[row]
   if (must === undefined)

@@ -1,7 +1,7 @@
 /**
- * The parts of a release that are made from what is in the repository: its notes, the packages that are installed with it, their licences, the bill of materials.
+ * The parts of a release that are made from the repository: its notes, the packages that are installed with it, their licences, the bill of materials.
  *
- * What must stay true: a package whose licence is not on the list stops a release; nothing is asked of a registry.
+ * What must stay true: a package whose licence is not on the list stops a release; no registry is asked.
  *
  * Not here: the tarball, files, checksums (release.ts).
  */
@@ -37,7 +37,7 @@ interface Locked {
   readonly link?: boolean
 }
 
-/** Of package-lock.json, those that come with an installed Kinfold. */
+/** The packages of package-lock.json that are installed with Kinfold. */
 export function runtimePackages(lock: string): readonly RuntimePackage[] {
   const { packages } = JSON.parse(lock) as { packages: Readonly<Record<string, Locked>> }
   return Object.entries(packages)
@@ -68,7 +68,7 @@ export function licenceTexts(root: string, packages: readonly RuntimePackage[]):
     .join(`\n${'-'.repeat(72)}\n\n`)
 }
 
-/** What the changelog says of a version; undefined where it does not have it. */
+/** The notes of a version in the changelog; undefined where it does not have it. */
 export function notesOf(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1)
   const found = sections.find((each) => /^[\d.]+(?=[,\s])/.exec(each)?.[0] === version)

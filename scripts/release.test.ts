@@ -1,4 +1,4 @@
-/** The parts of a release: notes of one version, licences that may be passed on, a bill of materials that has what is installed. */
+/** The parts of a release: notes of one version, licences that may be passed on, a bill of materials that has all installed packages. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * The command `npm run release -- DIR [--url URL --homepage URL] [--executable]`: all files of a release, in a new folder: the package, the client as a plugin of kubectl, notes, the
- * bill of materials, the licences of what comes with it, and checksums of these. Where `--url` says where the files will be, also what krew and Homebrew install them by.
- * `--executable` adds the client for those who have no Node, of 45 MB.
+ * bill of materials, the licences of the packages that come with it, and checksums of these. If `--url` says where the files will be, also the manifests for krew and Homebrew.
+ * `--executable` adds the client for machines without Node, of 45 MB.
  *
  * What must stay true: it publishes nothing and changes nothing but the folder, and `dist`; a version that the changelog does not have, or a licence that is not allowed,
  * ends it. Exit codes: 0 made, 2 bad input, 4 a failure.
@@ -71,7 +71,7 @@ async function release(words: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Throws what is wrong with them. */
+/** Throws for wrong flags. */
 function flagsOf(words: readonly string[]): {
   readonly folder: string
   readonly published: { readonly url: string; readonly homepage: string } | undefined
@@ -93,7 +93,7 @@ function flagsOf(words: readonly string[]): {
     return { folder, published: undefined, isExecutable }
   }
   for (const each of [url, homepage]) {
-    // Both are written into what package managers read as code.
+    // Both are written into files that package managers read as code.
     if (each === undefined || !/^https:\/\/[\w.-]+(\/[\w.~%+-]+)*\/?$/.test(each)) {
       throw new Error('expected --url and --homepage, each an https:// URL')
     }

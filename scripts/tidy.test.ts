@@ -1,4 +1,4 @@
-/** The house is in order: types, format, lint, walls, and one schema for each record. */
+/** The repository is in order: types, format, lint, walls, and one schema for each record. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 /**
- * Answers that nobody's server gave, and bodies that something happened to on the way.
+ * Answers that no server gave, and bodies that were altered on the way.
  *
  * What must stay true: a body that is altered is altered line by line or byte by byte as said, and otherwise as the server sent it.
  */
@@ -17,7 +17,7 @@ export function answer(
   return { status, headers, body: chunkOf(text) }
 }
 
-/** A Status that says nothing of what was asked. */
+/** A Status that does not name the requested object. */
 export function refusal(
   code: number,
   reason: string,
@@ -57,7 +57,7 @@ export async function* cutShort(
   }
 }
 
-/** Each whole line of a watch, as what is to be sent in its place. */
+/** Each whole line of a watch, as the line to be sent instead. */
 export async function* eachLine(
   chunks: AsyncIterable<Uint8Array>,
   alter: (line: string) => readonly string[] | Promise<readonly string[]>,

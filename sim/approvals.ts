@@ -1,8 +1,8 @@
 /**
- * A person who approves what was shown a while ago (F93), and who notices when something else went by that.
+ * A person who approves a set that was shown a while ago (F93), and who notices when another object is deleted by that approval.
  *
- * What must stay true: the person sees what the graph holds and acts on nothing else. What is held against a command is what was shown and when
- * the approval was told, both remembered here.
+ * What must stay true: the person sees what the graph holds and acts on nothing else. A command is checked against the set that was shown and
+ * the time at which the approval was given, both remembered here.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
@@ -22,12 +22,12 @@ import { siteOf } from './network-faults.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** An approval is good for so long. */
+/** For how long an approval is valid. */
 const LASTS_MS = 60 * MINUTE
 const LOOK_MS = 10 * SECOND
-/** Until a definition is served. */
+/** Until a CustomResourceDefinition is served. */
 const SERVED_MS = 10 * SECOND
-/** Until watchers have seen what is about to go. */
+/** Until watchers have seen the objects that are about to be deleted. */
 const SEEN_MS = 3 * MINUTE
 const MOST_HELD = 10_000
 const WHO = 'anna'
@@ -124,7 +124,7 @@ function planIn(world: World, cluster: string, partition: number): Plan | undefi
   return { set: plan.set, shown }
 }
 
-/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold is behind. */
+/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold lags. */
 async function approve(world: World, cluster: string, { set, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker
@@ -172,7 +172,7 @@ async function allOf(log: Log, topic: Topic, partition: number): Promise<readonl
     .entries
 }
 
-/** A command about a mass cause that is to be carried out; undefined for any other record. */
+/** A command about a bulk deletion that is to be carried out; undefined for any other record. */
 function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefined {
   const record = value === null ? undefined : codec.decode(value)
   if (record?.type !== 'DeleteObject' && record?.type !== 'OrphanDependent') return undefined
@@ -181,7 +181,7 @@ function approvedIn(codec: Codec, value: Uint8Array | null): Approved | undefine
 
 type Approved = DeleteObject | OrphanDependent
 
-/** A mass cause waits for a person and for nothing else. */
+/** A bulk deletion waits for an approval and for nothing else. */
 export function isApproved(
   { approvals }: World,
   cluster: string,

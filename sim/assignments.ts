@@ -12,11 +12,11 @@ import type { Checker, Fault, World } from './model.ts'
 const SECOND = 1_000
 
 interface Assigned {
-  /** The partition of what was published first of each cluster. */
+  /** The partition of the first published record of each cluster. */
   readonly published: Map<string, number>
-  /** Who recorded the choice of a cluster of which nothing was published yet. */
+  /** The process that recorded the choice of a cluster for which nothing was published yet. */
   readonly chosenBy: Map<string, string>
-  /** Somebody else went by it, who could not know what came before it. */
+  /** A process published first that had not recorded the choice itself, and could not know what came before it. */
   isHandedOn: boolean
 }
 

@@ -1,25 +1,25 @@
 /**
  * A broken build: a program with a named mistake in it, which some check must notice. It exists in tests only.
  *
- * What must stay true: a change names a function or a text that stands in its file exactly once, so that the list keeps up with the code.
+ * What must stay true: a change names a function or a text that occurs in its file exactly once, so that the list keeps up with the code.
  *
- * Not here: the list (broken-builds.ts), where a file is (broken-file.ts), how a mistake gets into a program (broken-hook.ts), who notices it
- * (broken-catch.ts).
+ * Not here: the list (broken-builds.ts), the path of a file (broken-file.ts), how a mistake gets into a program (broken-hook.ts), which check
+ * notices it (broken-catch.ts).
  */
 
 export type Change = BodyChange | TextChange
 
-/** Where a mistake is all that a function does: it outlives whatever becomes of the function's body. */
+/** Where a mistake is all that a function does: it survives every change of the function's body. */
 export interface BodyChange {
   /** As in broken-file.ts. */
   readonly file: string
-  /** A function that is exported, or stands by itself in its file. */
+  /** A function that is exported, or is at the top level of its file. */
   readonly function: string
   /** Its statements instead. */
   readonly body: string
 }
 
-/** For what is wrong in one place of a function. */
+/** For a mistake in one place of a function. */
 export interface TextChange {
   /** As in broken-file.ts. */
   readonly file: string
@@ -36,13 +36,14 @@ export interface FailingTest {
 }
 
 /**
- * - `small`: a small world (small-world.ts). - `sim`: a seed of the simulator. - a test: for what neither can see, such as a damaged disk.
+ * - `small`: a small world (small-world.ts). - `sim`: a seed of the simulator. - a test: for
+ *   mistakes that neither can see, such as a damaged disk.
  */
 export type Catcher = 'small' | 'sim' | FailingTest
 
 export interface BrokenBuild {
   readonly name: string
-  /** What it does, and what comes of it. */
+  /** The mistake, and its consequence. */
   readonly mistake: string
   readonly changes: readonly Change[]
   readonly by: Catcher

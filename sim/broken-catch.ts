@@ -1,8 +1,8 @@
 /**
- * Runs a broken build in a process of its own under whoever is to notice it, and says what was noticed.
+ * Runs a broken build in a process of its own under the check that is to notice it, and says what was noticed.
  *
- * What must stay true: only a check that speaks counts. A process that dies of the mistake, or never loads it, has noticed nothing, and that is an
- * error here.
+ * What must stay true: only a check that reports a failure counts. A process that dies of the mistake, or never loads it, has noticed nothing, and
+ * that is an error here.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import type { BrokenBuild, FailingTest } from './broken-build.ts'
 import { placeOf, sourceFiles } from './broken-file.ts'
 import type { Family } from './small-world.ts'
 
-/** What noticed it, and its first words. */
+/** The check that noticed it, and its first words. */
 export type Caught =
   | { readonly by: 'sim'; readonly seed: number; readonly wrong: string }
   | {
@@ -36,19 +36,19 @@ const MOST_MS = 3_600_000
 const MOST_HEAP_MIB = 2_048
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Looks for what notices it; undefined when nothing does. */
+/** Searches for a check that notices it; undefined when none does. */
 export async function search(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   const { by } = build
   if (by === 'sim') return await searchSeeds(build, seeds)
   return by === 'small' ? await run(build, ['--small']) : await failing(build, by)
 }
 
-/** Looks for a seed that notices it, whoever else does. */
+/** Searches for a seed that notices it, also if another check does. */
 export async function searchSeeds(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
 }
 
-/** Whether what noticed it once does so again. */
+/** Whether the check that noticed it once does so again. */
 export async function replay(
   build: BrokenBuild,
   caught: Caught | undefined,
@@ -99,10 +99,10 @@ function broken(build: BrokenBuild, args: readonly string[]): Promise<Ended> {
     ...process.env,
     KINFOLD_BROKEN_BUILD: build.name,
     KINFOLD_BROKEN_ROOT: '1',
-    // Processes that it starts are broken as well. A mistake that never comes to an end must not take the machine along.
+    // Processes that it starts are broken as well. A mistake that never ends must not use up the machine.
     NODE_OPTIONS: `--import=${HOOK} --max-old-space-size=${MOST_HEAP_MIB}`,
   }
-  // Of the runner that runs this: it would make the process speak to that.
+  // Set by the test runner that runs this: it would make the process report to that runner.
   Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT')
   const options = { cwd: ROOT, env, timeout: MOST_MS, maxBuffer: MOST_BYTES }
   return new Promise((resolve) => {

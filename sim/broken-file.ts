@@ -20,7 +20,7 @@ export function sourceFiles(): readonly string[] {
     )
 }
 
-/** Folders may stand between those that are named. */
+/** Folders that are not named may lie between the named ones. */
 export function placeOf(file: string, files: readonly string[]): string {
   if (files.includes(file)) return file
   const named = file.split('/')

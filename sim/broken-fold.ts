@@ -1,7 +1,7 @@
 /**
- * Broken builds of the fold: what it takes for gone, what it remembers, and what it asks for.
+ * Broken builds of the fold: which objects it takes for deleted, what it remembers, and which commands it issues.
  *
- * What must stay true: each is one mistake that somebody could make.
+ * What must stay true: each is one mistake that a developer could make.
  */
 import type { BrokenBuild } from './broken-build.ts'
 

@@ -1,7 +1,7 @@
 /**
- * `npm run sim:broken` finds for each broken build what notices it, and records that: of the simulator the first seed, of small worlds the first
- * world. What is recorded and still notices stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most, `--sim` for seeds also of
- * builds that a test notices.
+ * `npm run sim:broken` finds for each broken build a check that notices it, and records that: of the simulator the first seed, of small worlds the
+ * first world. A recorded check that still notices its build stays. `--only NAME` for one build, `--seeds COUNT` for as many seeds at most, `--sim`
+ * for seeds also of builds that a test notices.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { BROKEN_BUILDS } from './broken-builds.ts'
 import { type Caught, replay, search, searchSeeds } from './broken-catch.ts'
 
-/** A build that survives so many seeds is noticed by nobody. */
+/** A build that survives so many seeds counts as unnoticed. */
 const MOST_SEEDS = 500
 const RECORDED = fileURLToPath(new URL('broken-seeds.json', import.meta.url))
 
@@ -39,7 +39,7 @@ for (const build of BROKEN_BUILDS) {
   }
   const who = caught.by === 'sim' ? `seed ${caught.seed}` : caught.by
   console.log(`${name}: ${who}: ${caught.wrong.slice(0, 200)}`)
-  // What is recorded is what is replayed: a seed that notices nothing any more would stand in the way of the test that does.
+  // Recorded seeds are replayed: a seed that no longer notices anything would shadow the test that does.
   if (caught.by === 'test') delete recorded[name]
   else recorded[name] = { ...caught, wrong: caught.wrong.slice(0, 300) }
   writeFileSync(RECORDED, `${JSON.stringify(recorded, null, 2)}\n`)

@@ -1,7 +1,7 @@
 /**
- * Broken builds of the reaper and of the cluster behind it: guards, looks, and what answers mean.
+ * Broken builds of the reaper and of the cluster behind it: guards, live GETs, and the meaning of answers.
  *
- * What must stay true: each is one mistake that somebody could make.
+ * What must stay true: each is one mistake that a developer could make.
  */
 import type { BrokenBuild } from './broken-build.ts'
 

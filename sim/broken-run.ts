@@ -1,6 +1,6 @@
 /**
- * Runs what may notice a broken build, in the process that is broken, and says as one line of JSON what was wrong: seeds of the simulator (`--from`,
- * `--to`), or small worlds (`--small`; `--family` and `--world` for one of them).
+ * Runs the checks that may notice a broken build, in the process that is broken, and prints the failures as one line of JSON: seeds of the simulator
+ * (`--from`, `--to`), or small worlds (`--small`; `--family` and `--world` for one of them).
  *
  * What must stay true: it ends at the first thing that is wrong. To be wrong is no failure of this process: only the mistake may make it fail.
  */

@@ -1,7 +1,7 @@
 /**
  * Broken builds of the safeguards: holds, approvals, budgets, protection, the archive.
  *
- * What must stay true: each is one mistake that somebody could make.
+ * What must stay true: each is one mistake that a developer could make.
  */
 import type { BrokenBuild } from './broken-build.ts'
 

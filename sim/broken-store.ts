@@ -1,7 +1,7 @@
 /**
- * Broken builds of what keeps records and state: commits, the way back after a failure, disks.
+ * Broken builds of the parts that keep records and state: commits, recovery after a failure, disks.
  *
- * What must stay true: each is one mistake that somebody could make.
+ * What must stay true: each is one mistake that a developer could make.
  */
 import type { BrokenBuild } from './broken-build.ts'
 

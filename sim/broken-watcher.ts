@@ -1,7 +1,7 @@
 /**
- * Broken builds of the watcher: what it tells, what it takes for a whole list, and where it goes on.
+ * Broken builds of the watcher: what it publishes, what it takes for a complete list, and where it continues.
  *
- * What must stay true: each is one mistake that somebody could make.
+ * What must stay true: each is one mistake that a developer could make.
  */
 import type { BrokenBuild } from './broken-build.ts'
 

@@ -1,8 +1,8 @@
 /**
- * The log as processes reach it: one memory log, and between it and each process the hindrances that faults have put up.
+ * The log as processes reach it: one memory log, and between it and each process the hindrances that faults have created.
  *
- * What must stay true: what was acknowledged is on the log, unless a fault that says so took it away; a killed process writes nothing more,
- * and what it had open is aborted by whoever takes over.
+ * What must stay true: an acknowledged record is on the log, unless a fault that says so removed it; a killed process writes nothing more,
+ * and its open transactions are aborted by the process that takes over.
  *
  * Not here: which hindrances there are (log-faults.ts).
  */
@@ -23,7 +23,10 @@ export interface LogPassage {
 /** Thrown by a hindrance: the log does nothing, and says that it did. */
 export const SWALLOWED: Error = new Error('swallowed')
 
-/** Throws in the log's place, or waits; what it returns is called once the log has done it, before the caller hears of it. */
+/**
+ * Throws instead of the log, or waits; the function that it returns is called once the log has done the call, before the
+ * caller gets the answer.
+ */
 export type LogHindrance = (passage: LogPassage) => Promise<(() => void) | undefined>
 
 export interface Appended {
@@ -43,7 +46,7 @@ export class Broker {
   readonly #mostRead: number
   log: MemoryLog
 
-  /** `mostRead`: entries of one read, whatever it asks for. */
+  /** `mostRead`: the most entries that one read returns, whatever its limit. */
   constructor(
     { partitions, mostRead }: { readonly partitions: number; readonly mostRead: number },
     time: Timeline,
@@ -64,12 +67,12 @@ export class Broker {
     return () => this.#hindrances.delete(hindrance)
   }
 
-  /** A new log, with nothing in it: somebody began with an empty data directory. */
+  /** A new log, with nothing in it: a person began with an empty data directory. */
   replace(): void {
     this.log = new MemoryLog({ partitions: this.partitions, clock: this.#time })
   }
 
-  /** As the endpoint appends, of which no incarnation stands for anything. */
+  /** As the endpoint appends: it belongs to no incarnation. */
   get endpoint(): Pick<Log, 'append' | 'bounds'> {
     const { log } = this
     return {

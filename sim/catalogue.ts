@@ -1,10 +1,10 @@
 /**
- * What must always hold, what can go wrong, and what must happen then, by number: the rows of docs/invariants.md and docs/faults.md.
+ * Invariants, faults, and what must happen after a fault, by number: the rows of docs/invariants.md and docs/faults.md.
  *
- * What must stay true: a number keeps its meaning for ever, since tests, comments and commits name it; one that is not here may not be named. A fault
- * that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.
+ * What must stay true: a number never changes its meaning, since tests, comments and commits name it; a number that is not here may not be named. A
+ * fault that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.
  *
- * Not here: how an invariant is checked (*-checkers.ts), which faults come about by themselves or not at all (faults.ts), the pages (scripts/pages.ts).
+ * Not here: how an invariant is checked (*-checkers.ts), which faults happen by themselves or not at all (faults.ts), the pages (scripts/pages.ts).
  */
 
 type Rows = Readonly<Record<string, string>>
@@ -78,7 +78,7 @@ export const NOT_DRAWN: Rows = {
   F99: 'programs of two versions fold one log during an upgrade',
 }
 
-/** What must happen. */
+/** The required result after each fault. */
 export const EXPECTED: Rows = {
   F1: 'A watch without event or bookmark for three minutes counts as dead and is opened again. A kind without a sign of life is out of sync, and is no ground to look for its owners.',
   F2: 'The watch resumes at its last version, with a growing wait.',
@@ -179,7 +179,9 @@ export const EXPECTED: Rows = {
     'Its objects are decided like all others; no record does more work for it than for anybody (I35), and others wait no longer (I36).',
 }
 
-/** What LevelDB does with damage, measured with classic-level 3.0.0: the reason for batch numbers, and for ending at the first failed write. */
+/**
+ * The behaviour of LevelDB with damage, measured with classic-level 3.0.0: the reason for batch numbers, and for ending at the first failed write.
+ */
 export const DAMAGE: Rows = {
   X1: '2,000 batches, kill -9, one byte flipped in the middle of the log, opened again: no error, and 62 earlier batches are missing. Only a line in its own log file says so.',
   X2: 'One bit flipped at each of 1,500 positions of a log of 41 KB: 1,177 open with a hole, 323 with a clean prefix, none is refused.',

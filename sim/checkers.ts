@@ -1,10 +1,10 @@
 /**
- * What must never be seen, a checker for each invariant: in the moment of an effect, when a request leaves, when something is appended, and at
- * rest. The list below is all of them; another invariant is another entry.
+ * A checker for each invariant, with the states that must never be seen: in the moment of an effect, when a request leaves, when something is
+ * appended, and at rest. The list below is all of them; another invariant is another entry.
  *
  * What must stay true: a checker shares no code with the graph and never waits; it answers with one sentence, or nothing.
  *
- * Not here: what a checker is (model.ts), what the API means by ownership (oracle.ts).
+ * Not here: the type of a checker (model.ts), the meaning of ownership in the API (oracle.ts).
  */
 import { approvalCheckers } from './approvals.ts'
 import { assignmentCheckers } from './assignments.ts'

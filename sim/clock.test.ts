@@ -1,4 +1,4 @@
-/** Virtual time goes on, whatever is waited for. */
+/** Virtual time passes, whatever a sleeper waits for. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { Timeline } from './clock.ts'

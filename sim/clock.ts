@@ -1,10 +1,10 @@
 /**
  * Virtual time: a heap of sleepers that one loop wakes in order, and the clocks that machines read it by.
  *
- * What must stay true: who sleeps for the same moment wakes in the order in which they lay down, and all that follows from that without
- * waiting for time is over before the next moment comes. A machine's wall clock may lie; its monotonic one may not.
+ * What must stay true: sleepers of the same moment wake in the order in which they began to sleep, and everything that follows from
+ * that without waiting for time is done before the next moment. A machine's wall clock may be wrong; its monotonic clock may not.
  *
- * Not here: which processes hear of time at all (incarnation.ts).
+ * Not here: which processes get the time at all (incarnation.ts).
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../ports/clock.ts'
@@ -35,7 +35,7 @@ export class Timeline implements Clock {
     if (signal?.aborted === true) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     const due = this.#elapsedMs + Math.max(0, ms)
-    // Who waits for what is left of a fraction would find at every moment that some of it is.
+    // Otherwise a sleeper that waits for the rest of a fraction would find at every moment that some of it is left.
     const at = ms > 0 && due === this.#elapsedMs ? due + LEAST_MS : due
     const sleeper: Sleeper = { at, number: this.#count++, wake: undefined }
     const giveUp = (): void => {
@@ -51,12 +51,12 @@ export class Timeline implements Clock {
     return promise
   }
 
-  /** Calls at that moment of elapsed time, before whoever sleeps until then. */
+  /** Calls at that moment of elapsed time, before the sleepers of that moment wake. */
   at(elapsedMs: number, call: () => void): void {
     this.#push({ at: Math.max(elapsedMs, this.#elapsedMs), number: this.#count++, wake: call })
   }
 
-  /** Moves time on, waking whoever is due on the way. */
+  /** Moves time on, and wakes each sleeper that becomes due. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms
     await setImmediate()
@@ -70,7 +70,7 @@ export class Timeline implements Clock {
   }
 
   #wakeAllDue(): boolean {
-    // Who lies down now for no time at all is woken next time, behind what follows from these.
+    // A sleeper of no time at all wakes at the next turn, after everything that follows from these.
     const last = this.#count
     let isAnyAwake = false
     for (;;) {

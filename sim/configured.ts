@@ -1,10 +1,10 @@
 /**
- * An operator protects a namespace by a config, and takes that back, each by starting again; and that nothing there goes meanwhile, nor, in guarded, in the
- * ten minutes after (I9).
+ * An operator protects a namespace by a config, and revokes that, each by a restart; the check is that nothing there is deleted meanwhile, nor, in guarded,
+ * in the ten minutes after (I9).
  *
- * What must stay true: what is known of the policy comes from records that were appended, and of the graph only how far a partition has read.
+ * What must stay true: knowledge of the policy comes from appended records, and of the graph only how far a partition has read.
  *
- * Not here: what people protect by a word (life-faults.ts).
+ * Not here: protection by a directive (life-faults.ts).
  */
 import { createHash } from 'node:crypto'
 import { POLICY_KEY } from '../core/graph/key.ts'
@@ -15,9 +15,9 @@ import type { Checker, Fault, World } from './model.ts'
 import { stamp } from './trace.ts'
 
 const MINUTE = 60_000
-/** For so long `guarded` spares what is protected no more. */
+/** For how long `guarded` still spares an object after its protection was revoked. */
 const AFTER_MS = 10 * MINUTE
-/** From when `orders` has a word until nothing more is sent against it. */
+/** The time from an order in `orders` until no request is sent against it any longer. */
 const TOLD_MS = 2_000
 
 export const configFaults: readonly Fault[] = [
@@ -39,7 +39,7 @@ export const configFaults: readonly Fault[] = [
   },
 ]
 
-/** One after the other, as their supervisors come to it. */
+/** One after the other, in the order of their supervisors. */
 function startAll(world: World, policy: Policy): void {
   world.policy = policy
   for (const slot of world.slots) slot.terminate()
@@ -50,13 +50,13 @@ interface Word {
   /** The last one. */
   namespaces: readonly string[]
   atMs: number
-  /** Since when each namespace is not in it any more. */
+  /** Since when each namespace is no longer in it. */
   readonly liftedMs: Map<string, number>
   /** Those that the partition was seen to have read. */
   readonly read: Set<string>
 }
 
-/** By log: who begins with another has begun anew. */
+/** By log: a person who begins with another log has begun anew. */
 const words = new WeakMap<object, Map<string, Word>>()
 
 export const configCheckers: readonly Checker[] = [
@@ -98,7 +98,7 @@ export const configCheckers: readonly Checker[] = [
   },
 ]
 
-/** `orders` lost its end: who starts now knows less than who runs, until it is said again. */
+/** `orders` lost its end: a process that starts now knows less than a running one, until the order is given again. */
 export function forgetWord(world: World): void {
   wordOf(world, 'orders').namespaces = []
 }

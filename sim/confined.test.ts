@@ -1,6 +1,6 @@
 /**
- * What breaks in one cluster, kind or namespace is nobody else's: elsewhere a dependent goes as soon after its owner as ever (I21), and so beside a
- * record that nobody can read (I22).
+ * A fault in one cluster, kind or namespace affects no other: elsewhere a dependent is deleted as soon after its owner as ever (I21), and also
+ * beside a record that cannot be read (I22).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
@@ -18,7 +18,7 @@ const SECOND = 1_000
 const NAMESPACES = '/api/v1/namespaces'
 const REPLICA_SETS = '/apis/apps/v1/namespaces/default/replicasets'
 const FAMILIES = 120
-/** What is stuck where the fault is. */
+/** Objects that are stuck at the fault. */
 const STUCK = 100
 
 interface Fault {
@@ -154,7 +154,7 @@ async function waits(fault: Fault | undefined): Promise<readonly number[]> {
   return took.sort((a, b) => a - b)
 }
 
-/** Returns what makes it garbage. */
+/** Returns the function that makes it garbage. */
 function makeStuck(world: WholeWorld, { stuckIn: [cluster, path] }: Fault): () => void {
   const site = world.sites[cluster] as Site
   const namespace = path.split('/').at(-2) ?? ''

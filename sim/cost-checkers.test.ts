@@ -1,4 +1,4 @@
-/** What no world shows, since nothing does it: that a record which costs too much, and a deletion which waits too long, are objected to (I35, I36). */
+/** Cases that no world has: a record that costs too much, and a deletion that waits too long, are objected to (I35, I36). */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyOutcome, type Outcome } from '../core/graph/outcome.ts'
@@ -15,7 +15,7 @@ import { WholeWorld } from './world.ts'
 const CONTINUE: Event = { type: 'Continue' }
 const DELETION: DeleteObject = deleteObject()
 
-/** That of the owner of what is deleted. */
+/** The deletion of the owner of the deleted objects. */
 function ownerDeleted(): Event {
   const story = new Story()
   story.begin()
@@ -25,7 +25,7 @@ function ownerDeleted(): Event {
   return { ...event, cluster: CLUSTER, object: { ...event.object, uid: OWNER.uid } }
 }
 
-/** Folds records one after the other; returns what is objected to. */
+/** Folds records one after the other; returns the objections. */
 function rig(): (event: Event, more?: Partial<Outcome>) => string {
   const drawn = draw(1, [])
   const world = new WholeWorld({ ...drawn, policy: policyFor('enforce', 'parity') }, costCheckers)

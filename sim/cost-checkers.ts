@@ -1,5 +1,5 @@
 /**
- * Checkers of cost: what one record may make the fold do (I35), and how long what has to be deleted may wait for what others wrote (I36).
+ * Checkers of cost: how much work one record may cause in the fold (I35), and how long a deletion may wait for the writes of others (I36).
  *
  * What must stay true: cost is counted in references and records, never in seconds.
  */
@@ -9,7 +9,7 @@ import { TENANT } from './workload.ts'
 
 /** References that a record may judge: a thousand, or one object with as many as there may be. */
 const WORK_OF_A_RECORD = 1_025
-/** Records that go on with work that is left, between what made an object garbage and the decision to delete it. */
+/** Records that continue the work that is left, between the event that made an object garbage and the decision to delete it. */
 const CONTINUES = 16
 
 export const costCheckers: readonly Checker[] = [
@@ -29,18 +29,18 @@ export const costCheckers: readonly Checker[] = [
   },
 ]
 
-/** What a partition has folded without a moment in which no work was left. */
+/** The records that a partition has folded without a moment in which no work was left. */
 interface Stretch {
   position: bigint
   isBusy: boolean
-  /** Records that went on with what was left. */
+  /** Records that continued with the work that was left. */
   continues: number
   /** How many there had been when an object was deleted, or changed. */
   readonly deleted: Map<string, number>
   readonly seen: Map<string, number>
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const stretches = new WeakMap<object, Map<number, Stretch>>()
 
 function stretchOf({ broker }: World, partition: number): Stretch {
@@ -52,7 +52,7 @@ function stretchOf({ broker }: World, partition: number): Stretch {
   return stretch
 }
 
-/** The longest that a deletion waited that was decided by this record, and that only work held up. */
+/** The longest wait of a deletion that was decided by this record, and that only work delayed. */
 function waitOf(world: World, { event, at, outcome }: Folded): number {
   const stretch = stretchOf(world, at.partition)
   // Another process takes over before the commit, and folds the same again.
@@ -65,7 +65,7 @@ function waitOf(world: World, { event, at, outcome }: Folded): number {
     const { cluster, target, references } = command
     if (target.namespace === TENANT) continue
     const since = references.map(({ uid }) => stretch.deleted.get(`${cluster}/${uid}`))
-    // Gone before this stretch began: then something else held it.
+    // Deleted before this stretch began: then something else held it.
     if (since.includes(undefined)) continue
     const changed = stretch.seen.get(`${cluster}/${target.uid}`) ?? 0
     const from = Math.max(changed, ...since.map((each) => each ?? 0))
@@ -83,7 +83,7 @@ function note(stretch: Stretch, event: Event): void {
     stretch.seen.set(`${event.cluster}/${event.object.uid}`, stretch.continues)
 }
 
-/** Whoever leaves work behind says so, but for one that comes while some is left already. */
+/** A record that leaves work behind says so, except one that comes while some is left already. */
 function end(stretch: Stretch, { type }: Event, continues: boolean): void {
   stretch.isBusy = continues || (type !== 'Continue' && stretch.isBusy)
   if (stretch.isBusy) return

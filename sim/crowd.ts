@@ -1,10 +1,10 @@
 /**
  * Runs many seeds in processes of their own, as many at once as there are cores for.
  *
- * What must stay true: each seed is reported once, however its process ended, unless the run was stopped. What runs for hours takes no more memory than
- * what runs for minutes.
+ * What must stay true: each seed is reported once, however its process ended, unless the run was stopped. A run of hours takes no more memory than a
+ * run of minutes.
  *
- * Not here: what is said of the reports (main.ts, sim.test.ts).
+ * Not here: what is printed about the reports (main.ts, sim.test.ts).
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -13,10 +13,10 @@ import { type Report, unfinished } from './worker.ts'
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** A world that takes longer hangs. */
 const MOST_MS = 10 * 60_000
-/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one now and then keeps memory small. */
+/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one from time to time keeps memory small. */
 const SEEDS_OF_A_PROCESS = 50
 
-/** Each report as it comes; order is nobody's. Once stopped, it resolves at once, and what runs is forgotten. */
+/** Each report as it comes, in no particular order. Once stopped, it resolves at once, and running seeds are abandoned. */
 export async function runSeeds(
   seeds: readonly number[],
   processes: number,

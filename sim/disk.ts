@@ -1,7 +1,7 @@
 /**
- * The volume of one graph process: a store for each partition it ever had, which outlives it, can be lost, and can forget what was not synced.
+ * The volume of one graph process: a store for each partition it ever had, which outlives it, can be lost, and can lose unsynced writes.
  *
- * What must stay true: a write is there whole or not at all; what is forgotten is forgotten from some moment on, in order.
+ * What must stay true: a write is stored whole or not at all; lost writes are all those after some moment, in order.
  */
 import { MemoryStore, type MemoryStoreContent } from '../adapters/memory/store.ts'
 import type { Store, StoreView } from '../ports/store.ts'
@@ -22,12 +22,12 @@ export class Disk {
     this.#synced = undefined
   }
 
-  /** From now on nothing reaches the platter, whatever the disk says. */
+  /** From now on nothing reaches the platter, whatever the disk reports. */
   stopSyncing(): void {
     this.#synced ??= new Map([...this.#contents].map(([key, content]) => [key, copyOf(content)]))
   }
 
-  /** Power goes and comes: what was not synced is gone. Only while nobody has it open. */
+  /** A power cycle: unsynced writes are lost. Only while no process has it open. */
   loseUnsynced(): void {
     if (this.#synced === undefined) return
     this.#contents = new Map([...this.#synced].map(([key, content]) => [key, copyOf(content)]))

@@ -1,4 +1,4 @@
-/** What no world shows, since nothing does it: that what was decided in an epoch of a cluster that is over is noticed (I8). */
+/** A case that no world has: a decision of an earlier epoch of a cluster is noticed (I8). */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'

@@ -1,10 +1,10 @@
 /**
  * Checkers of single effects, requests and records (I1 to I9, I12, I13, I18, I27, I31).
  *
- * What must stay true: I5 has none of its own. What a server did not say is never taken for an absence where nothing goes that has an owner (I1), whatever
- * it answers.
+ * What must stay true: I5 has no checker of its own. An answer that is no proof is never taken for an absence if no object that has an owner is deleted
+ * (I1), whatever the server answers.
  *
- * Not here: what is looked at when all is quiet (rest-checkers.ts).
+ * Not here: checks when all is quiet (rest-checkers.ts).
  */
 import type { OrphanDependent, RemoveFinalizer } from '../core/model/command.ts'
 import type { Codec } from '../ports/codec.ts'
@@ -13,13 +13,13 @@ import { objectionTo } from './oracle.ts'
 import { stamp } from './trace.ts'
 import { CANARY, KEEP } from './workload.ts'
 
-/** Requests of ours that took effect on one object: references dropped, finalizers taken off, one delete. More is a loop. */
+/** Requests of ours that took effect on one object: references dropped, finalizers removed, one delete. More is a loop. */
 const EFFECTS_OF_ONE = 40
 /** From when a pause is on the log until nothing more is sent. */
 const PAUSE_MS = 2_000
 /** From when a new epoch of a cluster is on the log until nothing of an older one is sent. */
 const EPOCH_MS = 2_000
-/** From when a name leads to another cluster until nobody may believe otherwise. */
+/** The time from when a name leads to another cluster until no process may still believe otherwise. */
 const IDENTITY_MS = 30_000
 const UID = /[0-9a-f]{8}-[0-9a-f-]{27}/
 
@@ -120,7 +120,7 @@ export const effectCheckers: readonly Checker[] = [
   {
     invariant: 'I31: no record holds a planted secret, but in the archive',
     appended: (_, { topic, records }) =>
-      // What is put away is put away whole; of whom it may be is looked at there (safeguard-checkers.ts).
+      // An archived object is archived whole; which objects may be archived is checked elsewhere (safeguard-checkers.ts).
       topic !== 'archive' && records.some(({ value }) => value !== null && holds(value, CANARY))
         ? `a canary is in ${topic} (I31)`
         : '',
@@ -130,11 +130,11 @@ export const effectCheckers: readonly Checker[] = [
 interface Epochs {
   /** Of each cluster the last one, and since when it is on the log. */
   readonly begunMs: Map<string, { readonly epoch: number; readonly ms: number }>
-  /** Of each object the last one in which anything was asked of it. */
+  /** For each object the last epoch in which a command for it was issued. */
   readonly decided: Map<string, number>
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const epochs = new WeakMap<object, Epochs>()
 
 function epochsOf({ broker }: World): Epochs {
@@ -165,7 +165,7 @@ function holds({ buffer, byteOffset, byteLength }: Uint8Array, text: string): bo
   return Buffer.from(buffer, byteOffset, byteLength).includes(text)
 }
 
-/** An object's path has its name behind the resource; in a namespace that is two segments further. */
+/** An object's path has its name after the resource; in a namespace that is two segments further. */
 function isNamed(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '')
   const from = parts[0] === 'api' ? 2 : 3

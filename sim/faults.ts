@@ -1,10 +1,10 @@
 /**
- * Every fault that a world knows, by its row, those that come about by themselves, and why others are not here.
+ * Every fault that a world knows, by its row, those that happen by themselves, and why others are not here.
  *
- * What must stay true: a fault counts only when it came about: what was meant to break broke. Each row that could be simulated stands in one of the
+ * What must stay true: a fault counts only when it happened: the thing that it breaks did break. Each row that could be simulated is in one of the
  * three lists.
  *
- * Not here: what a fault is (model.ts).
+ * Not here: the type of a fault (model.ts).
  */
 import { approvalFaults } from './approvals.ts'
 import { assignmentFaults } from './assignments.ts'
@@ -42,7 +42,7 @@ export function beginFault(world: World, users: readonly Users[], fault: Schedul
   return { end: () => end?.() }
 }
 
-/** Not drawn: they come about in every world that has what they need, and are counted there. */
+/** Not drawn: they happen in every world that has their preconditions, and are counted there. */
 export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F10: 'with F9, when an object that was deleted exists again',
   F25: 'users write references to kinds in groups that are not served',
@@ -54,7 +54,7 @@ export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F92: 'in guarded worlds with small budgets, when a budget is spent and graph processes have restarted',
 }
 
-/** Rows of simulation that no world brings about, and what shows them instead. */
+/** Rows of simulation that happen in no world, and the tests that show them instead. */
 export const UNCOVERED: Readonly<Record<string, string>> = {
   F34: 'records have no sequence per source; an append that is made twice after a lost answer is F38',
   F35: 'records have no sequence per source',

@@ -1,10 +1,10 @@
 /**
- * One life of one process, as seen by all that it calls: it may be killed or frozen at every call, on the way there and on the way back.
+ * One life of one process, as seen by every part that it calls: it may be killed or frozen at every call, on the way there and on the way back.
  *
- * What must stay true: after a kill nothing that it asked for answers it, and nothing that it asks for happens. While it is frozen, what it
- * asked for happens and its answers wait; what it would say next waits, too. Calls pass in the order in which they came.
+ * What must stay true: after a kill it gets no answer to its calls, and no further call of it happens. While it is frozen, what it asked for
+ * happens and its answers wait; what it would say next waits, too. Calls pass in the order in which they came.
  *
- * Not here: what a process runs (process.ts).
+ * Not here: the loops of a process (process.ts).
  */
 import type { Clock } from '../ports/clock.ts'
 
@@ -38,7 +38,7 @@ export class Incarnation {
   #trap: Trap | undefined
   readonly #onStill = new Set<(isStill: () => boolean) => void>()
   #thaws = 0
-  /** It was, at some time: what happened meanwhile it could not notice. */
+  /** It was, at some time: it could not notice events of that time. */
   wasFrozen = false
 
   constructor(name: string) {
@@ -53,7 +53,7 @@ export class Incarnation {
     return this.#phase === 'dead'
   }
 
-  /** For the outside only: what belongs to a process goes with it. */
+  /** Only for the outside: resources of a process end with it. */
   get dead(): AbortSignal {
     return this.#dead.signal
   }
@@ -62,7 +62,7 @@ export class Incarnation {
     this.#trap = trap
   }
 
-  /** Whatever is asked of the outside goes through here. */
+  /** Every call to the outside passes here. */
   async call<T>(crossing: Crossing, ask: () => T | Promise<T>): Promise<T> {
     await this.#pass(crossing, false)
     let outcome: { readonly value: T } | { readonly error: unknown }
@@ -76,7 +76,7 @@ export class Incarnation {
     return outcome.value
   }
 
-  /** The outside tells it something: now, when it thaws, or never. */
+  /** The outside notifies it: now, when it thaws, or never. */
   tell(news: () => void): void {
     if (this.#phase === 'alive') news()
     else if (this.#phase === 'frozen') this.#waiting.push(news)
@@ -125,7 +125,7 @@ export class Incarnation {
       }
     }
     if (this.#phase === 'alive') return undefined
-    // Nobody is left who could hear of it.
+    // No caller is left that could get the answer.
     if (this.#phase === 'dead') return new Promise(() => undefined)
     return new Promise((go) => this.#waiting.push(go))
   }
@@ -136,10 +136,10 @@ function isCaught(trap: Trap, crossing: Crossing, isBack: boolean): boolean {
   return trap.crossing === crossing && trap.isBack === isBack
 }
 
-/** A machine's clock: its wall time is off, or stands. */
+/** A machine's clock: its wall time is off, or has stopped. */
 export interface Wall {
   skewMs: number
-  /** Undefined while it goes. */
+  /** Undefined while the clock runs. */
   standsAt: number | undefined
 }
 

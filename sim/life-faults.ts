@@ -1,8 +1,8 @@
 /**
- * Awkward things that users, controllers and operators do, all of them allowed: rings, chains, adoptions at the last moment, stuck finalizers,
- * kinds that come and go, restored families, pauses and protection.
+ * Awkward things that users, controllers and operators do, all of them allowed: ownership cycles, chains, adoptions at the last moment, stuck
+ * finalizers, kinds that enter and leave discovery, restored families, pauses and protection.
  *
- * What must stay true: each is something that an API server lets happen; none needs a broken machine.
+ * What must stay true: each is something that an API server allows; none needs a broken machine.
  */
 
 import type { Directive, PolicyChanged } from '../core/model/event.ts'
@@ -19,7 +19,7 @@ import type { Users } from './workload.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** How often what we delete is made again. */
+/** How often an object that Kinfold deletes is created again. */
 const RECREATED = 5
 
 function usersOf({ users, fault }: FaultContext): Users {
@@ -183,7 +183,9 @@ export const lifeFaults: readonly Fault[] = [
 /** Namespaces that persons protect. */
 const PROTECTED = ['blue', 'green', 'red'] as const
 
-/** Whoever sees that something is still held back, which nobody wants held back any more, says so once more: what lets it go may be lost (F39). */
+/**
+ * A person who sees that an object is still held although no user wants that repeats the directive that ends it: the first one may be lost (F39).
+ */
 export async function letGoOfAll(world: World): Promise<void> {
   for (const { id, name } of world.sites) {
     if (!world.pausedMs.has(id)) await direct(world, 'resume', id, '')
@@ -195,7 +197,7 @@ export async function letGoOfAll(world: World): Promise<void> {
   if (!world.pausedMs.has('')) await direct(world, 'resume', '', '')
 }
 
-/** As the endpoint does it: every partition is told, and `orders`, so that reapers know at once. False: on a log that is no more. */
+/** As the endpoint does it: a record for every partition, and one in `orders`, so that reapers know at once. False: the log exists no longer. */
 export async function direct(
   world: World,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',

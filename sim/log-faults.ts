@@ -1,8 +1,8 @@
 /**
- * What goes wrong with the log: it is away, its answers are lost, commits stay open, reads come late, positions are forgotten, its end is cut off.
+ * Faults of the log: it is unreachable, its answers are lost, commits stay open, reads come late, positions are forgotten, its end is cut off.
  *
- * What must stay true: where acknowledged records are lost, somebody notices: the process that does ends with a sentence, and a person begins
- * with an empty log and empty disks, as that sentence says. What `control` loses is said again without a person.
+ * What must stay true: if acknowledged records are lost, a process notices: it ends with a sentence, and a person begins with an empty log and
+ * empty disks, as that sentence says. Records lost from `control` are published again without a person.
  */
 
 import { POSITION_KEY } from '../core/graph/key.ts'
@@ -22,7 +22,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
 const AWAY = 'the log takes nothing for now'
-/** What may lose its end; events are most of what there is. */
+/** What may lose its end; most records are events. */
 const CUT = ['events', 'events', 'commands', 'changelog', 'orders', 'control'] as const
 const WRITES: ReadonlySet<LogCall> = new Set(['append', 'commit'])
 
@@ -304,21 +304,21 @@ function loseEnd(
     log.cutOff(topic, partition, from)
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
-    // What these lost is said again by whoever said it; what was lost of what lets go, by persons.
+    // Records that these topics lost are published again by their producers; lost records that release something, by persons.
     if (topic === 'control' || topic === 'orders') world.hasLostWords = true
     if (topic === 'orders') {
       // Folded again, they are missing.
       const orders = lost.filter(({ key }) => key.startsWith(ORDER_PREFIX))
       world.hasLostOrders ||= orders.length > 0
       forgetWord(world)
-      // What no partition has followed yet nobody knows of any more: whoever gave it gives it again.
+      // An order that no partition has followed yet is known to no process any longer: the person who gave it gives it again.
       if (orders.some(({ offset }) => !isFollowed(world, offset))) sayAgain(world)
       world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
     } else if (topic !== 'control') expectDamage(world)
   })
 }
 
-/** A person sees that something is held back which nobody wants held back any more, and says so once more. */
+/** A person sees that an object is held although no user wants that, and repeats the directive that ends it. */
 async function letGo(world: World): Promise<void> {
   for (const { key, value } of await world.broker.log.latest('orders', 0)) {
     const control = value === null ? undefined : world.codec.decode(value)
@@ -345,7 +345,7 @@ async function overtake(world: World, topic: 'events' | 'commands'): Promise<voi
   expectDamage(world)
 }
 
-/** Whoever finds it out says so and ends; then a person does what the sentence says. */
+/** The process that finds it out says so and ends; then a person does what its sentence says. */
 function expectDamage(world: World): void {
   world.isLogHurt = true
   for (const site of world.sites) world.truthOf(site).forgetTheGone()
@@ -384,7 +384,7 @@ function sayAgain(world: World): void {
   }
 }
 
-/** With an empty log and empty disks. What was paused and protected is said again before anything runs, since nobody else knows of it any more. */
+/** With an empty log and empty disks. Pauses and protections are given again before anything runs, since no other record of them exists. */
 function beginAnew(world: World): void {
   const starts = world.slots.map((slot) => slot.holdDown())
   world.broker.replace()

@@ -1,10 +1,10 @@
 /**
  * `npm run sim -- --seed N` runs one world, `--seeds COUNT --from N` many: exit code 0 when all is well, 1 when a
- * world went wrong, or when of many no world brought a fault about, 2 for bad input.
+ * world went wrong, or when in none of many worlds some fault happened, 2 for bad input.
  *
- * What must stay true: whatever failed can be run again by the line that is printed.
+ * What must stay true: every failure can be run again by the line that is printed.
  *
- * Not here: what happens in a world (run.ts).
+ * Not here: the course of a world (run.ts).
  */
 import { parseArgs } from 'node:util'
 import { runSeeds } from './crowd.ts'
@@ -24,7 +24,7 @@ const HELP = `npm run sim -- [options]
   --only F5,F9    of one seed: leave out all other faults
   --no-shrink     do not look for the faults that a failing seed needs`
 
-/** More than that say nothing one by one, unless they go wrong. */
+/** With more than that, seeds are not printed one by one, unless they fail. */
 const MOST_TOLD = 100
 const PROGRESS_MS = 60_000
 const BAD_INPUT = 2
@@ -48,7 +48,7 @@ if (values.help === true) console.log(HELP)
 else if (values.seed !== undefined) await one(numberOf('seed', 0))
 else await many(numberOf('seeds', 20), numberOf('from', NARROW_FROM + 1), numberOf('processes', 2))
 
-/** A word that is none would run nothing, and all would be well. */
+/** A number that is none would run nothing, and all would seem well. */
 function numberOf(name: 'seed' | 'seeds' | 'from' | 'processes', otherwise: number): number {
   const text = values[name] ?? String(otherwise)
   if (/^\d{1,15}$/.test(text) && (name === 'seed' || name === 'from' || Number(text) > 0))
@@ -83,7 +83,7 @@ function kept(options: SimOptions, only: string | undefined): SimOptions {
   return { ...options, faults: options.faults.filter(({ row }) => rows.includes(row)) }
 }
 
-/** Until it is done or interrupted; what is known by then is told. */
+/** Until it is done or interrupted; what is known by then is printed. */
 async function many(count: number, from: number, processes: number): Promise<void> {
   const seeds = Array.from({ length: count }, (_, index) => from + index)
   const tally = new Tally(count)

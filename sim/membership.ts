@@ -1,10 +1,10 @@
 /**
- * Shares of partitions among the processes of a service, as one of them hears of them: late, when it was frozen.
+ * Shares of partitions among the processes of a service, as one of them is notified of them: late, when it was frozen.
  *
- * What must stay true: the group gives away what a member has once it has not been heard of for a session; the member itself goes on until it
- * is told, which is after it has woken. One that finds itself put out joins again.
+ * What must stay true: the group reassigns a member's partitions after a session without a heartbeat of it; the member itself continues until
+ * it is notified, which is after it has woken. An evicted member joins again.
  *
- * Not here: who gets what (ports/share-out.ts).
+ * Not here: which member gets which partition (ports/share-out.ts).
  */
 import type { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Placed, Placement } from '../ports/placement.ts'
@@ -13,7 +13,7 @@ import type { Incarnation } from './incarnation.ts'
 
 /** As Kafka's session timeout. */
 const SESSION_MS = 20_000
-/** Until a process that slept hears of what it lost. */
+/** Until a process that slept is notified of what it lost. */
 const NEWS_MS = 1_500
 
 export function membership(group: MemoryCoordinator, by: Incarnation, time: Timeline): Placement {
@@ -41,7 +41,7 @@ export function membership(group: MemoryCoordinator, by: Incarnation, time: Time
   }
 }
 
-/** Puts it out once nothing was heard of it for a session. Returns what ends that. */
+/** Evicts it after a session without a heartbeat. Returns what ends the watching. */
 function watchOver(by: Incarnation, time: Timeline, out: AbortController): () => void {
   return by.whenStill((isStill) => {
     time.at(time.monotonicMs() + SESSION_MS, () => {

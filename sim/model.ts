@@ -1,7 +1,7 @@
 /**
- * What the parts of a simulation know of each other: the world as checkers and faults see it, and what a checker and a fault are.
+ * The shared types of a simulation: the world as checkers and faults see it, a checker and a fault.
  *
- * What must stay true: only types stand here, so that no checker, fault or process imports the world or the lists that it is run with. The lists
+ * What must stay true: only types are here, so that no checker, fault or process imports the world or the lists that it is run with. The lists
  * (checkers.ts, faults.ts) are handed in by run.ts.
  *
  * Not here: how a world works (world.ts).
@@ -28,14 +28,14 @@ import type { Host, Process, Slot } from './slot.ts'
 import type { Truth } from './truth.ts'
 import type { Users, UserWorld } from './workload.ts'
 
-/** What a world offers to whoever acts in it or judges it. */
-/** What a store holds: by key, and in pages. */
+/** What a world offers to the parts that act in it or judge it. */
+/** The content of a store: by key, and in pages. */
 export type Content = Pick<SortedMap, 'get' | 'page'>
 
 export interface World extends Host, UserWorld {
   readonly options: SimOptions
   readonly codec: Codec
-  /** What processes draw from. */
+  /** The chance of processes. */
   readonly jitter: Random
   readonly sites: readonly Site[]
   readonly names: readonly string[]
@@ -51,20 +51,20 @@ export interface World extends Host, UserWorld {
   /** Called right after an effect of Kinfold's. */
   readonly afterEffects: Set<(site: Site, effect: Effect) => void>
   readonly onAppended: Set<(appended: Appended) => void>
-  /** Deaths that a fault explains, and what a person then does. */
+  /** Deaths that a fault explains, and the reaction of a person. */
   readonly excuses: Set<(error: unknown, slot: Slot) => boolean>
   /** Since when each cluster, by id, is paused. */
   readonly pausedMs: Map<string, number>
   /** Since when each `cluster/namespace` is protected. */
   readonly protectedMs: Map<string, number>
-  /** `control` lost its end: what released something may be among that, and a process that could not read it meanwhile holds on. */
+  /** `control` lost its end: a record that released something may be lost, and a process that could not read it in time still holds. */
   hasLostWords: boolean
   hasLostOrders: boolean
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string>
-  /** What a person approved. */
+  /** The approvals of persons. */
   readonly approvals: Approval[]
-  /** Acknowledged records were lost, and no person has begun anew: what is there need not add up. */
+  /** Acknowledged records were lost, and no person has begun anew: the records need not be consistent. */
   isLogHurt: boolean
   /** Wall time at which a person last began with an empty log. */
   begunAnewMs: number
@@ -75,7 +75,7 @@ export interface World extends Host, UserWorld {
   /** The store of the process that folds it; while none does, of any that has it. */
   contentOf(partition: number): Content
   truthOf(site: Site): Truth
-  /** What is left to do, but for what waits for a person's approval (bulk). */
+  /** The work that is left, except objects that wait for a person's approval (bulk). */
   unexplained(): Promise<readonly string[]>
   /** Something was seen that must never be. */
   wrong(text: string): void
@@ -83,17 +83,17 @@ export interface World extends Host, UserWorld {
   folded(folded: Folded): void
 }
 
-/** A record was folded, and is to be committed; again by whoever takes over before it was. */
+/** A record was folded, and is to be committed; folded again by the task that takes over before the commit. */
 export interface Folded {
   readonly event: Event
   readonly at: At
   readonly outcome: Outcome
 }
 
-/** What a plan showed, and when that was approved. */
+/** The content of a shown plan, and when it was approved. */
 export interface Approval {
   readonly cluster: string
-  /** What each object named as its owners, by uid. */
+  /** The owners that each object named, by uid. */
   readonly shown: ReadonlyMap<string, string>
   /** Wall time. */
   readonly saidMs: number
@@ -113,7 +113,7 @@ export interface EffectSeen {
 
 /** It shares no code with the graph and never waits; it answers with one sentence, or nothing. */
 export interface Checker {
-  /** I1 and so on, and what it looks at. */
+  /** I1 and so on, and what the checker looks at. */
   readonly invariant: string
   effect?(seen: EffectSeen): string
   request?(world: World, passage: Passage): string
@@ -121,7 +121,7 @@ export interface Checker {
   folded?(world: World, folded: Folded): string
   /** Every few minutes. */
   now?(world: World): readonly string[]
-  /** When all has come to rest. */
+  /** At rest. */
   rest?(world: World): Promise<readonly string[]>
 }
 
@@ -131,7 +131,7 @@ export interface FaultContext {
   readonly fault: ScheduledFault
 }
 
-/** It counts only when it came about: `begin` says so with `world.reached`. */
+/** It counts only when it happened: `begin` says so with `world.reached`. */
 export interface Fault extends Drawable {
   readonly what: string
   begin(context: FaultContext): (() => void) | undefined

@@ -1,8 +1,8 @@
 /**
- * What goes wrong between a process and an API server: answers that never come, come late, come from nobody, or say what is not so.
+ * Faults between a process and an API server: answers that never come, come late, come from no server, or are untrue.
  *
- * What must stay true: each hits one cluster for its time, and only what its row speaks of. None forges a typed NotFound that names what was
- * asked: nobody can tell that from the truth.
+ * What must stay true: each hits one cluster for its time, and only what its row describes. None forges a typed NotFound that names the
+ * requested object: no client can distinguish that from the truth.
  */
 import { ExchangeError, type ExchangeRequest, type ExchangeResponse } from '../ports/exchange.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
@@ -337,7 +337,7 @@ async function trouble(
   }
 }
 
-/** Whoever starts meanwhile may find two names that are one cluster: that is the same mistake, and told as such (F32). */
+/** A process that starts meanwhile may find two names that are one cluster: that is the same mistake, and reported as such (F32). */
 export function swap(context: FaultContext): () => void {
   const { world } = context
   const site = siteOf(context)
@@ -347,10 +347,11 @@ export function swap(context: FaultContext): () => void {
   const excuse = (error: unknown): boolean =>
     error instanceof Error && ['WatcherError', 'TwinError'].includes(error.name)
   world.excuses.add(excuse)
-  // Somebody who was asleep, or met the other one at its start, finds out any time later.
+  // A process that slept, or met the other cluster at its start, finds out any time later.
   return () => {
     world.network.route(site.name, site)
-    // Whoever corrects an address starts again what met another cluster there: a reaper keeps to the one that it met first (docs/deploy.md).
+    // After correcting an address, an operator restarts the processes that met another cluster there: a reaper keeps to the one that it met
+    // first (docs/deploy.md).
     for (const slot of world.slots) if (hasMetAnother(slot, site)) slot.terminate()
   }
 }

@@ -1,9 +1,9 @@
 /**
  * The wires between processes and API servers: each request passes the hindrances that faults have put up, then the server, then back.
  *
- * What must stay true: a request is carried out at most once; what a hindrance answers in the server's place was never carried out.
+ * What must stay true: a request is carried out at most once; a request that a hindrance answers instead of the server was never carried out.
  *
- * Not here: which hindrances there are (network-faults.ts), what a server does (site.ts).
+ * Not here: which hindrances there are (network-faults.ts), the behaviour of a server (site.ts).
  */
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
@@ -27,7 +27,7 @@ export type Hindrance = (
   passage: Passage,
 ) => ExchangeResponse | undefined | Promise<ExchangeResponse | undefined>
 
-/** Of one process to one cluster: what has broken is replaced. */
+/** Of one process to one cluster: a broken connection is replaced. */
 interface Connection {
   broken: AbortController
 }
@@ -59,7 +59,7 @@ export class Network {
     for (const site of sites) this.#routes.set(site.name, site)
   }
 
-  /** Returns what takes it away. */
+  /** Returns the function that removes it. */
   hinder(hindrance: Hindrance): () => void {
     this.#hindrances.add(hindrance)
     return () => this.#hindrances.delete(hindrance)
@@ -72,7 +72,7 @@ export class Network {
     this.routedMs = this.#time.monotonicMs()
   }
 
-  /** Breaks every connection to what the name leads to. */
+  /** Breaks every connection to the server that the name leads to. */
   cut(name: string): void {
     for (const connection of this.#connections.get(name) ?? []) {
       connection.broken.abort(new ExchangeError('CUT', 'the connection was cut'))
@@ -146,14 +146,14 @@ export class Network {
   }
 }
 
-/** Under one request: it goes when the request is given up or its connection breaks. */
+/** The signal of one request: it aborts when the request is given up or its connection breaks. */
 class Line {
   readonly #either = new AbortController()
   readonly #given: AbortSignal
   readonly #broken: AbortSignal
   readonly #isForLong: boolean
 
-  /** `isForLong`: the server may go on with it by itself, as with a watch. */
+  /** `isForLong`: the server may continue it by itself, as with a watch. */
   constructor(given: AbortSignal, broken: AbortSignal, isForLong: boolean) {
     this.#isForLong = isForLong
     this.#given = given
@@ -169,7 +169,7 @@ class Line {
     return this.#either.signal
   }
 
-  /** Connections and loops live on, so nothing of a request that is over may hang on to them. */
+  /** Connections and loops outlive a request, so they may not keep references to one that is over. */
   hangUp(): void {
     this.#given.removeEventListener('abort', this.#onGiven)
     this.#broken.removeEventListener('abort', this.#onBroken)
@@ -180,7 +180,7 @@ class Line {
   readonly #onBroken = (): void => this.#either.abort(this.#broken.reason)
 }
 
-/** As a connection does it: an abort ends the body at once, whatever the server is about. */
+/** As a connection does it: an abort ends the body at once, whatever the server is doing. */
 class Body implements AsyncIterableIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #line: Line
@@ -211,7 +211,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     return await this.return()
   }
 
-  /** However it ended for its reader: what goes on behind it, as a watch that a fault has cut short, is told. */
+  /** However it ended for its reader: the part behind it that still runs, such as a watch that a fault has cut short, is notified. */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#isOver = true
     this.#line.hangUp()

@@ -1,4 +1,4 @@
-/** Every checker of single effects objects to what it is there for, where a simulated server takes it in, and to nothing that is right. */
+/** Every checker of single effects objects to the effects that it checks for, if a simulated server accepts them, and to no right effect. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'
@@ -21,7 +21,7 @@ interface Rig {
   readonly world: WholeWorld
   readonly site: Site
   make(resource: string, name: string, metadata?: object): ApiObject
-  /** As Kinfold does it, but for what is said. */
+  /** As Kinfold does it, except for the given options. */
   delete(object: ApiObject, more?: object): void
   patch(object: ApiObject, patch: readonly object[]): void
 }
@@ -63,7 +63,7 @@ function rigFor(policy: Policy): Rig {
 const orphan = (rig: Rig, more: object = {}): ApiObject =>
   rig.make('secrets', 'it', { ownerReferences: [GONE], ...more })
 
-/** Of the only owner, which is named by a version that nobody serves. */
+/** Of the only owner, which is referenced by a version that is not served. */
 function dropAfterRestore(rig: Rig, back: number): void {
   const { name, uid } = rig.make('configmaps', 'owner').metadata
   rig.site.user('DELETE', `${AT}/configmaps/owner`, { propagationPolicy: 'Orphan' })
@@ -202,7 +202,7 @@ for (const { what, policy = policyFor('enforce', 'parity'), act, objection } of 
     const rig = rigFor(policy)
     act(rig)
     const wrongs = rig.world.wrongs.filter((each) => each.startsWith(rig.site.name))
-    // A guarded world has objections of its own to what was not held.
+    // A guarded world has further objections to an effect that was not held.
     const [first = ''] = objection === null ? wrongs : wrongs.filter((each) => objection.test(each))
     if (objection === null) deepEqual(wrongs, [])
     else match(first, objection)
@@ -228,6 +228,34 @@ test('I11: a delete of what was created after its owner’s deletion was observe
   equal(objections(), '')
   rig.delete(restored)
   match(objections(), /without an owner for 1800000 ms of 3600000 \(I11\)/)
+})
+
+test('I11: what named an owner that we deleted has waited with it, also after etcd is restored from later', async () => {
+  const rig = rigFor(policyFor('enforce', 'guarded'))
+  const { world, site } = rig
+  const named = ({ metadata }: ApiObject): object => {
+    const { name, uid } = metadata
+    return { ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid }] }
+  }
+  const { name, uid } = rig.make('configmaps', 'root').metadata
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }]
+  const [one, other] = ['one', 'other'].map((each) =>
+    rig.make('secrets', each, { ownerReferences }),
+  )
+  const [ofOne, ofOther] = [one, other].map((each) =>
+    rig.make('secrets', `of-${each?.metadata.name}`, named(each!)),
+  )
+  site.user('DELETE', `${AT}/configmaps/root`, {})
+  await world.time.advance(30_000)
+  const objections = (): string => world.wrongs.filter((each) => each.includes('I11')).join()
+  rig.delete(one!)
+  site.user('DELETE', `${AT}/secrets/other`, {})
+  rig.make('configmaps', 'last')
+  site.restore(1)
+  rig.delete(ofOne!)
+  equal(objections(), '')
+  rig.delete(ofOther!)
+  match(objections(), /without an owner for 0 ms of 30000 \(I11\)/)
 })
 
 test('I9: a delete in a namespace that the config protects is objected to, once everybody knows', async () => {

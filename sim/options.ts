@@ -1,9 +1,9 @@
 /**
- * What a seed draws: how many clusters, partitions and processes there are, what they are told to do, and which faults there will be.
+ * What a seed draws: how many clusters, partitions and processes there are, how they are configured, and which faults there will be.
  *
  * What must stay true: everything here is data that follows from the seed, so that a world can be run again with some of its faults left out.
  *
- * Not here: what a fault does (faults.ts), what users do (workload.ts).
+ * Not here: the effect of a fault (faults.ts), the actions of users (workload.ts).
  */
 import type { Policy } from '../core/model/policy.ts'
 import { policyFor } from '../core/model/policy.ts'
@@ -32,7 +32,7 @@ export interface SimOptions {
   readonly archive: 'off' | 'on' | 'secrets'
   readonly watcher: Partial<WatcherConfig>
   readonly retention: { readonly keepEvents: number; readonly snapshotEvents: number }
-  /** Entries that one read of the log brings. */
+  /** Entries that one read of the log returns. */
   readonly mostRead: number
   /** The time with faults. */
   readonly safetyMs: number
@@ -47,7 +47,7 @@ export interface Burst {
   readonly lastsMs: number
 }
 
-/** A fault that is to come. */
+/** A fault that is scheduled. */
 export interface ScheduledFault {
   readonly row: string
   readonly atMs: number
@@ -60,13 +60,13 @@ export interface ScheduledFault {
   readonly seed: number
 }
 
-/** What the drawing needs to know of a fault. */
+/** The properties of a fault for the drawing. */
 export interface Drawable {
   readonly row: string
   readonly lastsMs: readonly [least: number, most: number]
   /** At most so many in one run. */
   readonly most: number
-  /** It begins with the world: what it breaks happens once. */
+  /** It begins with the world: the thing that it breaks happens once. */
   readonly isAtStart?: boolean
   suits?(options: Omit<SimOptions, 'faults'>): boolean
 }
@@ -75,16 +75,16 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 /** Each fault is in a run with this chance (swarm): mixes of a few find more than all at once. */
 const SWARM = 0.25
-/** Users are busy only now and then: what happens around a change matters, and quiet time only costs. */
+/** Users are busy only now and then: events around a change matter, and quiet time only costs. */
 const BURSTS = 30
-/** Worlds of smaller seeds serve every kind, most of which nobody uses; those from here on cost two thirds. */
+/** Worlds of smaller seeds serve every kind, most of which are unused; those from here on cost two thirds. */
 export const NARROW_FROM = 100_000
-/** What users make, and what Kinfold itself reads and writes. */
+/** Kinds that users create, and kinds that Kinfold itself reads and writes. */
 const USED_KINDS = [
   ...['configmaps', 'secrets', 'replicasets', 'persistentvolumes', 'namespaces'],
   ...['customresourcedefinitions', 'apiservices', 'leases'],
 ]
-/** Served here and there, used by nobody. */
+/** Served in some clusters, and unused. */
 const IDLE_KINDS = ['pods', 'deployments', 'nodes', 'services', 'events', 'jobs']
 const IDLE_SHARE = 0.25
 
@@ -125,7 +125,7 @@ function policy(chance: Chance): Policy {
   return policyFor(mode, chance.next() < 0.75 ? 'parity' : 'guarded')
 }
 
-/** Half of those that have budgets have such as a world of this size comes up to. */
+/** Half of the worlds with budgets have budgets that a world of this size reaches. */
 function budgeted(seed: number, drawn: Policy): Policy {
   const chance = ofOwn(seed, 'budgets')
   const few = {
@@ -136,12 +136,12 @@ function budgeted(seed: number, drawn: Policy): Policy {
   return drawn.budgets === null || chance.next() < 0.5 ? drawn : { ...drawn, budgets: few }
 }
 
-/** What is drawn of it changes nothing else. */
+/** Drawing it changes no other draw. */
 function ofOwn(seed: number, name: string): Chance {
   return seeded(seed * 31 + hashOf(name))
 }
 
-/** Virtual time is cheap, not free: what only ticks ticks slowly, the more so the more partitions hear of it. */
+/** Virtual time is cheap, not free: periodic work runs slowly, the more so the more partitions it reaches. */
 function watcherConfig(chance: Chance, size: number): Partial<WatcherConfig> {
   const heartbeatMs = size > 12 ? 20_000 : size > 5 ? 12_000 : 6_000
   return {

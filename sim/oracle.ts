@@ -1,9 +1,9 @@
 /**
- * The oracle over a simulated server: what Kinfold may send to it, and what it must have done in the end.
+ * The oracle over a simulated server: the requests that Kinfold may send to it, and the result that it must reach in the end.
  *
- * What must stay true: it uses none of the graph's code. What is forgiven here is what no collector could have known in time.
+ * What must stay true: it uses none of the graph's code. Only errors that no collector could have avoided in time are forgiven here.
  *
- * Not here: what the API means by ownership (testing/oracle.ts).
+ * Not here: the meaning of ownership in the API (testing/oracle.ts).
  */
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
@@ -64,14 +64,14 @@ function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
 }
 
 /**
- * No path can have such a name, so nobody can be asked for its owner. A server takes no object of that name (B78): in the core group it is absent; of other groups no
- * server here says that it answers for them itself.
+ * No path can have such a name, so no server can be asked for its owner. A server accepts no object of that name (B78): in the core group it is absent; for other
+ * groups no server here says that it serves them itself.
  */
 function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
   return oracle.groupIn(apiVersion) === '' || (name !== '.' && name !== '..' && !/[/%]/.test(name))
 }
 
-/** Longer texts than these make an object one whose references are not taken in, but for one that can never be resolved (F27). */
+/** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
 const LONGEST = { name: 253, uid: 128 }
 const BEYOND = {
   apiVersion: 'hold.kinfold.invalid/v1',
@@ -80,7 +80,7 @@ const BEYOND = {
   uid: 'beyond-caps',
 }
 
-/** What of an object's references a graph may hold. */
+/** The references of an object that a graph may hold. */
 export function takenIn(
   references: readonly oracle.OracleReference[],
 ): readonly oracle.OracleReference[] {
@@ -104,7 +104,7 @@ function kindOf(
   }
   // A widget may be named by any version that is served.
   const definition = definitionOf(server)
-  // What was deleted with its definition is absent, in whatever scope.
+  // An owner that was deleted with its CustomResourceDefinition is absent, in either scope.
   if (definition === undefined) return 'absent'
   const isServed = definition.versions?.some((each) => each.name === version && each.served)
   if (isServed === false) return 'unresolvable'
@@ -120,7 +120,7 @@ function servedAs(written: string, apiVersion: string): string {
   return kinds.find((kind) => kind.toLowerCase() === written) ?? written
 }
 
-/** Whatever version names it: it is the same object. */
+/** By whatever version it is referenced: it is the same object. */
 function lives(server: ApiServer, { kind, metadata }: ApiObject): boolean {
   const known = Object.entries(KINDS).find(([called]) => called.endsWith(`/${kind}`))
   if (known === undefined) return false
@@ -145,19 +145,21 @@ export function objectionTo(
 export interface Judged {
   readonly server: ApiServer
   /**
-   * Uids that were deleted in the foreground at some time. A look at a waiting owner is up to two seconds old, and a patch may be on its
-   * way for longer, so that somebody took the finalizer off in between is nobody's fault: the owner goes all the same.
+   * Uids that were deleted in the foreground at some time. A GET of a waiting owner is up to two seconds old, and a patch may be under
+   * way for longer, so it is no fault that a client removed the finalizer in between: the owner is deleted anyway.
    */
   readonly waited: ReadonlySet<string>
-  /** Deleted with their dependents orphaned, by uid: whoever still names one is let go of, never deleted. */
+  /** Deleted with their dependents orphaned, by uid: an object that still references one is orphaned, never deleted. */
   readonly orphaned: ReadonlyMap<string, ApiObject>
-  /** It was waiting a moment ago, and somebody then asked for its dependents to be orphaned: the look at it may be two seconds old. */
+  /** It was waiting a moment ago, and a user then asked for its dependents to be orphaned: the GET of it may be two seconds old. */
   hasJustTurned(uid: string): boolean
-  /** The very owner that is named was there and went. How its kind is served since then, or not, brings no uid back. */
+  /** The referenced owner itself existed and was deleted. Later changes in how its kind is served bring no uid back. */
   isGone(dependent: ApiObject, reference: Reference): boolean
-  /** The same, and those of whom somebody has asked something else since: a patch may have been on its way. */
+  /** The same, and those for which a user has asked for something else since: a patch may have been under way. */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
-  /** The same, before the server was set back: of one that is on its way out nobody can say whether that request was lost with what came after. */
+  /**
+   * The same, before the server was restored: for one that is being deleted it cannot be known whether that request was lost with the later writes.
+   */
   readonly orphanedBefore: ReadonlyMap<string, ApiObject>
 }
 
@@ -172,7 +174,7 @@ function liveness(
   return ground === 'live' && waited.has(reference.uid) ? 'waiting' : ground
 }
 
-/** By a reference that is right in all it says; another one dangles by itself. */
+/** By a reference that is right in all its fields; another one dangles by itself. */
 function isOrphaned(
   orphaned: ReadonlyMap<string, ApiObject>,
   dependent: ApiObject,
@@ -188,7 +190,7 @@ function isOrphaned(
   )
 }
 
-/** Since it went its kind was made again in the other scope: what is named by it now is another place, where it never was. */
+/** Since its deletion its kind was created again in the other scope: the reference now means other coordinates, where it never was. */
 function hasOtherScope({ server, orphaned }: Judged, { kind, uid }: Reference): boolean {
   const owner = orphaned.get(uid)
   if (owner === undefined || kind !== 'Widget') return false
@@ -236,9 +238,9 @@ function objectionToPatch(
   for (const reference of before.metadata.ownerReferences ?? []) {
     if (kept.includes(JSON.stringify(reference))) continue
     const ground = liveness(judged, before, reference)
-    // Its finalizer went, by us, and something else holds it: it is as good as gone.
+    // Kinfold removed its finalizer, and another one holds it: it counts as deleted.
     if (isOrphaned(judged.onceOrphaned, before, reference)) continue
-    // Of one that is on its way out, or that the restore took back whole.
+    // Of an owner that is being deleted, or that the restore brought back whole.
     const was = judged.orphanedBefore.get(reference.uid)
     const mayHaveAsked = isOrphaned(judged.orphanedBefore, before, reference)
     if (was !== undefined && mayHaveAsked && !lives(judged.server, was)) continue
@@ -248,7 +250,7 @@ function objectionToPatch(
   return ''
 }
 
-/** What still names the owner may have come since: how things stand in the end is `leftoversOf`'s to say. */
+/** A reference to the owner may have been created since: `leftoversOf` judges the final state. */
 function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   const { deletionTimestamp, finalizers = [] } = before.metadata
   if (deletionTimestamp === undefined) return 'it takes a finalizer off an object that lives'
@@ -265,9 +267,9 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
   return ''
 }
 
-/** What is left to do when all is quiet; empty when nothing is. */
+/** The work that is left when all is quiet; empty when nothing is. */
 export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
-  // What goes with its definition is a bulk deletion and waits for approval, so an object that names one may stay.
+  // Objects deleted with their CustomResourceDefinition are a bulk deletion and wait for approval, so an object that references one may stay.
   const isOfWidgets = ({ kind, references }: OracleObject): boolean =>
     kind === 'Widget' || references.some((each) => each.kind === 'Widget')
   return oracle

@@ -1,8 +1,8 @@
 /**
- * What happens to processes and machines: they die at any call, sleep, come back, lose their disks, and read wrong clocks; and what happens to
- * whole clusters, which are set back in time.
+ * Faults of processes and machines: they die at any call, sleep, come back, lose their disks, and read wrong clocks; and of whole clusters,
+ * which are restored.
  *
- * What must stay true: nothing here touches what a process holds in memory; it dies, sleeps or lives.
+ * What must stay true: nothing here touches the memory of a process; it dies, sleeps or lives.
  */
 import { seeded } from '../testing/seeded.ts'
 import type { Trap } from './incarnation.ts'
@@ -36,7 +36,7 @@ function dyingAt(
   }
 }
 
-/** It sleeps, and goes on as if no time had passed. */
+/** It sleeps, and continues as if no time had passed. */
 function sleeping(role?: keyof Roles): Fault['begin'] {
   return (context) => {
     const incarnation = slotOf(context, role).process?.incarnation
@@ -51,7 +51,7 @@ function isApart({ shape }: Pick<SimOptions, 'shape'>): boolean {
   return shape === 'apart'
 }
 
-/** What was seen a moment ago is not looked at: nobody restores a cluster so that no version tells in less than five seconds. */
+/** An object seen a moment ago is not verified: no operator restores a cluster, with no version that shows it, in less than five seconds. */
 const SHORTEST_BUMP_MS = 6 * SECOND
 
 export const processFaults: readonly Fault[] = [
@@ -76,7 +76,7 @@ export const processFaults: readonly Fault[] = [
         world.reached('F9')
         if (site.all().some(({ metadata }) => !gone.has(metadata.uid))) world.reached('F10')
         world.network.route(site.name, site)
-        // Otherwise they hang on to a server that nobody writes to any more.
+        // Otherwise they stay connected to a server that no client writes to any longer.
         if (down || chance.next() < 0.5) world.network.cut(site.name)
       }
     },

@@ -1,7 +1,7 @@
 /**
- * One process of Kinfold: the loops it runs over what an incarnation reaches, as the commands of cli/ put them together.
+ * One process of Kinfold: the loops it runs over the parts that an incarnation can call, as the commands of cli/ put them together.
  *
- * What must stay true: the loops are the real ones; the wires, the log, the disk and time are all that is ours.
+ * What must stay true: the loops are the real ones; only the wires, the log, the disk and time are simulated.
  *
  * Not here: when it starts and dies (slot.ts).
  */
@@ -145,7 +145,7 @@ function reaperOf(parts: Parts, connected: readonly ConnectedCluster[]): Reaper 
   })
 }
 
-/** As the command does it: each is asked until it has said who it is, and no two may be one. */
+/** As the command does it: each cluster is asked until it has returned its identity, and no two may be equal. */
 async function identify(
   cluster: Cluster,
   connected: ConnectedCluster[],

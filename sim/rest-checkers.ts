@@ -1,4 +1,4 @@
-/** Checkers of how things stand: bounds now and then, and everything else when all has come to rest (I16, I17, I19, I23, I26, I30). */
+/** Checkers of states: bounds at times, and everything else when all is at rest (I16, I17, I19, I23, I26, I30). */
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { kindKey } from '../core/graph/key.ts'
 import type { Node } from '../core/model/node.ts'
@@ -38,7 +38,7 @@ export const restCheckers: readonly Checker[] = [
     invariant: 'I26: a store holds what its changelog says',
     rest: async (world) => {
       const complaints: string[] = []
-      // A task that goes on folding over a changelog whose end is cut off under it notices only when it is taken over.
+      // A task that folds over a changelog whose end is cut off notices that only when it is taken over.
       if (world.isLogHurt) return complaints
       for (const { partition, store } of world.tasks()) {
         const said = new Map<string, Uint8Array>()
@@ -107,7 +107,7 @@ function whatOf({ ownerReferences = [], finalizers = [], deletionTimestamp }: Wh
   return JSON.stringify([owners, finalizers, deletionTimestamp !== undefined])
 }
 
-/** Takes what it finds out of `held`. */
+/** Removes from `held` the objects that it finds. */
 function differences(
   sites: readonly Site[],
   entries: ReadonlyMap<string, StateValue>,
@@ -129,8 +129,8 @@ function differences(
 }
 
 /**
- * The kind went while no watch could tell what became of its objects, and nobody can ask for them any more. That is no proof that they are gone: whoever
- * takes the finalizer off a definition leaves them in the storage, to be there again with the next one. The graph must say that of each, and of the kind.
+ * The kind left discovery while no watch could report its objects, and no GET is possible any longer. That is no proof of their deletion: a user who removes the
+ * finalizer of a CustomResourceDefinition leaves them in the storage, and they exist again with the next one. The graph must say that of each, and of the kind.
  */
 function isLeftInDoubt(
   sites: readonly Site[],

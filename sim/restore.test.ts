@@ -1,4 +1,4 @@
-/** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may go. */
+/** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may be deleted. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Preset, policyFor } from '../core/model/policy.ts'
@@ -13,7 +13,9 @@ const MINUTE = 60_000
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 const FAMILY = 40
-/** More than any restore here takes back: from then on no version tells of it. So does a restore that bumps the versions, as etcd's tools can. */
+/**
+ * More than any restore here undoes: from then on no version shows it. The same is true of a restore that bumps the versions, as etcd's tools can.
+ */
 const WRITES_ON = 50
 
 interface Case {
@@ -69,7 +71,7 @@ for (const each of cases) {
     await world.time.advance(30 * MINUTE)
     deepEqual(world.wrongs, [])
     deepEqual(family(site), before)
-    // A watermark may lag behind what was told before a kill, so that no version tells of the restore.
+    // A watermark may lag behind what was published before a kill, so that no version shows the restore.
     const [watcher] = world.processes()[0]?.watchers ?? []
     if (!isKilled && !writesOn) deepEqual(watcher?.status().clusterEpoch, 2)
     await world.stop()
@@ -85,7 +87,7 @@ const WITHOUT = [
   'the log held its watcher up',
 ] as const
 
-// Those who have nothing to do while the server is away make no call that fails.
+// Processes that have nothing to do while the server is down make no call that fails.
 for (const who of WITHOUT) {
   for (const [outageMs, laterMs] of [
     [5_000, 1_000],
@@ -151,7 +153,7 @@ for (const { outageMs, isKilled, writesOn } of [
   })
 }
 
-/** The server dies of the first request of this kind, unanswered; call what is returned to have it back. */
+/** The server dies of the first request of this kind, unanswered; call the returned function to restore it. */
 async function downAtFirst(world: WholeWorld, method: string): Promise<() => void> {
   let isDown = false
   const up = world.network.hinder(({ request }) => {
@@ -220,7 +222,7 @@ function makeFamily(site: Site): void {
     site.user('POST', SECRETS, { metadata: { name: `d${i}`, ownerReferences } })
 }
 
-/** Of each of the dependents, whom it names. */
+/** Of each of the dependents, the owner's name. */
 function family(site: Site): readonly string[] {
   return [...site.server.objects('', 'secrets')]
     .map(({ metadata }) => `${metadata.name}: ${JSON.stringify(metadata.ownerReferences)}`)

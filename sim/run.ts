@@ -11,25 +11,28 @@ import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
-/** Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for what only a relist shows. */
+/** Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for events that only a relist shows. */
 const PATIENCE_MS = 90 * MINUTE
-/** What is left after that may be held. */
+/** Objects left after that may be held. */
 const HELD_MS = 12 * MINUTE
 const RELIST_MS = 75 * MINUTE
 const LOOK_MS = 10_000
-/** After that persons see what is still held back. */
+/** After that, persons see the objects that are still held. */
 const SAID_AGAIN_MS = 10 * MINUTE
 const QUIET_MS = 2 * MINUTE
-/** In that time nobody runs hot: calls of one cluster, and commands about what had one in it before, since a hold of any number of objects may end in it. */
+/**
+ * In that time no loop runs hot. The bounds: calls to one cluster, and commands about objects that had a command before, since a hold of any number of
+ * objects may end in it.
+ */
 const QUIET_REQUESTS = 400
 const QUIET_COMMANDS = 40
 
 export interface Run {
   readonly seed: number
-  /** What was wrong; empty when all is well. */
+  /** The failures; empty when all is well. */
   readonly wrongs: readonly string[]
   readonly reaped: number
-  /** How often each fault came about. */
+  /** How often each fault happened. */
   readonly fired: ReadonlyMap<string, number>
   /** Of virtual time. */
   readonly elapsedMs: number
@@ -53,7 +56,7 @@ export async function run(options: SimOptions, print?: (line: string) => void): 
   }
 }
 
-/** Faults begin and end, and users act, each at its time; what begins with the world begins before any process runs. */
+/** Faults begin and end, and users act, each at its time; faults that begin with the world begin before any process runs. */
 async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   const { options, time } = world
   const begun = new Set<Begun>()
@@ -94,7 +97,7 @@ function begin(
   })
 }
 
-/** What was lost on a watch shows in the next relist of its kind, which is an hour away at most. */
+/** An event lost on a watch shows in the next relist of its kind, which is an hour away at most. */
 async function complaintsLeft(world: WholeWorld): Promise<readonly string[]> {
   let complaints = await world.complaints()
   for (let waitedMs = 0; complaints.length > 0 && waitedMs < RELIST_MS; waitedMs += HELD_MS) {
@@ -104,7 +107,7 @@ async function complaintsLeft(world: WholeWorld): Promise<readonly string[]> {
   return complaints
 }
 
-/** Held ones are looked for once everything else had its time. */
+/** Held objects are searched for after everything else had its time. */
 async function leftAfter(world: WholeWorld, waitedMs: number): Promise<readonly string[]> {
   if (!world.isCaughtUp) return [`not caught up: ${world.standing()}`]
   if (world.leftovers().length === 0) return []

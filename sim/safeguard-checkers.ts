@@ -2,7 +2,7 @@
  * Checkers of the safeguards: budgets, holds, the archive (I10, I11, I14, and of I31 what the archive may hold).
  *
  * What must stay true: they know from servers and log alone what was decided and what was true then. Where only the graph can know how an owner's
- * absence was learnt, the least that any way of learning it asks for is asked for.
+ * absence was proved, they demand the least that any proof of it demands.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,7 +14,7 @@ import type { Checker, EffectSeen, World } from './model.ts'
 import { CANARY } from './workload.ts'
 
 const WINDOW_MS = 600_000
-/** A controller may not have heard yet that the owner of what it creates was deleted. */
+/** A controller may not have observed yet that the owner of the object it creates was deleted. */
 const LATE_MS = 1_000
 
 export const safeguardCheckers: readonly Checker[] = [
@@ -51,7 +51,7 @@ export const safeguardCheckers: readonly Checker[] = [
         if (site === undefined) continue
         const { uid } = record.target
         const truth = world.truthOf(site)
-        // A user may have been quicker, and nobody has told yet: what names it has waited with it all the same.
+        // A user may have been quicker, and no watch has reported it yet: its dependents have waited with it nevertheless.
         const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
         if (before === undefined) continue
         truth.commanded(before, holdOf({ world, site, truth, before }).sinceMs)
@@ -97,11 +97,11 @@ export const safeguardCheckers: readonly Checker[] = [
 interface Begun {
   readonly budget: string
   readonly limit: number
-  /** What is paid for: each once. */
+  /** Each subject is paid for once. */
   readonly what: string
 }
 
-/** Undefined: it costs nothing, or nobody here can say what. */
+/** Undefined: it costs nothing, or no checker can say what. */
 function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const { budgets } = world.policy
   const { cluster, evidence, references, target } = command
@@ -114,16 +114,16 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const [reference, ...others] = references
   if ((evidence !== 'deleted' && evidence !== 'missing') || reference === undefined)
     return undefined
-  // Its owner waits for it: somebody asked for that, whatever the command rests on once it is given again.
+  // Its owner waits for it: a user asked for that, whatever the command rests on once it is issued again.
   if (truth.waited.has(reference.uid)) return undefined
-  // Of several owners the last one that went is paid for; what went by ourselves was.
+  // Of several owners the one that was deleted last is paid for; deletions by Kinfold were paid for before.
   if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
-  // Named when it had long gone: its deletion may have been paid for by then, for others that are no more.
+  // Referenced when it had long been deleted: its deletion may have been paid for by then, for other dependents that exist no longer.
   const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
   const { deleted, missing } = budgets
-  // Of an owner that a relist missed each dependent is paid for, of one that was seen to go the owner.
+  // For an owner that a relist missed each dependent is paid for; for one whose deletion was observed, the owner.
   return { budget: 'deleted or missing', limit: deleted + missing, what: reference.uid }
 }
 
@@ -132,7 +132,7 @@ function isFoldingAgain(world: World): boolean {
   return world.slots.some(({ roles, lives }) => roles.folds && lives > 1)
 }
 
-/** Per log: who begins with another has begun anew. */
+/** Per log: a person who begins with another log has begun anew. */
 const windows = new WeakMap<object, Map<string, Map<string, number>>>()
 
 /** How many different things the last ten minutes saw for the first time, this one included. */
@@ -166,18 +166,21 @@ function observedOf({ broker }: World): Map<string, number> {
 
 type Held = Pick<EffectSeen, 'world' | 'site' | 'truth' | 'before'>
 
-/** Created when the deletion of its owner had been observed, as what a backup tool restores is. */
+/** Created when the deletion of its owner had been observed, as a backup tool restores objects. */
 function isLate({ world, site, truth, before }: Held, owner: Reference): boolean {
   const observedMs = observedOf(world).get(`${site.id} ${owner.uid}`)
   const goneMs = truth.goneSinceMs(before, owner)
-  // Observed before the server was set back, it says nothing of the life that came after that.
+  // Observed before the server was restored, it proves nothing about the life after that.
   if (observedMs === undefined || goneMs === 0 || observedMs < goneMs) return false
   return Date.parse(before.metadata.creationTimestamp) > observedMs + LATE_MS
 }
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 
-/** The least that the policy has for it, and the earliest since when. What named an owner that we deleted has waited with it. */
+/**
+ * The least hold that the policy has for it, and the earliest time since when it holds. A dependent
+ * of an owner that Kinfold deleted has waited with it.
+ */
 function holdOf(held: Held): Hold {
   const { world, truth, before } = held
   const { deletedMs, notFoundMs } = world.policy.holds
@@ -190,7 +193,7 @@ function holdOf(held: Held): Hold {
     const waitedMs = namedMs <= goneMs ? truth.heldSinceMs.get(owner.uid) : undefined
     hasWaited &&= waitedMs !== undefined
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
-    // Somebody asked for its dependents to go before it.
+    // A user asked for its dependents to be deleted before it.
     if (truth.waited.has(owner.uid)) isAskedFor = true
     if (!world.homes.has(owner.uid) || isLate(held, owner)) holdMs = notFoundMs
   }

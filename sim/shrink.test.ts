@@ -1,4 +1,4 @@
-/** A failing world is left with what it needs to fail, in few runs. */
+/** A failing world is reduced to the faults that it needs to fail, in few runs. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { FAULTS } from './faults.ts'

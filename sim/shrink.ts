@@ -1,7 +1,7 @@
 /**
- * Leaves out of a failing world whatever it fails without: delta debugging over its faults and its users' busy times.
+ * Leaves out of a failing world everything that it fails without: delta debugging over its faults and its users' busy times.
  *
- * What must stay true: what is left still fails, and was run to know it. Leaving out something changes what happens after it, so any failure
+ * What must stay true: the rest still fails, and was run to prove that. Leaving out something changes what happens after it, so any failure
  * counts, not only the same one.
  */
 import type { SimOptions } from './options.ts'

@@ -1,8 +1,8 @@
 /**
- * Random worlds: no wrong delete ever, and once the troubles are over everything that should go has gone, and nothing else.
+ * Random worlds: no wrong delete ever, and once the faults are over everything that should be deleted is deleted, and nothing else.
  *
- * What went wrong once is run for ever (seeds.json), and so is what notices a broken build: with `KINFOLD_WORLDS=all`, as in .ci/run. Without it
- * every tenth world is run. `SEEDS=1-500` runs others, `SEEDS=7` one.
+ * A seed that failed once is run for ever (seeds.json), and so is a seed that notices a broken build: with `KINFOLD_WORLDS=all`, as in .ci/run.
+ * Without it every tenth world is run. `SEEDS=1-500` runs others, `SEEDS=7` one.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -22,13 +22,13 @@ interface Seeds {
 }
 
 const SEEDS = read('./seeds.json') as Seeds
-/** Rows of the catalogue that a simulation can bring about. */
+/** Rows of the catalogue that can happen in a simulation. */
 const SIMULABLE =
   '1-10 12 14-16 18-25 28-30 32-36 38-40 42-46 49 50 56 58 59 62 63 65-67 69-79 83-88 92-99'
 /** The runner has other files on the other cores. */
 const PROCESSES = Math.max(1, Math.floor(availableParallelism() / 2))
 const LEAST_FAULTS = 40
-/** Of all worlds those that everybody runs: a minute or three of processor time. */
+/** The part of all worlds that always runs: a minute or three of processor time. */
 const EVERY = 10
 const PROGRESS_MS = 30_000
 
@@ -99,7 +99,7 @@ test('so do other batches, where nothing breaks', async () => {
 
 interface Chosen {
   readonly wanted: readonly number[]
-  /** All of seeds.json: every fault must come about. */
+  /** All of seeds.json: every fault must happen. */
   readonly isWhole: boolean
   /** Of seeds.json, worlds that do not run. */
   readonly left: number
@@ -113,7 +113,7 @@ function chosen(): Chosen {
   }
   const { from, count, fixed } = SEEDS
   const all = new Set(fixed.map(({ seed }) => seed))
-  // A seed that notices a broken build says something only where the program itself is well with it.
+  // A seed that notices a broken build proves something only if it passes with the program itself.
   const recorded = Object.values(read('./broken-seeds.json') as Readonly<Record<string, Caught>>)
   for (const caught of recorded) if (caught.by === 'sim') all.add(caught.seed)
   for (let seed = from; seed < from + count; seed++) all.add(seed)

@@ -2,10 +2,10 @@
  * One simulated cluster: an API server that knows the whole truth, remembers every write, and can be set back to any of them, as a restored
  * etcd does.
  *
- * What must stay true: what Kinfold asks is carried out in one go, and whoever observes an effect knows whether Kinfold asked for it. After a
- * restore uids and versions of before are there again, and what is made then gets uids that nobody has had.
+ * What must stay true: a request of Kinfold is carried out in one turn, and every observer of an effect knows whether Kinfold requested it.
+ * After a restore uids and versions of before exist again, and new objects get uids that no object has had.
  *
- * Not here: wires and what goes wrong on them (network.ts), whether an effect is right (checkers.ts).
+ * Not here: wires and their faults (network.ts), whether an effect is right (checkers.ts).
  */
 import { type ApiObject, ApiServer, type Effect, type Kind } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -41,7 +41,7 @@ const HISTORY_LIMIT = 400
 const BOOKMARK_MS = 120_000
 const NOBODY: AbortSignal = AbortSignal.abort()
 
-/** The API server learnt them when worlds were already kept by their seeds, which these would change. */
+/** The API server got them when worlds were already kept by their seeds, which these would change. */
 const LATER: ReadonlySet<string> = new Set([
   'validatingadmissionpolicies',
   'validatingadmissionpolicybindings',
@@ -61,7 +61,7 @@ export class Site {
   #acting: Acting | undefined
   #server: ApiServer
 
-  /** `kinds`: the built-in ones that it serves, by resource; all of them but the later ones unless told. */
+  /** `kinds`: the built-in ones that it serves, by resource; by default all of them but the later ones. */
   constructor(
     name: string,
     { seed, kinds }: { readonly seed: number; readonly kinds: readonly string[] | null },
@@ -85,12 +85,12 @@ export class Site {
     return this.#server.object('', 'namespaces', '', 'kube-system')?.metadata.uid ?? ''
   }
 
-  /** What is told now happened before: a restore comes up. */
+  /** Writes of the past are being replayed: a restore is in progress. */
   get isReplaying(): boolean {
     return this.#replayedMs !== undefined
   }
 
-  /** Wall time of what is happening, or happened when it is told again. */
+  /** Wall time of the present write, or the past one of a replayed write. */
   get nowMs(): number {
     return this.#replayedMs ?? this.#time.now()
   }
@@ -123,14 +123,14 @@ export class Site {
     if (request.method !== 'GET') this.#write(request, acting)
     this.#acting = acting
     try {
-      // What an abort does to the answer is the network's to say.
+      // The effect of an abort on the answer is decided by the network.
       return this.#server.handle(request, until)
     } finally {
       this.#acting = undefined
     }
   }
 
-  /** As etcd restored from a copy that was made that many writes ago. Watches of before hang on to the old server. */
+  /** As etcd restored from a copy that was made that many writes ago. Watches of before stay connected to the old server. */
   restore(back: number): void {
     this.#journal.splice(Math.max(0, this.#journal.length - back))
     this.#chance = seeded(this.#seed)
@@ -152,7 +152,9 @@ export class Site {
     this.#begin(++this.#streams)
   }
 
-  /** As whoever restores etcd for Kubernetes is told to do: versions go on from higher ones, and nobody can tell by them. */
+  /**
+   * As the documentation of etcd for Kubernetes demands after a restore: versions continue from higher ones, so no version shows the restore.
+   */
   bump(by: number): void {
     this.#server.bump(by)
     this.#journal.push({ bumpedBy: by })

@@ -1,9 +1,9 @@
 /**
- * A place where a process of Kinfold runs, dies and is started again, as a supervisor does it: what it runs, its volume, its clock.
+ * A place where a process of Kinfold runs, dies and is started again, as a supervisor does it: its loops, its volume, its clock.
  *
- * What must stay true: one process at a time, and what it leaves behind is on its disk or on the log.
+ * What must stay true: one process at a time, and its durable state is on its disk or on the log.
  *
- * Not here: what a process runs (process.ts).
+ * Not here: the loops of a process (process.ts).
  */
 import type { Graph } from '../services/graph/graph.ts'
 import type { ConnectedCluster, Reaper } from '../services/reaper/reaper.ts'
@@ -21,7 +21,7 @@ export interface Roles {
   readonly reaps: boolean
 }
 
-/** What runs in it, and what is held of that from outside. */
+/** The running process, and the outside's handles of it. */
 export interface Process {
   readonly incarnation: Incarnation
   /** As a signal asks for. */
@@ -31,17 +31,17 @@ export interface Process {
   readonly reaper: Reaper | undefined
   /** The clusters that its reaper met, each under the name that led there then. */
   readonly connected: readonly ConnectedCluster[]
-  /** Rejects with what it died of. Never settles once it was killed. */
+  /** Rejects with the error it died of. Never settles once it was killed. */
   readonly ended: Promise<void>
 }
 
-/** What a slot asks of the world that it is in. */
+/** The services of the world for a slot. */
 export interface Host {
   readonly time: Timeline
   readonly trace: Trace
   /** Those that were killed. */
   readonly buried: Process[]
-  /** No process is started any more. */
+  /** No process is started any longer. */
   readonly isOver: boolean
   startProcess(slot: Slot, incarnation: Incarnation): Process
   diedOf(slot: Slot, error: unknown): void
@@ -61,7 +61,7 @@ export class Slot {
   readonly #chance: Chance
   /** Processes so far. */
   lives = 0
-  /** Holds it down; nobody starts it until it is zero. */
+  /** While it is not zero, the slot is held down and no process is started. */
   #holds = 0
 
   constructor(host: Host, name: string, roles: Roles, chance: Chance) {
@@ -136,7 +136,7 @@ export class Slot {
   #over(process: Process, error: unknown): void {
     if (this.process !== process) return
     this.process = undefined
-    // What it left under way must not go on beside its successor.
+    // Its calls under way must not continue beside its successor.
     process.incarnation.kill()
     this.#host.buried.push(process)
     this.#host.trace.note('end', `${process.incarnation.name}: ${String(error ?? 'asked to')}`)

@@ -1,4 +1,7 @@
-/** A crash at each thing that the loops await in a small cascade: nothing wrong goes, and in the end all has gone that should. */
+/**
+ * A crash at each call that the loops await in a small cascade: nothing is deleted wrongly, and in the end everything is
+ * deleted that should be.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawn, isAllWanted, LEFT_OUT } from '../testing/drawn.ts'
@@ -6,7 +9,7 @@ import { crashed } from './small-crash.ts'
 
 /** Calls to log, store and server; fewer, and some loop was not there. */
 const FEWEST_CALLS = 80
-/** A wait that nothing ends before all is over gives nobody a way back to die on. */
+/** A wait that nothing ends before the run is over has no way back to crash on. */
 const MOST_WAITS_SHARE = 0.1
 /** Of all calls those that are crashed at everywhere. */
 const EVERY = 10
@@ -17,7 +20,7 @@ test('a cascade without a crash is as it should be', async () => {
   ok(calls >= FEWEST_CALLS, `it awaits ${calls} calls`)
 })
 
-/** What did not run must not look as if it went well. */
+/** Tests that did not run must not look as if they had passed. */
 if (!isAllWanted()) test('crashes at the other calls', { skip: LEFT_OUT }, () => {})
 
 for (const isBack of [false, true]) {

@@ -1,9 +1,9 @@
 /**
- * A small cascade through the real loops, and a crash at each thing they await: watcher, task and reaper over memory adapters, killed at the
- * k-th call to log, store or server, on the way there or on the way back, and started again.
+ * A small cascade through the real loops, and a crash at each call that they await: watcher, task and reaper over memory adapters, killed at the k-th
+ * call to log, store or server, on the way there or on the way back, and started again.
  *
- * What must stay true: what a killed process asked for never answers it, and nothing that it asks for afterwards happens. Whatever k is, nothing wrong
- * goes, and in the end all has gone that should.
+ * What must stay true: a killed process never gets the answer to its call, and no later call of it happens. For every k nothing is deleted wrongly,
+ * and in the end everything is deleted that should be.
  *
  * Not here: faults of the outside, chance (world.ts).
  */
@@ -33,19 +33,19 @@ export interface Crash {
 }
 
 export interface Crashed {
-  /** From the beginning of the cascade until all was in order and nothing was awaited but news. */
+  /** From the beginning of the cascade until all was in order and only new events were awaited. */
   readonly calls: number
-  /** The crash came about. */
+  /** The crash happened. */
   readonly hasDied: boolean
   readonly wrongs: readonly string[]
 }
 
-/** Until kinds are listed, and finalizers may be taken off. */
+/** Until kinds are listed, and finalizers may be removed. */
 const BEGINNING_MS = 20_000
 const STEP_MS = 100
 /** Of virtual time; a command that was lost with its process is given up after eleven minutes. */
 const PATIENCE_MS = 30 * 60_000
-/** In which what is under way ends, such as positions that are saved. */
+/** The time in which work under way ends, such as the saving of positions. */
 const AFTER_MS = 5_000
 
 export async function crashed(crash: Crash | null): Promise<Crashed> {
@@ -123,7 +123,7 @@ class SmallCluster {
     return leftoversOf(this.#server, all).map(({ text }) => text)
   }
 
-  /** Of those that were to stay, and of those that were to go. */
+  /** Of the objects that must stay, and of those that must be deleted. */
   missing(): readonly string[] {
     const stays = ['stays', 'shared', 'orphan'].filter((name) => this.#find(name) === undefined)
     const goes = ['background', 'foreground', 'orphaning', 'alone', 'middle', 'leaf'].filter(
@@ -132,7 +132,7 @@ class SmallCluster {
     return [...stays.map((name) => `${name} went`), ...goes.map((name) => `${name} is still there`)]
   }
 
-  /** A process; what an earlier one has open is refused from here on. */
+  /** A process; open transactions of an earlier one are refused from here on. */
   start(): Life {
     const life = new Life()
     this.#log = this.#log.reopen()
@@ -162,7 +162,7 @@ class SmallCluster {
     return life
   }
 
-  /** Signals that somebody listens to stay in memory until they are aborted, and with them all that died here. */
+  /** Signals with listeners stay in memory until they are aborted, and with them everything that died here. */
   end(): void {
     this.#over.abort()
   }

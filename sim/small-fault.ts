@@ -1,8 +1,8 @@
 /**
- * One small world, told with a single event lost, told again, or told late: each event, each of the three, at each later place.
+ * One small world, published with a single event lost, repeated, or late: each event, each of the three, at each later place.
  *
- * What must stay true: whatever the graph then commands, nothing goes that may stay; what is told again changes nothing; and what a lost or late event
- * left behind is put right by the next relist.
+ * What must stay true: whatever the graph then commands, nothing is deleted that may stay; a repeated event changes nothing; and the next relist
+ * corrects the effect of a lost or late event.
  *
  * Not here: orders in which nothing is amiss (small-order.ts).
  */
@@ -95,7 +95,7 @@ class Faults {
       this.#complain(`${what}: ${isAllAsked}, and after a relist nobody is asked`)
   }
 
-  /** Tells these, and looks at how it ends, before a relist of all kinds and after it. */
+  /** Publishes these, and checks the end before a relist of all kinds and after it. */
   #ends(
     first: readonly Event[],
     rest: readonly Event[],
@@ -119,7 +119,7 @@ class Faults {
     return { graph, repaired, isAllAsked: left?.text ?? '' }
   }
 
-  /** What may come of each command if it is carried out now, behind its guards. */
+  /** The possible effects of each command if it is carried out now, within its guards. */
   #judge(from: number, what: string): void {
     for (let index = from; index < this.#fold.commands.length; index++) {
       const command = this.#fold.commands[index]

@@ -1,5 +1,5 @@
 /**
- * The fold over a state that can be taken back: all orders of events are walked as a tree, and what two orders have in common is folded once.
+ * The fold over a state that can be rolled back: all orders of events are visited as a tree, and the common prefix of two orders is folded once.
  *
  * What must stay true: after `rollback` the next record finds exactly what it would have found had the others never been folded; each record is
  * committed by itself.
@@ -16,7 +16,7 @@ import type { Event } from '../core/model/event.ts'
 import type { StateValue } from '../core/model/state.ts'
 import { graphOver } from '../services/graph/fold/overlay.ts'
 
-/** A point to come back to. */
+/** A point to roll back to. */
 export interface Mark {
   readonly journal: number
   readonly commands: number
@@ -34,7 +34,7 @@ export class SmallFold {
   readonly commands: Command[] = []
   readonly relists: RelistRequest[] = []
   nowMs = 0
-  /** Records folded in all, those that were taken back included. */
+  /** Records folded in all, rolled-back ones included. */
   folded = 0
   readonly #graph: Graph = graphOver({ get: (key) => this.state.get(key) })
   readonly #journal: (readonly [key: string, former: StateValue | undefined])[] = []

@@ -1,9 +1,9 @@
 /**
  * One life of a process, as all that it calls sees it: counted calls, and a death at one of them.
  *
- * What must stay true: after its death nothing that it asked for answers it, and nothing that it asks for happens.
+ * What must stay true: after its death it gets no answer to its calls, and no further call of it happens.
  *
- * Not here: who dies when (small-crash.ts).
+ * Not here: which process dies when (small-crash.ts).
  */
 import type { Clock } from '../ports/clock.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
@@ -29,7 +29,7 @@ export class Life {
     this.#isDead = true
   }
 
-  /** Whatever is asked of the outside goes through here. */
+  /** Every call to the outside passes here. */
   async call<T>(ask: () => T | Promise<T>): Promise<T> {
     this.calls += 1
     const isLast = this.calls === this.#last

@@ -1,8 +1,8 @@
 /**
- * One small world as a closed loop, in every order: what users do, what watches tell, what is carried out and what is answered take turns in all ways.
+ * One small world as a closed loop, in every order: actions of users, events of watches, commands and their answers are interleaved in all ways.
  *
  * What must stay true: the server objects to a removal in the moment in which it takes effect; in the end nothing is left over. Once on each way one
- * thing may go wrong: an event is lost or told twice, a command is lost, refused or carried out twice, an answer is lost or told twice.
+ * fault may happen: an event is lost or published twice, a command is lost, refused or carried out twice, an answer is lost or published twice.
  *
  * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in small-crash.ts).
  */
@@ -18,7 +18,7 @@ import { beat, beginning, type Findings } from './small-verdict.ts'
 /** Enough for a command whose answer was lost to be given up and repeated. */
 const QUIET_BEATS = 60
 const QUIET_BEAT_MS = 30_000
-/** Of one beat; a world of four objects comes to rest long before. */
+/** For one heartbeat; a world of four objects comes to rest long before. */
 const BUSY_TURNS = 200
 /** Commands that a reaper may take in another order than they were issued in. */
 const IN_FLIGHT = 2
@@ -28,14 +28,14 @@ interface State {
   readonly lines: readonly string[]
   readonly commands: readonly Command[]
   readonly results: readonly Event[]
-  /** What went wrong on the way here; empty while nothing did. */
+  /** The fault on the way here; empty while there was none. */
   readonly fault: string
 }
 
 export interface LoopOptions {
-  /** Whether one thing goes wrong on some ways. */
+  /** Whether some ways contain a fault. */
   readonly hasFaults: boolean
-  /** Of ways; a world with more is left when so many were walked. */
+  /** Of ways; a world with more is abandoned after so many. */
   readonly maxCases: number
 }
 
@@ -159,12 +159,12 @@ class Loops {
     return copy
   }
 
-  /** All has been done that was to do; from here on nothing goes wrong, and time passes until nothing is left over. */
+  /** Everything to do has been done; from here on no fault happens, and time passes until nothing is left over. */
   #end(before: State): void {
     this.cases += 1
     const mark = this.#fold.mark()
     let state: State = { ...before, cluster: this.#copy(before.cluster) }
-    // What was lost is found by the hourly relist.
+    // The hourly relist finds the lost events.
     if (state.fault.startsWith('lose'))
       for (const short of MONITORED) state.cluster.relist(short, 0, false)
     for (let beats = 0; beats < QUIET_BEATS; beats++) {
@@ -206,7 +206,7 @@ class Loops {
   }
 }
 
-/** What is made before anything else happens is there, and told. */
+/** Objects that are created before anything else happens exist, and are published. */
 function beginningOf(script: readonly string[]): number {
   const first = script.findIndex((line) => !line.startsWith('+'))
   return first < 0 ? script.length : first

@@ -1,8 +1,8 @@
 /**
- * One small world, told in every order that its watches may tell it in.
+ * One small world, published in every order in which its watches may publish it.
  *
- * What must stay true: each order ends in the same graph and the same verdicts; no command on the way would delete what may stay; and what may go is
- * commanded to. Orders are walked as a tree, so what they have in common is folded once.
+ * What must stay true: each order ends in the same graph and the same verdicts; no command on the way would delete an object that may stay; and
+ * there is a command for each object that must be deleted. Orders are visited as a tree, so their common prefixes are folded once.
  *
  * Not here: which worlds there are (small-shape.ts), commands that are carried out in between (small-loop.ts).
  */
@@ -17,7 +17,9 @@ import { act, kindsNamed, listedCluster, streamsOf } from './small-script.ts'
 import type { Findings } from './small-verdict.ts'
 import { beginning, isAsked, settle, verdicts, wholeGraph } from './small-verdict.ts'
 
-/** `listsFrom`: how many lines of the script are over when the kinds are listed for the first time; what they list mixes with what is told after it. */
+/**
+ * `listsFrom`: how many lines of the script have happened when the kinds are listed for the first time; the lists are interleaved with the events after it.
+ */
 export function allOrders(script: readonly string[], listsFrom = 0): Findings {
   const unlisted = listsFrom > 0 ? kindsNamed(script) : []
   const { cluster, told } = listedCluster(unlisted)
@@ -39,7 +41,7 @@ class Orders {
   readonly #truth: readonly ObjectMeta[]
   readonly #leftovers: readonly Leftover[]
   readonly #fold: SmallFold
-  /** Whether what dangles beside an orphaned reference is known by then is a matter of order; what becomes of the dependent is not. */
+  /** Whether a dangling reference next to an orphaned one is known by then depends on the order; the fate of the dependent does not. */
   readonly #isOrphaning: boolean
   #first: string | undefined
 
@@ -75,7 +77,7 @@ class Orders {
     down()
   }
 
-  /** All was told: questions are answered, and waits pass. */
+  /** All events were published: verifications are answered, and waits pass. */
   #end(): void {
     this.cases += 1
     const fold = this.#fold
@@ -100,7 +102,7 @@ class Orders {
     }
   }
 
-  /** By the references it was judged by: no uid comes back, and a waiting owner is not turned to another end in most worlds. */
+  /** By the references it was judged by: no uid comes back, and in most worlds the propagation policy of a waiting owner does not change. */
   #objection({ target, references, owners }: DeleteObject): string {
     if (references.length === 0) return 'it has no owner references (I2)'
     const object = this.#cluster.objects.get(target.uid)

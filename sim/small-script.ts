@@ -1,10 +1,10 @@
 /**
- * What happens in a small world, as lines of text, and the events that it makes the watches tell.
+ * The actions in a small world, as lines of text, and the events that they make the watches publish.
  *
  * - `+ OBJECT` creates and `= OBJECT` replaces references and finalizers, in the notation of testing/notation.ts.
- * - `- UID POLICY` deletes, `! UID` takes all finalizers off, `~ UID` writes a status, `? KIND` breaks the kind's watch, which lists again.
+ * - `- UID POLICY` deletes, `! UID` removes all finalizers, `~ UID` writes a status, `? KIND` breaks the kind's watch, which lists again.
  *
- * What must stay true: a script is plain text, so a world that fails can be read, and told again alone.
+ * What must stay true: a script is plain text, so a world that fails can be read, and replayed alone.
  */
 import type { Event } from '../core/model/event.ts'
 import { MONITORED, ModelCluster } from '../testing/model-cluster.ts'
@@ -33,7 +33,7 @@ export function act(cluster: ModelCluster, line: string): void {
   }
 }
 
-/** A cluster whose kinds, all but some, have been listed once, empty. What that told is taken off its streams, and handed out. */
+/** A cluster whose kinds, all but some, have been listed once, empty. The events of that are removed from its streams, and returned. */
 export function listedCluster(except: readonly string[] = []): {
   readonly cluster: ModelCluster
   readonly told: readonly Event[]
@@ -50,12 +50,12 @@ export function kindsNamed(script: readonly string[]): readonly string[] {
   return MONITORED.filter((short) => names.has(short))
 }
 
-/** What each kind's watch has to tell of it, in order; kinds without a word are left out. */
+/** The events of each kind's watch, in order; kinds without events are left out. */
 export function streamsOf(cluster: ModelCluster): readonly (readonly Event[])[] {
   return [...cluster.streams.values()].filter((stream) => stream.length > 0)
 }
 
-/** Live events, in the order in which the server wrote what they tell. */
+/** Live events, in the order in which the server wrote the versions they publish. */
 export function asHappened(events: readonly Event[]): readonly Event[] {
   return [...events].sort((a, b) => versionOf(a) - versionOf(b))
 }

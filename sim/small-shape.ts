@@ -1,9 +1,9 @@
 /**
  * The shapes of small worlds, as scripts: at most four objects, at most three owners, and for each owner how it is named and how it ends.
  *
- * What must stay true: kinds that differ in nothing but their name are used in one order only, and owners are a set, so no world is told twice.
+ * What must stay true: kinds that differ in nothing but their name are used in one order only, and owners are a set, so no world occurs twice.
  *
- * Not here: in which orders the watches tell a world (small-order.ts).
+ * Not here: in which orders the watches publish a world (small-order.ts).
  */
 
 /** One owner: the lines that make it, how a dependent names it, and the lines that end it. */
@@ -36,7 +36,7 @@ function owner(how: {
 const ENDS = ['Background', 'Foreground', 'Orphan'] as const
 const gone = (policy: string): readonly string[] => [`- KIND-a ${policy}`]
 
-/** What can be so of an owner in the dependent's namespace. Of one kind each: they are all that matters to a verdict. */
+/** The possible states of an owner in the dependent's namespace. Of one kind each: they are all that matters to a verdict. */
 const NEAR: Readonly<Record<string, Role>> = {
   stays: owner({}),
   ...Object.fromEntries(ENDS.map((policy) => [policy, owner({ end: gone(policy) })])),
@@ -44,7 +44,9 @@ const NEAR: Readonly<Record<string, Role>> = {
   replaced: owner({ end: [...gone('Background'), '+ KIND/a@KIND-b'] }),
 }
 
-/** The same, as far as it can differ, of owners in no namespace, in another one, of a kind without a watch, and of references gone wrong. */
+/**
+ * The same, as far as it can differ, of cluster-scoped owners, owners in another namespace, of a kind without a watch, and of wrong references.
+ */
 const FAR: Readonly<Record<string, Role>> = {
   clustered: owner({ kind: 'node' }),
   'clustered Background': owner({ kind: 'node', end: gone('Background') }),
@@ -86,9 +88,9 @@ interface Dependent {
   readonly head: string
   readonly mark: string
   readonly finalizers: string
-  /** It names nobody at first, and is adopted. */
+  /** It has no owner at first, and is adopted. */
   readonly isAdopted: boolean
-  /** It lets all owners go again. */
+  /** It loses all owners again. */
   readonly isFreed: boolean
 }
 
@@ -111,7 +113,7 @@ const DEPENDENTS: readonly Dependent[] = [
   { ...BLOCKING, isFreed: true },
 ]
 
-/** All worlds whose watches are told in every order from a first, empty list on. */
+/** All worlds whose watches are published in every order from a first, empty list on. */
 export function* shapes(): Generator<readonly string[]> {
   for (const role of ALL) for (const each of DEPENDENTS) yield family(parts([role]), each)
   for (const roles of sets(ALL, 2))
@@ -189,7 +191,7 @@ function* pairs(): Generator<readonly string[]> {
   }
 }
 
-/** An owner, what it owns, and what that owns: both may end. */
+/** An owner, its dependent, and the dependent of that: both owners may be deleted. */
 function* chains(): Generator<readonly string[]> {
   const tops = FEW.map((role) => role('rs'))
   const middles = ['', 'Background', 'Foreground', 'Orphan']
@@ -206,7 +208,7 @@ function* chains(): Generator<readonly string[]> {
   }
 }
 
-/** Who owns itself, or is owned by what it owns. */
+/** Objects that own themselves, or are owned by their dependents. */
 function* rings(): Generator<readonly string[]> {
   for (const policy of [...ENDS, '']) {
     const end = policy === '' ? [] : [`- rs-a ${policy}`]

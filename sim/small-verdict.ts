@@ -1,5 +1,5 @@
 /**
- * What is common to small worlds: how the telling begins, how it comes to rest, and what its end looks like.
+ * What is common to small worlds: the first events, how it comes to rest, and what its end looks like.
  *
  * What must stay true: two ends that read alike lead to the same commands.
  */
@@ -17,10 +17,10 @@ const SETTLING_MS = 60_000
 const BEAT_MS = 20_000
 
 export interface Findings {
-  /** Ways that were told to their end. */
+  /** Ways that were run to their end. */
   readonly cases: number
   readonly folded: number
-  /** Worlds with more ways than were walked. */
+  /** Worlds with more ways than were run. */
   readonly cut: number
   readonly complaints: readonly string[]
 }
@@ -50,7 +50,7 @@ export function verdicts({ state }: SmallFold): string {
   return lines.sort().join('\n')
 }
 
-/** Time goes on, and questions are answered by the truth. */
+/** Time passes, and verifications are answered by the truth. */
 export function settle(fold: SmallFold, cluster: ModelCluster): void {
   for (let answered = 0, waitedMs = 0; waitedMs <= SETTLING_MS; waitedMs += BEAT_MS) {
     beat(fold, BEAT_MS)
@@ -61,7 +61,7 @@ export function settle(fold: SmallFold, cluster: ModelCluster): void {
   }
 }
 
-/** Somebody was asked to do something about it, by what it is now. */
+/** A command for it was issued, for its present content. */
 export function isAsked(command: Command, uid: string, { objects }: ModelCluster): boolean {
   if (command.target.uid !== uid) return false
   const now = objects.get(uid)

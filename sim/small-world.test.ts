@@ -1,13 +1,13 @@
-/** Small worlds in every order: the same end, no wrong delete, and what may go is asked to go. */
+/** Small worlds in every order: the same end, no wrong delete, and a command for each object that must be deleted. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isAllWanted, LEFT_OUT } from '../testing/drawn.ts'
 import { type Family, walk } from './small-world.ts'
 
-/** Of ways through one closed loop; `npm run sim:small` walks more. */
+/** Of ways through one closed loop; `npm run sim:small` runs more. */
 const WAYS = 1_500
 
-/** Of all worlds those that are walked everywhere. */
+/** The part of all worlds that always runs. */
 const EVERY = isAllWanted() ? 1 : 6
 
 const FEWEST: Readonly<Record<Family, number>> = {
@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<Family, string>> = {
   'faulty loops': 'and on each way one thing may go wrong',
 }
 
-/** What did not run must not look as if it went well. */
+/** Tests that did not run must not look as if they had passed. */
 if (!isAllWanted()) test('small worlds of the others', { skip: LEFT_OUT }, () => {})
 
 for (const [family, fewest] of Object.entries(FEWEST) as [Family, number][]) {

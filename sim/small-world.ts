@@ -1,6 +1,6 @@
 /**
- * Small worlds, exhaustively: at most four objects and three owners, in every order of what may happen. `npm run sim:small` walks more of them
- * than the tests do.
+ * Small worlds, exhaustively: at most four objects and three owners, in every order of events. `npm run sim:small` runs more of them than the
+ * tests do.
  *
  * What must stay true: a family ends at its first wrong world only if it is asked to; the number of ways is counted, never estimated.
  *
@@ -49,7 +49,7 @@ export function walk(family: Family, { maxCases, maxComplaints, every = 1 }: Wal
   return { worlds, cases, folded, cut, complaints }
 }
 
-/** Ways of a closed loop that are walked in search of a mistake. */
+/** Ways of a closed loop that are run in search of a mistake. */
 const SEARCHED_CASES = 1_500
 
 /** In all worlds of a family, or in one, by its name. */

@@ -1,4 +1,4 @@
-/** What the partitions' stores hold: at once, and decoded. The latter only in quiet: it reads one after the other. */
+/** The contents of the partitions' stores: at once, and decoded. The latter only at rest: it reads one after the other. */
 import type { SortedMap } from '../adapters/memory/sorted-map.ts'
 import type { StateValue } from '../core/model/state.ts'
 import type { KeyRange } from '../ports/store.ts'
@@ -6,7 +6,7 @@ import type { Content, World } from './model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER }
 
-/** What is on a disk, with what its store has gathered and not written yet. */
+/** The content of a disk, with the gathered writes of its store. */
 export function contentWith(
   entries: SortedMap,
   gathered: ReadonlyMap<string, Uint8Array | null> = new Map(),

@@ -1,5 +1,5 @@
 /**
- * What goes wrong with a watch: it falls silent, ends, forgets, repeats, lags, or loses events.
+ * Faults of a watch: it falls silent, ends, forgets, repeats, lags, or loses events.
  *
  * What must stay true: lines are lost, repeated or held up whole; none is made up.
  */
@@ -12,7 +12,7 @@ import { hinder, isWatch, makeRelist, siteOf } from './network-faults.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** By then a watch that says nothing must have been given up: three minutes, a heartbeat, and what a look at versions takes. */
+/** By then a watch that says nothing must have been given up: three minutes, a heartbeat, and the time of a check of versions. */
 const SILENCE_MS = 5 * MINUTE
 const FOR_EVER_MS = 24 * 3_600_000
 
@@ -209,7 +209,7 @@ async function* silent(
   world.reached('F1')
   const noticed = world.time.sleep(SILENCE_MS, until)
   await noticed
-  // What was frozen meanwhile could notice nothing.
+  // A process that was frozen meanwhile could not notice it.
   if (!until.aborted && by.isAlive && !by.wasFrozen)
     world.wrong(`${by.name} holds on to a silent ${request.path} (I20)`)
   await world.time.sleep(FOR_EVER_MS, until)
@@ -250,7 +250,7 @@ async function* unrefused(
   }
 }
 
-/** What was told on a path meanwhile is told again, out of date, when it is opened the next time. */
+/** Events published on a path meanwhile are published again, out of date, when it is opened the next time. */
 function lagging(context: FaultContext): () => void {
   const { world } = context
   const told = new Map<string, string[]>()

@@ -1,4 +1,4 @@
-/** What many seeds come to: a fault that none of them brought about is a fault of the run. */
+/** The sum of many seeds: a fault that happened in none of them is a fault of the run. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { BY_THEMSELVES, FAULTS } from './faults.ts'

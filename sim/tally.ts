@@ -1,14 +1,14 @@
 /**
- * What many seeds come to: how many went wrong, which faults they brought about, how long it takes.
+ * The sum of many seeds: how many failed, which faults happened in them, how long it takes.
  *
  * What must stay true: it is whole after each seed, so a run may be stopped at any time.
  *
- * Not here: what is said of one seed (main.ts).
+ * Not here: what is printed about one seed (main.ts).
  */
 import { BY_THEMSELVES, FAULTS } from './faults.ts'
 import type { Report } from './worker.ts'
 
-/** So many worlds bring about every fault; of fewer not all are to be expected. */
+/** In so many worlds every fault happens; of fewer not all are to be expected. */
 const WHOLE = 300
 
 export class Tally {
@@ -37,7 +37,7 @@ export class Tally {
     }
   }
 
-  /** That a fault never came about is a fault of such a run: whatever it would have shown was not looked at. */
+  /** That a fault never happened is a failure of such a run: what it would have shown was not checked. */
   get lacksFaults(): boolean {
     return this.#seeds >= WHOLE && this.#never.length > 0
   }

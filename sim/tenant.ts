@@ -1,9 +1,9 @@
 /**
- * A tenant whom nobody trusts: in a namespace of its own it writes whatever an API server takes, and nowhere else.
+ * A hostile tenant: in a namespace of its own it writes anything that an API server accepts, and nowhere else.
  *
  * What must stay true: all it does follows from the seed of its fault. It needs no right beyond its namespace but to have read a stranger's uid.
  *
- * Not here: what it may cost others (cost-checkers.ts).
+ * Not here: the cost for others (cost-checkers.ts).
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
@@ -15,7 +15,7 @@ import { TENANT } from './workload.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** What it does in the time of one fault, and for how long it waits in between at most. */
+/** How many actions it takes in the time of one fault, and how long it waits in between at most. */
 const ACTS = 5
 const PAUSE_MS = 2 * MINUTE
 const SOON_MS = 400
@@ -73,7 +73,7 @@ class Tenant {
     return this.#chance.below(PAUSE_MS)
   }
 
-  /** While what it did is still worked on. */
+  /** While its actions are still being worked on. */
   soonMs(): number {
     return this.#chance.below(SOON_MS)
   }
@@ -84,7 +84,7 @@ class Tenant {
     this.#depend(this.#namesOf({ apiVersion: 'v1', kind, uid: this.#never() }, 400))
   }
 
-  /** Of somebody else's uid; by a version that is not served they stay for ever. */
+  /** Names the uid of another tenant's object; by a version that is not served such references stay for ever. */
   #nameStranger(): void {
     const strangers = this.#site.all().filter(({ metadata }) => metadata.namespace !== TENANT)
     const stranger = strangers[this.#chance.below(strangers.length)]

@@ -1,5 +1,5 @@
 /**
- * What is true of one server's objects beyond their present state: who was deleted how, and what was already taken away.
+ * The truth about one server's objects beyond their present state: how each was deleted, and which parts were already removed.
  *
  * What must stay true: it follows from the server's effects alone, so that a restored server has a truth of its own.
  */
@@ -10,9 +10,9 @@ import type { Acting, Site } from './site.ts'
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 
-/** What went with a namespace may be told, and go, for so long afterwards. */
+/** For how long the deletion of an object that was deleted with its namespace may still be reported and have effects. */
 const ENDED_MS = 40 * 60_000
-/** A waiting owner is looked at again by commands older than that. */
+/** A waiting owner is verified again by commands older than that. */
 const LOOK_MS = 2_000
 
 export class Truth implements Judged {
@@ -28,28 +28,31 @@ export class Truth implements Judged {
   #forgotMs = Number.NEGATIVE_INFINITY
   /** Of the request that is judged. */
   #sentMs = 0
-  /** Deletes of ours that took effect, by uid. */
+  /** Deletes by Kinfold that took effect, by uid. */
   readonly deleted: Map<string, number> = new Map()
-  /** Effects of ours, by uid. */
+  /** Effects of Kinfold, by uid. */
   readonly effects: Map<string, number> = new Map()
-  /** Of what we deleted, since when it could have gone; by uid. */
+  /** For objects deleted by Kinfold, since when they could have been deleted; by uid. */
   readonly heldSinceMs: Map<string, number> = new Map()
-  /** What we asked to delete, by uid: since when it could have gone, and what it named then. */
+  /** Objects that Kinfold asked to delete, by uid: since when they could have been deleted, and the references they had then. */
   readonly #commanded: Map<string, { readonly sinceMs: number; readonly names: string }> = new Map()
-  /** What is no more, and since when; by uid. */
+  /** Objects that exist no longer, and since when; by uid. */
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
-  /** Since when each uid first named just these owners, by what it named. */
+  /** Since when each uid first named just these owners, by their names. */
   readonly #named: Map<string, Map<string, number>> = new Map()
+  /** The life that the server was set back from, which a restore repeats up to a point. */
+  readonly #former: Truth | undefined
   /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
   readonly #endedMs: Map<string, number>
 
-  /** `begunAnewMs`: wall time at which somebody last began with an empty log. `former`: of the server that was set back. */
+  /** `begunAnewMs`: wall time at which a person last began with an empty log. `former`: of the server before its restore. */
   constructor(site: Site, time: Clock, begunAnewMs: () => number, former?: Truth) {
     this.orphanedBefore = new Map([
       ...(former?.orphanedBefore ?? []),
       ...(former?.onceOrphaned ?? []),
     ])
     this.#endedMs = new Map(former === undefined ? [] : former.#endedMs)
+    this.#former = former
     this.#site = site
     this.#time = time
     this.#begunAnewMs = begunAnewMs
@@ -67,13 +70,13 @@ export class Truth implements Judged {
   readonly isGone: Judged['isGone'] = (dependent, reference) =>
     this.goneSinceMs(dependent, reference) > 0
 
-  /** Whoever could know how owners went that are no more has lost its memory. */
+  /** The processes that could know how owners were deleted that exist no longer have lost their memory. */
   forgetTheGone(): void {
     const uids = new Set(this.#site.all().map(({ metadata }) => metadata.uid))
     for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
   }
 
-  /** Once somebody began with an empty log, what is known is what can be seen: also of a server that is set back and tells its life again. */
+  /** After a person began with an empty log, only what can be seen is known: also of a server that is restored and replays its life. */
   #forgetTheUnseen(): void {
     const begunAnewMs = this.#begunAnewMs()
     if (this.#forgotMs >= begunAnewMs || this.#site.nowMs < begunAnewMs) return
@@ -91,7 +94,7 @@ export class Truth implements Judged {
     return this.#named.get(metadata.uid)?.get(namesOf(metadata)) ?? 0
   }
 
-  /** Since when the very owner that is named is no more; 0 if it never was. */
+  /** Since when the referenced owner itself exists no longer; 0 if it never existed. */
   goneSinceMs(
     { metadata }: ApiObject,
     { kind, name, uid }: Pick<Reference, 'kind' | 'name' | 'uid'>,
@@ -104,13 +107,18 @@ export class Truth implements Judged {
     return isIt && namespace === metadata.namespace ? ms : 0
   }
 
-  /** From now on it goes by us, also when somebody else is quicker. */
+  /** From now on its deletion is initiated by Kinfold, also when another client is quicker. */
   commanded({ metadata }: ApiObject, sinceMs: number): void {
     this.#commanded.set(metadata.uid, { sinceMs, names: namesOf(metadata) })
     if (this.#removed.has(metadata.uid)) this.heldSinceMs.set(metadata.uid, sinceMs)
   }
 
-  /** What is no more, as it was last. */
+  /** For an object that Kinfold deleted at just that moment: since when it could have been deleted. */
+  heldBefore(uid: string, removedMs: number): number | undefined {
+    return this.#removed.get(uid)?.ms === removedMs ? this.heldSinceMs.get(uid) : undefined
+  }
+
+  /** An object that exists no longer, in its last version. */
   removed(uid: string): ApiObject | undefined {
     return this.#removed.get(uid)?.object
   }
@@ -126,6 +134,8 @@ export class Truth implements Judged {
     if (after === null && before !== null) {
       const { uid } = before.metadata
       this.#removed.set(uid, { object: before, ms: nowMs })
+      const formerlyMs = this.#former?.heldBefore(uid, nowMs)
+      if (formerlyMs !== undefined) this.heldSinceMs.set(uid, formerlyMs)
       const commanded = this.#commanded.get(uid)
       if (commanded?.names === namesOf(before.metadata))
         this.heldSinceMs.set(uid, commanded.sinceMs)
@@ -134,7 +144,7 @@ export class Truth implements Judged {
       const named = this.#named.get(after.metadata.uid) ?? new Map<string, number>()
       this.#named.set(after.metadata.uid, named)
       const names = namesOf(after.metadata)
-      // What we took off ourselves is nobody's change: what is left has been named since before.
+      // References removed by Kinfold are no user's change: those that are left have been there since before.
       const sinceMs = isOurs && before !== null ? named.get(namesOf(before.metadata)) : undefined
       if (!named.has(names)) named.set(names, sinceMs ?? nowMs)
     }
@@ -157,7 +167,7 @@ export class Truth implements Judged {
       this.orphaned.set(uid, after)
       this.onceOrphaned.set(uid, after)
     } else if (acting === undefined && before?.metadata.finalizers?.includes('orphan') === true) {
-      // Somebody else has asked for something else since.
+      // A user has asked for something else since.
       this.orphaned.delete(before.metadata.uid)
     }
   }
@@ -169,7 +179,7 @@ function namesOf({ ownerReferences = [] }: ApiObject['metadata']): string {
   )
 }
 
-/** Whether the effect is the one that was asked for: what goes with it, such as a namespace's content, is the server's doing. */
+/** Whether the effect is the one that was requested: what else is deleted with it, such as a namespace's content, is the server's doing. */
 export function isAskedFor({ before, kind }: Effect, { request }: Acting): boolean {
   if (request.method !== 'DELETE' && request.method !== 'PATCH') return false
   const { pathname } = new URL(request.path, 'http://world')

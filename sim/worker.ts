@@ -1,7 +1,8 @@
 /**
- * One of the processes that run seeds for another: it is sent seeds, and answers each with what became of it.
+ * One of the processes that run seeds for another: it is sent seeds, and answers each with its result.
  *
- * What must stay true: a seed's run follows from the seed alone, whoever runs it. What a run throws is a wrong like others.
+ * What must stay true: a seed's run follows from the seed alone, in whatever process it runs. An error that a run throws is
+ * a failure like others.
  */
 import { FAULTS } from './faults.ts'
 import { draw, type SimOptions } from './options.ts'
@@ -33,7 +34,7 @@ export async function report(options: SimOptions, print?: (line: string) => void
   }
 }
 
-/** Of a run that came to no end. */
+/** Of a run that did not end. */
 export function unfinished(seed: number, why: string): Report {
   return { seed, wrongs: [why], reaped: 0, fired: [], elapsedMs: 0, cpuMs: 0, digest: '' }
 }
@@ -42,7 +43,7 @@ if (import.meta.main) {
   process.on('message', (seed: number) => {
     void report(draw(seed, FAULTS)).then((each) => process.send?.(each))
   })
-  // A terminal interrupts all that it started; this one ends with who started it.
+  // A terminal interrupts all that it started; this one ends with the process that started it.
   process.on('SIGINT', () => undefined)
   process.on('disconnect', () => process.exit())
 }

@@ -1,5 +1,5 @@
 /**
- * Users and controllers of one cluster: they own, depend, adopt, delete and re-create, at moments that nobody asked them to choose.
+ * Users and controllers of one cluster: they own, depend, adopt, delete and re-create, at moments of their own choice.
  *
  * What must stay true: all they do follows from the world's chance, and no reference they write names an owner that is created later.
  */
@@ -8,22 +8,22 @@ import type { Chance } from '../testing/seeded.ts'
 import { widgetScope } from './oracle.ts'
 import type { Site } from './site.ts'
 
-/** What users need of the world that they act in. */
+/** The services of the world for users. */
 export interface UserWorld {
-  /** What users draw from. */
+  /** The chance of users. */
   readonly chance: Chance
   readonly broker: { readonly partitions: number }
-  /** A fault came about. */
+  /** A fault happened. */
   reached(row: string): void
 }
 
-/** Planted in Secrets' data and in what is not published of metadata. */
+/** Planted in Secrets' data and in unpublished metadata. */
 export const CANARY = 'canary-2f1e'
 
-/** Helm's annotation for what is to stay. */
+/** Helm's annotation for objects that must stay. */
 export const KEEP = 'helm.sh/resource-policy'
 
-/** The namespace of a tenant whom nobody trusts (tenant.ts); users have nothing to do there. */
+/** The namespace of a hostile tenant (tenant.ts); users have nothing to do there. */
 export const TENANT = 'evil'
 
 const NAMESPACES: readonly [string, ...string[]] = ['blue', 'green', 'red']
@@ -51,7 +51,7 @@ export class Users {
     for (const name of NAMESPACES) this.#makeNamespace(name)
   }
 
-  /** One thing that somebody does. */
+  /** One action of a user or a controller. */
   act(): void {
     const chance = this.#chance
     const lot = chance.next() * 100
@@ -66,7 +66,7 @@ export class Users {
     else this.#renewNamespace()
   }
 
-  /** A namespace goes with all that is in it, and comes back empty. */
+  /** A namespace is deleted with everything in it, and created again, empty. */
   #renewNamespace(): void {
     const name = this.#chance.pick(NAMESPACES)
     this.site.user('DELETE', `/api/v1/namespaces/${name}`, {})
@@ -77,12 +77,12 @@ export class Users {
     this.site.user('POST', '/api/v1/namespaces', { metadata: { name } })
   }
 
-  /** Finalizers that nobody takes off would keep their objects for ever. */
+  /** Finalizers that no client removes would keep their objects for ever. */
   releaseAll(): void {
     for (const object of this.#all()) this.#dropFinalizers(object)
   }
 
-  /** What somebody made, by where it was. */
+  /** Creates again what a user created, at the same coordinates. */
   remake({ apiVersion, kind, metadata }: ApiObject): void {
     const { name, namespace, ownerReferences = [] } = metadata
     const path = pathOf({ apiVersion, kind, metadata: { ...metadata, namespace } } as ApiObject)
@@ -124,13 +124,13 @@ export class Users {
     this.#delete(top, this.#chance.pick(['Background', 'Foreground', 'Orphan']))
   }
 
-  /** Somebody adopts what is about to change there; false when it is not there any more. */
+  /** A user adopts the object that is about to change there; false when it exists no longer. */
   adoptAt(path: string): boolean {
     const [where = ''] = path.split('?')
     return this.#adoptOne((each) => pathOf(each) === where)
   }
 
-  /** Somebody adopts one of these; false when none of them is there any more. */
+  /** A user adopts one of these; false when none of them exists any longer. */
   adoptOneOf(uids: ReadonlyMap<string, unknown>): boolean {
     return this.#adoptOne(({ metadata }) => uids.has(metadata.uid))
   }
@@ -172,7 +172,7 @@ export class Users {
     for (let i = 0; i < 4; i++) this.#make('configmaps', 'blue', [widget])
   }
 
-  /** The kind goes with all its objects, if it is there. */
+  /** Deletes the kind with all its objects, if it exists. */
   undefine(): void {
     if (widgetScope(this.site.server) !== undefined) this.define()
   }
@@ -202,7 +202,7 @@ export class Users {
     this.#delete(owner, 'Orphan')
   }
 
-  /** An owner and its dependents; returns what deletes it. */
+  /** An owner and its dependents; returns the function that deletes it. */
   family(): () => void {
     const owner = this.#make('configmaps', 'blue', [])
     for (let i = 0; i < 3; i++) this.#make('secrets', 'blue', [owner])
@@ -252,7 +252,7 @@ export class Users {
     return all[this.#chance.below(all.length)]
   }
 
-  /** Widgets come and go as a kind, in one scope or the other. */
+  /** Widgets are added and deleted as a kind, in one scope or the other. */
   define(): void {
     const chance = this.#chance
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
@@ -291,7 +291,7 @@ export class Users {
     this.#create(path, { name, ownerReferences, finalizers })
   }
 
-  /** Mostly of owners where they may be; sometimes of one that is gone, elsewhere, or misspelt. */
+  /** Mostly of owners where they may be; sometimes of one that was deleted, is elsewhere, or is misspelt. */
   #references(namespace: string, count: number): object[] {
     const chance = this.#chance
     const isNear = ({ metadata }: ApiObject): boolean =>
@@ -389,7 +389,7 @@ export class Users {
   #create(path: string, metadata: object): void {
     const kept = this.#chance.next() < 0.04 ? { [KEEP]: 'keep' } : {}
     const annotations = { 'example.com/note': CANARY, ...kept }
-    // Of custom resources the server wants to be told the kind.
+    // For custom resources the server demands the kind.
     const version = /^\/apis\/(example\.com\/v\d)\/.*widgets$/.exec(path)?.[1]
     const type = version === undefined ? {} : { apiVersion: version, kind: 'Widget' }
     const body = { ...type, metadata: { annotations, ...metadata }, data: { key: CANARY } }

@@ -1,10 +1,10 @@
 /**
- * A whole Kinfold over clusters, log, volumes and time of our own: everything that can go wrong between them follows from one seed.
+ * A whole Kinfold over simulated clusters, log, volumes and time: everything that can go wrong between them follows from one seed.
  *
- * What must stay true: all loops are the real ones. Whoever judges them looks at the servers' own state in the moment of each effect and shares
- * nothing with the graph.
+ * What must stay true: all loops are the real ones. The checkers read the servers' own state in the moment of each effect and share nothing with
+ * the graph.
  *
- * Not here: what others may ask of it (model.ts), what users do (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
+ * Not here: its interface for others (model.ts), the actions of users (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
@@ -56,9 +56,9 @@ export class WholeWorld implements World {
   policy: Policy
   /** Wrong effects, and processes that failed. Empty when all is well. */
   readonly wrongs: string[] = []
-  /** What Kinfold removed or asked to be removed, by name. */
+  /** Objects that Kinfold removed or asked to remove, by name. */
   readonly reaped: string[] = []
-  /** How often each fault came about. */
+  /** How often each fault happened. */
   readonly fired: Map<string, number> = new Map()
   readonly beforeEffects: Set<(site: Site, request: ExchangeRequest) => void> = new Set()
   readonly afterEffects: Set<(site: Site, effect: Effect) => void> = new Set()
@@ -113,7 +113,7 @@ export class WholeWorld implements World {
     for (const slot of this.slots) slot.start()
   }
 
-  /** Nobody starts any more, and those that run end, as a signal asks for. */
+  /** No process starts any longer, and running ones end, as a signal asks for. */
   async stop(): Promise<void> {
     this.isOver = true
     const ending = this.processes()
@@ -127,7 +127,7 @@ export class WholeWorld implements World {
       await this.time.advance(100)
     }
     if (left > 0) this.wrong(`${left} processes did not end within two minutes`)
-    // Signals that somebody listens to stay in memory until they are aborted, and with them the world that their process died in.
+    // Signals with listeners stay in memory until they are aborted, and with them the world that their process died in.
     for (const { stop } of this.buried) stop.abort()
   }
 
@@ -145,7 +145,7 @@ export class WholeWorld implements World {
     return [...tasks.values()]
   }
 
-  /** Of the store of whoever folds it; of the disk of anybody who has it while nobody does. */
+  /** Of the store of the process that folds it; while none does, of the disk of any that has it. */
   contentOf(partition: number): Content {
     for (const { process, disk } of this.slots) {
       const task = process?.graph?.tasks.find(
@@ -165,7 +165,7 @@ export class WholeWorld implements World {
     return tasks.length === this.broker.partitions && tasks.every(isAtTheEnd)
   }
 
-  /** For people: who runs, and how far. */
+  /** For people: which processes run, and their positions. */
   standing(): string {
     const tasks = this.tasks().map(
       (task) => `${task.partition}: ${task.status().lagEntries} behind`,
@@ -242,7 +242,7 @@ export class WholeWorld implements World {
     }
   }
 
-  /** What stands now and then, while everything goes on. */
+  /** Checks of the present state at times, while everything runs. */
   lookAround(): void {
     for (const { now } of this.#checkers) for (const text of now?.(this) ?? []) this.wrong(text)
   }

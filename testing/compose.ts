@@ -63,7 +63,7 @@ function propertyOf(name: string): string {
   return name.slice('KAFKA_'.length).toLowerCase().replaceAll('_', '.')
 }
 
-/** What `--NAME=VALUE` gives in a command. */
+/** The value of `--NAME=VALUE` in a command. */
 export function flagOf({ command = [] }: ComposeService, name: string): string | undefined {
   const prefix = `--${name}=`
   return command.find((word) => word.startsWith(prefix))?.slice(prefix.length)

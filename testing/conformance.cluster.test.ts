@@ -1,6 +1,6 @@
 /**
- * Kinfold does what users can observe of the collector inside kube-controller-manager: with one partition, with eight, killed in the middle, and apart over Kafka;
- * and it leaves the same behind after twenty random lives.
+ * Kinfold has the observable behaviour of the collector inside kube-controller-manager: with one partition, with eight, killed in the middle, and apart over
+ * Kafka; and the same objects remain after twenty random lives.
  *
  * What must stay true: the same scenarios pass for upstream's own collector, `npm run conformance -- --collector upstream`.
  */

@@ -2,7 +2,7 @@
  * The services of docker-compose.yml as processes: each with a folder in place of a container's root, and addresses of this machine in place
  * of names and ports of the network. Their commands, variables, mounts, health checks and order are those of the file.
  *
- * What must stay true: nothing but addresses and the folder before absolute paths is changed in what is run; no process outlives the test.
+ * What must stay true: nothing but addresses and the folder before absolute paths is changed in a run command; no process outlives the test.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -18,7 +18,7 @@ const HEALTHY_WITHIN_MS = 120_000
 
 export interface ContainersOptions {
   readonly compose: Compose
-  /** Roots, volumes and logs go there. */
+  /** The folder of roots, volumes and logs. */
   readonly folder: string
   /** By its address in the file, where a service that is not Kinfold's is reached. */
   readonly others: Readonly<Record<string, string>>
@@ -52,7 +52,7 @@ export class Containers implements AsyncDisposable {
     return this.all.filter((each) => each.service === service)
   }
 
-  /** All of them, each once what it depends on is healthy or complete. */
+  /** All of them, each once the services it depends on are healthy or complete. */
   async up(): Promise<void> {
     const begun = new Map<string, Promise<void>>()
     const begin = (service: string): Promise<void> => {
@@ -147,7 +147,7 @@ export class Container {
     if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${stdout}${stderr}`)
   }
 
-  /** As its health check says: a process, and too dear for looking often, so it is asked once the address that it asks answers well. */
+  /** By its health check: that is a process, and too expensive for frequent calls, so it runs once the address that it asks answers well. */
   async healthy(): Promise<void> {
     const test = this.#local(this.#definition.healthcheck.test?.slice(1) ?? [])
     const url = test.at(-1)
@@ -173,7 +173,7 @@ export class Container {
     return await this.#run([...this.#local(entry), ...words])
   }
 
-  /** Where others reach what it listens on at this port. */
+  /** The address of its port for others. */
   address(port: number): string {
     return `127.0.0.1:${this.#ports.get(String(port))}`
   }
@@ -213,7 +213,7 @@ export class Container {
     const given = { ...environment(), ...this.#definition.environment }
     const [values, names] = [this.#local(Object.values(given)), Object.keys(given)]
     const local = Object.fromEntries(names.map((name, index) => [name, values[index]]))
-    // There is none: whoever needs one fails.
+    // There is none: a test that needs one fails.
     return { PATH: process.env['PATH'], ...local, TMPDIR: join(this.root, 'tmp') }
   }
 

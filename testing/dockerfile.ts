@@ -2,8 +2,8 @@
  * The Dockerfile as a list of instructions, and the files that its last stage takes from here: laid out in a folder, since there may be no
  * Docker where tests run.
  *
- * What must stay true: it reads what this Dockerfile is written in, and throws on what it does not know; what `.dockerignore` keeps out is
- * not laid out either.
+ * What must stay true: it reads the instructions that this Dockerfile uses, and throws on any other; files that `.dockerignore` excludes
+ * are not laid out either.
  */
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
@@ -60,14 +60,14 @@ function keyOf(pair: string): string {
   return pair.slice(0, pair.indexOf('='))
 }
 
-/** What COPY takes from the build's context, as paths from the root of the repository. */
+/** The files that COPY takes from the build's context, as paths from the root of the repository. */
 export function copied(stage: Stage = lastStage()): readonly string[] {
   return texts('COPY', stage)
     .filter((text) => !text.startsWith('--from='))
     .flatMap((text) => text.split(/\s+/).slice(0, -1))
 }
 
-/** Where the image has what is copied. */
+/** The folder of the copied files in the image. */
 export function workingFolder(): string {
   return texts('WORKDIR').at(-1) ?? '/'
 }
@@ -118,7 +118,7 @@ function installed(): readonly string[] {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, Locked>>
   }
-  // What lies within another package comes with it.
+  // A package within another package is copied with it.
   const isOnTop = (path: string): boolean => path.lastIndexOf('node_modules/') === 0
   return Object.entries(lock.packages)
     .filter(([path, { dev, link }]) => isOnTop(path) && dev !== true && link !== true)

@@ -1,13 +1,13 @@
 /**
  * How much is run of tests that take minutes: all with `KINFOLD_WORLDS=all`, as in .ci/run, else every so many.
  *
- * What must stay true: what decides leaves nothing out. What is left out is the same each time, and is named as not run.
+ * What must stay true: a deciding run leaves nothing out. The worlds left out are the same each time, and are named as not run.
  */
 
 /** Why a test is skipped that only a whole run has. */
 export const LEFT_OUT = 'what only KINFOLD_WORLDS=all runs'
 
-/** Throws for a word that is none: it would leave worlds out where somebody asked for all. */
+/** Throws for an unknown value: it would leave worlds out although all were requested. */
 export function isAllWanted(): boolean {
   const worlds = process.env['KINFOLD_WORLDS'] || 'few'
   if (worlds === 'all' || worlds === 'few') return worlds === 'all'

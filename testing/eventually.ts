@@ -1,7 +1,7 @@
 /**
- * Waits for what has to come about in another process, by looking again and again.
+ * Waits for a condition in another process, by checking it again and again.
  *
- * What must stay true: it ends, and then says what did not come about and what was seen last. A look that throws counts as "not yet".
+ * What must stay true: it ends, and then says which condition was not met and what was seen last. A check that throws counts as "not yet".
  */
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -10,11 +10,11 @@ export interface Patience {
   readonly everyMs?: number
 }
 
-/** Two busy cores, and whatever has to back off once or twice. */
+/** Two busy cores, and work that has to back off once or twice. */
 const WITHIN_MS = 90_000
 const EVERY_MS = 50
 
-/** `look` answers true when it has come about; a text says what is seen instead. */
+/** `look` returns true when the condition is met; a text describes the present state. */
 export async function eventually(
   what: string,
   look: () => Promise<boolean | string>,

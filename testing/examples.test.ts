@@ -1,6 +1,6 @@
 /**
  * Shows that the commands which README.md and docs/*.md print work as they are printed, on a playground, with the output that is shown; and
- * that of each of the others a table says why it is not run.
+ * that for each of the others a table says why it is not run.
  */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'

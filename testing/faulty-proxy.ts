@@ -1,7 +1,7 @@
 /**
- * A proxy in front of a real API server that spoils answers by seed: the network and the servers as they are on a bad day.
+ * A proxy in front of a real API server that spoils answers by seed: the faults of a network and of servers.
  *
- * What must stay true: whatever it does to an answer, the request either reached the server whole or not at all; with `rate` at 0 it changes nothing.
+ * What must stay true: however it changes an answer, the request either reached the server whole or not at all; with `rate` at 0 it changes nothing.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
@@ -77,7 +77,7 @@ export class FaultyProxy implements AsyncDisposable {
     this.breakConnections()
   }
 
-  /** Those that are open now; what was asked over them is answered no more. */
+  /** The open connections; requests sent over them are no longer answered. */
   breakConnections(): void {
     this.#server.closeAllConnections()
   }
@@ -118,7 +118,7 @@ export class FaultyProxy implements AsyncDisposable {
     }
   }
 
-  /** Resolves with the answer's head; its body goes where `hand` sends it. */
+  /** Resolves with the answer's head; `hand` decides how its body is sent. */
   async #forward(
     request: IncomingMessage,
     body: Buffer,

@@ -1,4 +1,4 @@
-/** A log before a fold, on which whoever appends comes behind what is there: `Continue` too. */
+/** A log before a fold, on which each append comes after the earlier ones: `Continue` too. */
 import type { Outcome } from '../core/graph/outcome.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
@@ -11,7 +11,7 @@ export class FolderLog {
   readonly outcomes: Outcome[] = []
   /** `Continue` folded. */
   continues = 0
-  /** Append time of what is folded next. */
+  /** Append time of the next entry to fold. */
   at = 0
 
   constructor(folder: Folder) {
@@ -22,7 +22,7 @@ export class FolderLog {
     this.#entries.push(...events)
   }
 
-  /** Folds the next entry, and says which commands came of it; undefined when there is none. */
+  /** Folds the next entry, and returns its commands; undefined when there is none. */
   next(): readonly Command[] | undefined {
     const event = this.#entries.shift()
     if (event === undefined) return undefined

@@ -1,7 +1,7 @@
 /**
  * Folds events in memory, without bytes, logs or services: the fold alone, a page at a time.
  *
- * What must stay true: pages hold exactly the first keys behind the cursor, as a task's do.
+ * What must stay true: pages hold exactly the first keys after the cursor, as a task's do.
  */
 import { SortedMap } from '../adapters/memory/sorted-map.ts'
 import { foldRecord } from '../core/fold.ts'
@@ -15,12 +15,12 @@ import { prefixRange } from '../ports/store.ts'
 import { graphOver } from '../services/graph/fold/overlay.ts'
 
 export interface Folder {
-  /** What is committed; all of it after `commit`. */
+  /** The committed state; all of it after `commit`. */
   readonly state: ReadonlyMap<string, StateValue>
   readonly graph: Graph
   /** Folds one event, and every `Continue` that follows from it. */
   fold(event: Event, timestampMs?: number): Outcome[]
-  /** Folds one event and no more. */
+  /** Folds one event only. */
   foldOne(event: Event, timestampMs?: number): Outcome
   commit(): void
   readonly commands: readonly Command[]
@@ -37,7 +37,7 @@ export function folder(batchSize = 1, partition = 0, partitions = 1): Folder {
   let records = 0
   let now = 0
 
-  /** As a task does: as many keys of the store as are asked for, then what the overlay changes about them. */
+  /** As a task does: as many keys of the store as requested, then the overlay's changes to them. */
   function page({ prefix, after, limit }: PageRequest): readonly string[] {
     const { lt } = prefixRange(prefix, limit)
     const found: string[] = []

@@ -1,8 +1,8 @@
 /**
  * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on loopback for each of them.
  *
- * What must stay true: processes share nothing but the log, the group's view of who has what, and HTTP. A killed one is a member until it expires, as
- * with a real group.
+ * What must stay true: processes share nothing but the log, the group's view of the assignments, and HTTP. A killed one is a member until it expires,
+ * as with a real group.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -11,6 +11,7 @@ import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Event } from '../core/model/event.ts'
 import type { ClusterId } from '../core/model/object.ts'
 import { policyFor } from '../core/model/policy.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import type { Placement } from '../ports/placement.ts'
 import type { Store } from '../ports/store.ts'
@@ -31,7 +32,7 @@ import { assign, codec, emptyStore } from './task-rig.ts'
 
 const POLICY = policyFor('enforce', 'parity')
 
-/** Each event in the partition of its cluster; what is of no cluster, in all. */
+/** Each event in the partition of its cluster; records of no cluster, in all. */
 export async function tell(
   log: Log,
   events: readonly Event[],
@@ -62,9 +63,9 @@ export interface GraphProcess {
   /** Requests that other processes sent on to it, and how many of them are being answered. */
   readonly forwarded: () => { readonly count: number; readonly open: number }
   stop(): Promise<void>
-  /** It leaves the group, and goes on answering. */
+  /** It leaves the group, and continues to answer. */
   leave(): void
-  /** As kill -9: it answers no more; the group believes that it lives until `expire`. */
+  /** As kill -9: it answers no longer; the group believes that it is alive until `expire`. */
   kill(): Promise<void>
   expire(): Promise<void>
 }
@@ -73,10 +74,12 @@ export interface ProcessOptions {
   readonly token?: HttpToken
   readonly authority?: Authority
   readonly isReadingReviewed?: boolean
+  /** By which questions are answered; else the machine's. */
+  readonly clock?: Clock
   /** Where it believes that the partitions are. */
   readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
   readonly openStore?: () => Store
-  /** Before a request that another process sent on is looked at. */
+  /** Called before a request that another process forwarded is handled. */
   readonly onForwarded?: () => Promise<void>
 }
 
@@ -116,7 +119,7 @@ export class GraphGroup {
       keepMs: DEFAULT_RETENTION.keepMs,
     })
     const parts = createQuestions({
-      ...{ log, codec, clock, index, actors },
+      ...{ log, codec, index, actors, clock: options.clock ?? clock },
       graph: {
         get tasks() {
           return graph.tasks
@@ -172,7 +175,7 @@ export class GraphGroup {
     return process
   }
 
-  /** A process that dies tells nobody: only its session ends, later. */
+  /** A process that dies notifies no other: only its session ends, later. */
   #placementOf(session: AbortSignal): Placement {
     const placement = this.#coordinator.placement()
     return {

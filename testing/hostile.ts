@@ -1,7 +1,7 @@
 /**
  * Bad input for fuzzing: names that break programs, and captured bodies with damage done to them.
  *
- * What must stay true: everything is drawn by fast-check, so what fails is shown small, with the seed that finds it again. `RUNS=n` runs n times as many.
+ * What must stay true: everything is drawn by fast-check, so a failure is shrunk, and printed with the seed that finds it again. `RUNS=n` runs n times as many.
  */
 import fc from 'fast-check'
 
@@ -20,7 +20,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   ...['9007199254740993', '-0', '1e400', 'NaN', 'null', ' ', "'; DROP TABLE record; --", '"\\'],
 ]
 
-/** What stands for a value in JSON, though it is none that anybody would send. */
+/** Texts that are values in JSON, though no client would send them. */
 const HOSTILE_VALUES: readonly string[] = [
   ...['null', 'true', '{}', '[]', '[null]', '[{}]', '""', '0', '-1', '0.5', '1e400', '-1e400'],
   ...['9007199254740993', '"1e3"', '"0001-01-01T00:00:00Z"', '"+275760-09-13T00:00:00Z"'],
@@ -50,7 +50,7 @@ export interface Damage {
 /** Even; fast-check's doubles are mostly next to nothing. */
 const place = fc.nat({ max: 999_999 }).map((millionth) => millionth / 1_000_000)
 
-/** Most of it, since all else is no JSON any more and soon refused. */
+/** Most of the time, since everything else is no JSON afterwards and soon refused. */
 const VALUES = Array.from({ length: 15 }, () => 'value' as const)
 
 export const damages: fc.Arbitrary<readonly Damage[]> = fc.array(
@@ -87,7 +87,7 @@ function damagedOnce(text: string, { what, at, nth, size, put }: Damage): string
   }
 }
 
-/** One value of a JSON text, or of a line of several, is another. Unchanged when it is no JSON any more. */
+/** Replaces one value of a JSON text, or of a line of several. Unchanged when it is no JSON by then. */
 function withOtherValue(text: string, at: number, nth: number, put: string): string {
   const lines = text.trimEnd().split('\n')
   const line = Math.floor(at * lines.length)

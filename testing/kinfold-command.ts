@@ -23,8 +23,9 @@ export function startKinfold(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   output: number | 'pipe' = 'pipe',
+  main: string = MAIN,
 ): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, NO_COLOR: '1', KUBECONFIG: NOBODYS, ...env },
     stdio: ['ignore', output, 'pipe'],
   })

@@ -1,5 +1,5 @@
 /**
- * Reads the log of a data directory from outside, also while its process runs: what a test cannot ask anybody.
+ * Reads the log of a data directory from outside, also while its process runs: for a test that can ask no process.
  *
  * What must stay true: it takes no lock and writes nothing.
  */
@@ -38,14 +38,14 @@ export async function unsettledCommands(data: string): Promise<string[]> {
   }
   for (const event of await recordsOf(data, 'events')) {
     if (event.type === 'CommandSettled') open.delete(event.command)
-    // A gate tells of owners, too, in the name of a command that is still under way.
+    // A gate publishes results about owners, too, in the name of a command that is still under way.
     const isAnswer = event.type === 'OwnerFound' || event.type === 'OwnerAbsent'
     if (isAnswer && open.get(event.command)?.startsWith('VerifyOwner ')) open.delete(event.command)
   }
   return [...open.values()]
 }
 
-/** Uids of which the watcher has told that their version moved and their content did not. */
+/** Uids for which the watcher has published that their version moved and their content did not. */
 export async function touchedUids(data: string): Promise<ReadonlySet<string>> {
   const events = await recordsOf(data, 'events')
   return new Set(

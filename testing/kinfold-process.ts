@@ -17,7 +17,7 @@ import type { Made } from './objects.ts'
 export interface KinfoldOptions {
   readonly kubeconfig: string
   readonly data: string
-  /** Given as they are; `--mode enforce --preset parity`, say. */
+  /** Given as they are; for example `--mode enforce --preset parity`. */
   readonly flags?: readonly string[]
   /** For Node itself, such as a module to load first. */
   readonly nodeArgs?: readonly string[]
@@ -111,12 +111,12 @@ export class KinfoldProcess implements AsyncDisposable {
     return this.#process.isRunning
   }
 
-  /** SIGKILL, and gone. */
+  /** SIGKILL, and ended. */
   async kill(): Promise<void> {
     await this.#process.kill()
   }
 
-  /** SIGTERM, and gone in good order. */
+  /** SIGTERM, and an orderly end. */
   async stop(): Promise<void> {
     await this.#process.stop()
   }
@@ -130,7 +130,7 @@ export class KinfoldProcess implements AsyncDisposable {
     this.#process.resume()
   }
 
-  /** Sum of a metric over the series that bear these labels. */
+  /** Sum of a metric over the series that have these labels. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await this.#ask('/metrics')).text()
     const wanted = Object.entries(labels).map(([key, value]) => `${key}="${value}"`)
@@ -174,7 +174,7 @@ export class KinfoldProcess implements AsyncDisposable {
     return (await response.json()) as Shaped<Cascade>
   }
 
-  /** Type of the verdict on each; `none` for what has no owners, `unseen` for what is not there. */
+  /** Type of the verdict on each; `none` for an object without owners, `unseen` for one that does not exist. */
   async verdicts(all: readonly Made[]): Promise<string[]> {
     return await Promise.all(
       all.map(async (made) => {

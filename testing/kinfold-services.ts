@@ -16,7 +16,7 @@ export interface ServicesOptions {
   readonly kubeconfig: string
   readonly brokers: readonly string[]
   readonly application: string
-  /** Stores and logs go there. */
+  /** The folder of stores and logs. */
   readonly folder: string
   readonly partitions: number
   /** Processes of each service. */
@@ -24,7 +24,7 @@ export interface ServicesOptions {
   readonly standbys?: number
   /** For every service, as they are given; or for each its own. */
   readonly flags?: readonly string[] | ((service: ServiceName) => readonly string[])
-  /** Beside the environment of the test. */
+  /** In addition to the environment of the test. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -75,6 +75,7 @@ export class ServiceProcess {
   readonly data: string
   readonly #options: ServicesOptions
   #process: ServerProcess | undefined
+  #main = MAIN
   /** How many lines its log had before this start. */
   #linesBefore = 0
 
@@ -97,6 +98,11 @@ export class ServiceProcess {
     return `${this.data}.log`
   }
 
+  /** From its next start on it is the program of that main file (checkout.ts); without one, this checkout's. */
+  become(main: string = MAIN): void {
+    this.#main = main
+  }
+
   /** It is under way, and may not be ready. */
   async start(): Promise<void> {
     if (this.isRunning) return
@@ -104,7 +110,7 @@ export class ServiceProcess {
     const command = {
       name: `kinfold ${this.name}`,
       binary: process.execPath,
-      args: [MAIN, this.service, ...this.#flags()],
+      args: [this.#main, this.service, ...this.#flags()],
       logFile: this.logFile,
       env: { ...process.env, ...this.#options.env },
     }
@@ -152,12 +158,12 @@ export class ServiceProcess {
     return (await this.#lines()).slice(-count)
   }
 
-  /** SIGKILL, and gone. */
+  /** SIGKILL, and ended. */
   async kill(): Promise<void> {
     await this.#process?.kill()
   }
 
-  /** SIGTERM, and gone in good order. */
+  /** SIGTERM, and an orderly end. */
   async stop(): Promise<void> {
     await this.#process?.stop()
   }
@@ -175,7 +181,7 @@ export class ServiceProcess {
     return await fetch(url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
   }
 
-  /** As its log tells. */
+  /** From its log. */
   async #url(): Promise<string> {
     for (const line of (await this.#lines()).slice(this.#linesBefore).reverse()) {
       const match = /"url":"(http:[^"]+)"/.exec(line)

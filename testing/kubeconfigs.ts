@@ -1,7 +1,7 @@
 /**
  * Kubeconfigs for tests: several control planes in one file, or one behind another address.
  *
- * What must stay true: nobody's own kubeconfig is read or written.
+ * What must stay true: no user's own kubeconfig is read or written.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { parse, stringify } from 'yaml'

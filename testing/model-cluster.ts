@@ -1,8 +1,8 @@
 /**
  * A small API server and its watches, for tests of the fold: objects, versions, guarded calls, and one stream of events for each kind.
  *
- * What must stay true: it shares nothing with the graph but the nouns. What it tells of one kind is in order; how the kinds'
- * streams mix is the caller's choice. Every removal is told to `onRemoved` before it takes effect.
+ * What must stay true: it shares only the nouns with the graph. The events of one kind are in order; how the kinds' streams mix is the
+ * caller's choice. `onRemoved` is called for every removal before it takes effect.
  *
  * Not here: HTTP (adapters/memory/api), the rules of collection (oracle.ts).
  */
@@ -26,7 +26,7 @@ import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
 
-/** What the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
+/** The kinds that the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
 export const UNSERVED: readonly string[] = ['widget', 'pvc', 'secret']
 export const UNMONITORED: readonly string[] = ['deploy']
 export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
@@ -37,7 +37,7 @@ type Deletable = DeleteObject | OrphanDependent | RemoveFinalizer
 
 export class ModelCluster {
   readonly objects: Map<string, ObjectMeta> = new Map()
-  /** What the watches have to tell and nobody has taken yet, by short kind. */
+  /** Events of the watches that were not taken yet, by short kind. */
   readonly streams: Map<string, Event[]> = new Map()
   readonly #departed: ObjectMeta[] = []
   readonly #watched = new Set<string>()
@@ -58,7 +58,7 @@ export class ModelCluster {
     }
   }
 
-  /** As it is now, with streams of its own: what becomes of one is nothing to the other. */
+  /** As it is now, with streams of its own: later changes of one do not affect the other. */
   copy(
     onRemoved: (object: ObjectMeta, command: DeleteObject | null) => void = this.#onRemoved,
   ): ModelCluster {
@@ -109,7 +109,7 @@ export class ModelCluster {
     this.#tell(object, { type: 'Touched', ...about, group, kind, entries: [entry] })
   }
 
-  /** As DELETE: sets the finalizers that the policy asks for, and removes what has none. */
+  /** As DELETE: sets the finalizers that the policy demands, and removes an object that has none. */
   delete(uid: string, policy: string, command: DeleteObject | null = null): ObjectMeta | null {
     const object = this.objects.get(uid)
     if (object === undefined) return null
@@ -131,7 +131,7 @@ export class ModelCluster {
     return this.objects.get(uid) ?? null
   }
 
-  /** The watch of a kind breaks, losing the last `lost` events that nobody took, and begins with a new list. */
+  /** The watch of a kind breaks, losing the last `lost` events that were not taken, and begins with a new list. */
   relist(short: string, lost: number, isCut: boolean): void {
     const { group, kind } = kindNotation(short)
     const stream = this.streams.get(short) ?? []
@@ -150,7 +150,7 @@ export class ModelCluster {
     stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: setOf(listed) })
   }
 
-  /** The kind's definition is deleted: its objects go without a word. It is served again when it is relisted. */
+  /** The kind's CustomResourceDefinition is deleted: its objects are deleted without events. It is served again when it is relisted. */
   unserve(short: string): void {
     const { group, kind, resource } = kindNotation(short)
     if (this.#unserved.has(short)) return
@@ -163,7 +163,7 @@ export class ModelCluster {
     this.streams.get(short)?.push(gone)
   }
 
-  /** Carries out a command behind its guards, as a reaper does, and says what became of it. */
+  /** Carries out a command within its guards, as a reaper does, and returns its result. */
   carryOut(command: Deletable): CommandSettled {
     const { target } = command
     const object = this.objects.get(target.uid)

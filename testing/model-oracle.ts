@@ -1,7 +1,7 @@
 /**
  * The oracle over objects of the model cluster, in the nouns of the core.
  *
- * What must stay true: only nouns and the kinds of the notation are read; what an owner's state means is said in oracle.ts.
+ * What must stay true: only nouns and the kinds of the notation are read; the meaning of an owner's state is in oracle.ts.
  */
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
 import { UNMONITORED, UNSERVED } from './model-cluster.ts'
@@ -46,7 +46,7 @@ export function objection(truth: Truth, meta: ObjectMeta): string {
   return oracle.objectionTo(object.references, (each) => oracle.groundOf(server, object, each))
 }
 
-/** What is left to do when all is quiet; empty when nothing is. */
+/** The work that is left when all is quiet; empty when nothing is. */
 export function leftovers(truth: ReadonlyMap<string, ObjectMeta>): readonly oracle.Leftover[] {
   const server = serverOf(truth.values())
   const watched = [...truth.values()].filter(({ kind }) => server.isWatched(kind))

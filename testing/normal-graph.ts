@@ -1,7 +1,7 @@
 /**
- * A partition's state without what the way there leaves behind: offsets, ids, attempts, timers. Equal graphs give equal text.
+ * A partition's state without the traces of its history: offsets, ids, attempts, timers. Equal graphs give equal text.
  *
- * What must stay true: what is left out cannot change a later verdict.
+ * What must stay true: the parts left out cannot change a later verdict.
  */
 import type { Verdict } from '../core/model/node.ts'
 import type { Owner, StateValue } from '../core/model/state.ts'
@@ -20,7 +20,7 @@ function normalValue(value: StateValue): unknown {
     case 'Node': {
       const { object, phase, places, orphanedAt, ringed, verdict } = value
       const { ownerReferences, finalizers } = object
-      // Which of those that wait for each other goes first is a matter of order; that all go is not.
+      // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
       return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
     }
@@ -29,7 +29,7 @@ function normalValue(value: StateValue): unknown {
     case 'Count':
       return [value.dependents, value.blocking, value.waiting, value.unserved]
     case 'Owner':
-      // What was asked depends on whether a verdict ever needed it; what the answer led to is in the verdicts.
+      // Which verifications were issued depends on whether a verdict ever needed them; the effect of the answer is in the verdicts.
       return isToldGone(value) ? ownerState(value) : null
     case 'Kind':
       return [value.phase, value.versions, value.held]

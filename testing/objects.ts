@@ -1,13 +1,13 @@
 /**
  * Makes, lists and removes objects on a real API server, many at once: the owners and dependents of cluster tests.
  *
- * What must stay true: whatever the server refuses is an error here, so a test never goes on with less than it asked for.
+ * What must stay true: every refusal of the server is an error here, so a test never continues with fewer objects than it requested.
  */
 import type { PropagationPolicy } from '../core/model/object.ts'
 import type { Answer } from './cluster/api-client.ts'
 import { eventually } from './eventually.ts'
 
-/** What a control plane offers. */
+/** The operations of a control plane. */
 export interface Requests {
   request<T = unknown>(
     method: string,
@@ -23,7 +23,7 @@ export interface Kind {
   readonly kind: string
   readonly resource: string
   readonly namespaced: boolean
-  /** Beside metadata, what its validation asks for. */
+  /** The fields besides metadata that its validation demands. */
   readonly body?: object
 }
 
@@ -50,7 +50,7 @@ export const REPLICA_SET: Kind = {
   ...kind('apps/v1', 'ReplicaSet', 'replicasets'),
   body: { spec: POD_TEMPLATE },
 }
-/** Nobody watches them. */
+/** They are unwatched. */
 export const EVENT: Kind = {
   ...kind('v1', 'Event', 'events'),
   body: { involvedObject: { namespace: 'default' }, reason: 'Test' },
@@ -102,7 +102,7 @@ interface Stored {
   }
 }
 
-/** Requests under way at once; a server on two cores takes no more. */
+/** Concurrent requests; a server on two cores handles no more. */
 const AT_ONCE = 24
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
@@ -161,7 +161,7 @@ export interface Family {
   readonly dependents: readonly Made[]
 }
 
-/** A ConfigMap of that name, and what it owns: `NAME-0` and so on. */
+/** A ConfigMap of that name, and its dependents: `NAME-0` and so on. */
 export async function makeFamily(
   plane: Requests,
   name: string,
@@ -189,7 +189,7 @@ export async function atOnce<T, R>(
   return results
 }
 
-/** As a user would; what hangs on it is left to the collector. */
+/** As a user would; its dependents are left to the collector. */
 export async function remove(
   plane: Requests,
   made: Made,
@@ -230,7 +230,7 @@ export async function uidsOf(plane: Requests, of: Kind, set: string): Promise<Re
   return new Set((answer.body.items ?? []).map(({ metadata }) => metadata.uid))
 }
 
-/** Names of those that are gone, or are others of their name now. */
+/** Names of those that are deleted, or are other objects of their name now. */
 export async function missingOf(plane: Requests, all: readonly Made[]): Promise<string[]> {
   const found = await atOnce(all, async (made) => {
     const { status, body } = await plane.request<Stored>('GET', pathOf(made))

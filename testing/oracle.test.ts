@@ -1,10 +1,10 @@
-/** The oracle says what a table of small servers leaves to do, and which deletes are wrong. */
+/** The oracle says which work a table of small servers leaves, and which deletes are wrong. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { leftovers, objection } from './model-oracle.ts'
 import { object } from './notation.ts'
 
-/** Objects of a server, one a line; what is left of them, by uid. `widget` is not served, `deploy` is not watched. */
+/** Objects of a server, one a line; the work left for them, by uid. `widget` is not served, `deploy` is not watched. */
 const left = [
   ['an owner that lives', 'cm/o; pod/d <- cm/o', []],
   ['no owner at all', 'pod/d', []],

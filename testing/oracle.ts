@@ -1,10 +1,10 @@
 /**
- * What a collector may delete and what it must leave nothing of, said naively over a server's own objects.
+ * Which objects a collector may delete and which it must not leave, computed naively over a server's own objects.
  *
  * What must stay true: it imports nothing, so it shares no code with the graph. Each reference is read at its coordinates, as the API defines
  * ownership: same namespace or no namespace, right uid, kind and name, a served version.
  *
- * Not here: where the objects come from (model-oracle.ts, sim/oracle.ts).
+ * Not here: the source of the objects (model-oracle.ts, sim/oracle.ts).
  */
 export type Ground = 'live' | 'waiting' | 'orphaning' | 'absent' | 'unresolvable'
 
@@ -39,11 +39,11 @@ export interface OracleKind {
 }
 
 export interface OracleServer {
-  /** As what a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
+  /** How a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
   kindOf(reference: OracleReference): OracleKind | 'absent' | 'unresolvable'
   /** The very object at its coordinates. */
   find(place: Place): OracleObject | undefined
-  /** Whether a collector hears of that kind without asking. */
+  /** Whether a collector gets events of that kind without asking. */
   isWatched(kind: string): boolean
 }
 
@@ -71,7 +71,7 @@ function stateOf({ isDeleting, finalizers }: OracleObject): 'live' | 'waiting' |
   return finalizers.includes('foregroundDeletion') ? 'waiting' : 'live'
 }
 
-/** Why the server may not be asked to delete what has these references; empty when it may. */
+/** Why the server may not be asked to delete an object with these references; empty when it may. */
 export function objectionTo<R extends OracleReference>(
   references: readonly R[],
   ground: (reference: R) => Ground,
@@ -93,7 +93,7 @@ export interface Leftover {
   readonly text: string
 }
 
-/** What is left to do when all is quiet, of all objects that a collector hears of; empty when nothing is. */
+/** The work that is left when all is quiet, for all objects of which a collector gets events; empty when there is none. */
 export function leftoversOf(
   server: OracleServer,
   objects: readonly OracleObject[],
@@ -109,7 +109,7 @@ function leftOf(server: OracleServer, object: OracleObject): string {
   const { references, isDeleting } = object
   const grounds = references.map((each) => groundOf(server, object, each))
   const isBlocked = grounds.includes('unresolvable')
-  // An owner of a kind that is not watched is asked for only when the answer can decide something.
+  // An owner of a kind that is not watched is verified only when the answer can decide something.
   const isAsked = !isBlocked && !isDeleting
   const namesOrphaning = references.some(
     ({ kind }, index) => grounds[index] === 'orphaning' && (isAsked || server.isWatched(kind)),
@@ -139,7 +139,7 @@ function isStuckOwner(
   return true
 }
 
-/** By whatever version: what is being deleted already is waited for, and nothing is asked by it. */
+/** By whatever version: an owner that is already being deleted is waited for, and no request is sent through that version. */
 function namesOf({ namespace, references }: OracleObject, owner: OracleObject): OracleReference[] {
   const isNear = owner.namespace === '' || owner.namespace === namespace
   return references.filter(
@@ -157,7 +157,7 @@ function isWritten(written: string, kind: string): boolean {
   return written === kind || written === kind.toLowerCase()
 }
 
-/** One that can never be deleted for want of an owner blocks no owner, unless it is being deleted already. */
+/** A dependent that can never be deleted for lack of an owner blocks no owner, unless it is already being deleted. */
 function blocks(server: OracleServer, object: OracleObject, owner: OracleObject): boolean {
   const names = namesOf(object, owner)
   if (!names.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return false

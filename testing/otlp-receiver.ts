@@ -1,5 +1,5 @@
 /**
- * A collector of OTLP over HTTP for tests: takes what exporters of OpenTelemetry send, as protobuf, and keeps it.
+ * A collector of OTLP over HTTP for tests: takes the data of OpenTelemetry's exporters, as protobuf, and keeps it.
  *
  * What must stay true: it reads the bytes by itself, by the numbers of opentelemetry-proto, so that it is no mirror of the exporter. It can refuse, and leave
  * without an answer.
@@ -188,7 +188,7 @@ function fields(message: Buffer): Field[] {
   return found
 }
 
-/** One deletion, from the event that was read to the answer of the API server, as its spans tell it. */
+/** One deletion, from the event that was read to the answer of the API server, from its spans. */
 export interface TracedDeletion {
   readonly watch: ReceivedSpan
   readonly append: ReceivedSpan
@@ -200,7 +200,7 @@ export interface TracedDeletion {
   readonly resultFold: ReceivedSpan
 }
 
-/** The first that is there whole: each span is a child of another or linked to it, and all but folds and appends are of one trace. */
+/** The first that is complete: each span is a child of another or linked to it, and all but folds and appends are of one trace. */
 export function tracedDeletion(spans: readonly ReceivedSpan[]): TracedDeletion | string {
   const byId = new Map(spans.map((span) => [`${span.traceId}/${span.spanId}`, span]))
   const parentOf = (span: ReceivedSpan): ReceivedSpan | undefined =>

@@ -1,8 +1,8 @@
 /**
  * A reaper in a small world: log and API server in memory, the Kubernetes adapter between them, time moved by hand.
  *
- * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process, and nothing that the dead one had
- * under way reaches the log or the server any more.
+ * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process, and no call that the dead one had
+ * under way reaches the log or the server afterwards.
  */
 import { deepEqual } from 'node:assert/strict'
 import { avroCodec } from '../adapters/avro/codec.ts'
@@ -121,7 +121,7 @@ export class World {
     return openCluster({ name: 'blue', exchange, clock: this.clock, random: { next: () => 0.5 } })
   }
 
-  /** As kill -9: what every reaper so far had under way is lost. */
+  /** As kill -9: the work under way of every reaper so far is lost. */
   kill(): void {
     this.log = this.log.reopen()
     this.#life.abort()
@@ -210,7 +210,7 @@ export class World {
     return { id, cluster: this.id, target }
   }
 
-  /** What was appended to `events`, in order. */
+  /** The records appended to `events`, in order. */
   async results(partition = 0): Promise<readonly Result[]> {
     const entries = await this.entries(partition)
     return entries.map(({ value }) => this.codec.decode(value as Uint8Array) as Result)

@@ -1,7 +1,7 @@
 /**
  * Builders of commands and objects for tests of the reaper.
  *
- * What must stay true: what is not named in a test is such that the command may go and the object is as the command was judged by.
+ * What must stay true: everything that a test does not name allows the command, and the object is as the command was judged by.
  */
 import type {
   CommandBase,
@@ -70,7 +70,7 @@ const BASE: CommandBase = {
   basis: [1n],
 }
 
-/** The reaper takes what is decided for as old as its command is, at least. */
+/** The reaper takes the deciding facts to be as old as the command, at least. */
 const JUST_NOW = Number.MAX_SAFE_INTEGER
 
 export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {

@@ -43,7 +43,7 @@ export class SchemaRegistry implements AsyncDisposable {
     return [...this.#subjects.keys()]
   }
 
-  /** As somebody else registered it. */
+  /** As if another program had registered it. */
   add(subject: string, schema: Schema): number {
     const id = this.#idOf(schema) ?? this.#schemas.push(JSON.stringify(schema))
     const ids = this.#subjects.get(subject) ?? new Set()

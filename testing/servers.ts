@@ -1,7 +1,7 @@
 /**
  * The command `npm run servers [name…]`: brings the real servers that tests run, each unless it is there:
- * those of Kubernetes, built by Go, Kafka, fetched by Maven, the oldest Node that the package runs on, fetched by npm, and the examples of consumers, each
- * installed by its language's own means.
+ * those of Kubernetes, built by Go, Kafka, fetched by Maven, the oldest Node that the package runs on, fetched by npm, schemathesis, installed by pip, and the
+ * examples of consumers, each installed by its language's own means.
  *
  * Exit codes: 0 all there, 2 an unknown name, 4 a tool is missing or a build failed.
  */
@@ -9,6 +9,7 @@ import { SERVERS } from './cluster/binaries.ts'
 import { buildUnlessThere } from './cluster/build.ts'
 import { installUnlessThere } from './consumers/build.ts'
 import { CONSUMERS } from './consumers/consumer.ts'
+import { installSchemathesisUnlessThere, SCHEMATHESIS } from './fuzz-api/installed.ts'
 import { fetchUnlessThere } from './kafka/build.ts'
 import { fetchOldestNodeUnlessThere } from './package/node-22.ts'
 
@@ -19,6 +20,7 @@ async function bring(names: readonly string[]): Promise<number> {
     ...SERVERS.map((server) => [server.name, () => buildUnlessThere(server)] as const),
     ['kafka', fetchUnlessThere],
     ['node-22', fetchOldestNodeUnlessThere],
+    [SCHEMATHESIS, installSchemathesisUnlessThere],
     ...CONSUMERS.map((consumer) => {
       return [`consumer-${consumer.language}`, () => installUnlessThere(consumer)] as const
     }),

@@ -1,5 +1,5 @@
 /**
- * The machine's clock, whose wall time a test sets as somebody sets that of a machine, and that a test may let run ahead.
+ * The machine's clock, whose wall time a test sets as an administrator sets that of a machine, and that a test may let run ahead.
  *
  * What must stay true: setting the wall clock leaves the monotonic one alone; time that passes moves both. Waits are real.
  */

@@ -1,7 +1,7 @@
 /**
- * The clock of a process that a test stops: time goes on, and nothing that sleeps wakes before the process runs on.
+ * The clock of a process that a test stops: time passes, and no sleeper wakes before the process continues.
  *
- * What must stay true: only timers stand still. What comes over a wire is handed on, as a process that runs on finds it before its timers.
+ * What must stay true: only timers stop. Input from a wire is passed on, as a process that continues reads it before its timers fire.
  */
 import type { Clock } from '../ports/clock.ts'
 

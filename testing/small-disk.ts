@@ -1,7 +1,7 @@
 /**
- * Tests that fill a disk, on a small tmpfs of their own: each runs in a process of its own in a mount namespace, so that no root is needed
- * where the kernel lets users make namespaces, and nothing stays mounted whatever ends it. Elsewhere no file of that process may grow beyond that
- * size, which any user may ask for.
+ * Tests that fill a disk, on a small tmpfs of their own: each runs in a process of its own in a mount namespace, so that no root is needed where
+ * the kernel lets users make namespaces, and nothing stays mounted however it ends. Elsewhere no file of that process may grow beyond that size,
+ * which any user may ask for.
  */
 import { equal, match } from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -69,7 +69,7 @@ async function rerun(
   more: Readonly<Record<string, string>>,
 ): Promise<void> {
   const env: NodeJS.ProcessEnv = { ...process.env, ...more }
-  // Else it would tell its results to the runner that started us, as if they were another file's.
+  // Otherwise it would report its results to the runner that started us, as if they were another file's.
   delete env['NODE_TEST_CONTEXT']
   const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {
     execFile(program, args, { env }, (error, stdout, stderr) => {

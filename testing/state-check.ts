@@ -1,5 +1,5 @@
 /**
- * Checks a whole partition's state: what must hold between its keys whenever its agenda is empty.
+ * Checks a whole partition's state: the relations between its keys that must hold whenever its agenda is empty.
  *
  * What must stay true: it reads every key and changes none. It names each complaint and never stops at the first.
  *
@@ -70,12 +70,12 @@ function checkTable(key: string, { type }: StateValue): string[] {
   return complaints
 }
 
-/** Dependents, those that block, those of them that wait, and those of a kind that is served no more. */
+/** Dependents, those that block, those of them that wait, and those of a kind that is no longer served. */
 type Counted = readonly [number, number, number, number]
 
 const NONE: Counted = [0, 0, 0, 0]
 
-/** What the nodes say that the rest must be. */
+/** The values that follow from the nodes. */
 interface Expected {
   /** Their keys. */
   readonly edges: Set<string>
@@ -83,9 +83,9 @@ interface Expected {
   readonly counts: Map<string, Counted>
   /** By the kind's key. */
   readonly held: Map<string, SetHash>
-  /** What holds a node, by the key that says so. */
+  /** The reason that holds each node, by its key. */
   readonly waiting: Map<string, string>
-  /** What waits for approval, by the key of its set. */
+  /** The sets that wait for approval, by key. */
   readonly plans: Map<string, SetHash>
 }
 
@@ -108,7 +108,7 @@ function timersOf(entries: Entries): Timers {
   return { subjects, earliest }
 }
 
-/** Whether a timer of any time looks after the subject. */
+/** Whether there is a timer of any time for the subject. */
 function hasTimer(
   timers: Timers,
   cluster: ClusterId,
@@ -186,7 +186,7 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   return complaints
 }
 
-/** Places may only lag behind what is known of a kind for as long as the node waits for that kind. */
+/** Places may lag behind the known state of a kind only for as long as the node waits for that kind. */
 function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
   const { object, places, namedAt } = node
   if (places.length !== object.ownerReferences.length) return ['a place for each reference']

@@ -1,5 +1,5 @@
 /**
- * Loaded first into a process (`node --import`), lets a test set that process' wall clock forward by 65 minutes: each SIGUSR2 does. As somebody sets a machine's.
+ * Loaded first into a process (`node --import`), lets a test set that process' wall clock forward by 65 minutes: each SIGUSR2 does. As an administrator sets a machine's.
  *
  * What must stay true: the monotonic clock, and the clock of every other process, are left alone.
  */

@@ -1,9 +1,9 @@
 /**
- * Stories: a whole life as text, steps and what came of each. `UPDATE=1` writes what is seen now; review it as a diff.
+ * Stories: a whole life as text, steps and the result of each. `UPDATE=1` writes the present results; review them as a diff.
  *
- * A line `then` stands before what comes of a command, or for another reason cannot be told before all that stands above it.
- * A step is a line, and what it brought about stands indented under it: `> COMMAND`, or `dropped: …`. The lines are those of
- * `#eventsOf` below, `why KIND/NAME`, which tells the verdict that stands, and `plan`, what waits for approval; objects are written as in notation.ts.
+ * A line `then` comes before an event that results from a command, or for another reason cannot be published before all events above it. A step is a
+ * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` below, `why KIND/NAME`, which prints
+ * the present verdict, and `plan`, which prints the sets that wait for approval; objects are written as in notation.ts.
  */
 import { nodeOf } from '../core/graph/graph.ts'
 import { planOf } from '../core/graph/held-plan.ts'
@@ -27,10 +27,10 @@ import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
 
-/** A cluster as a story tells it. */
+/** A cluster as a story describes it. */
 class Told {
   readonly cluster: string
-  /** What the server holds; unknown to the fold until it is told. */
+  /** The objects on the server; unknown to the fold until they are published. */
   readonly objects: Map<string, ObjectMeta> = new Map()
   version = 0
   epoch = 1
@@ -38,7 +38,7 @@ class Told {
   syncs = 0
   /** Kinds that the notation has in namespaces. */
   readonly clusterScoped: Set<string> = new Set()
-  /** What a relist that has begun has still to tell. */
+  /** The events that a relist in progress has still to publish. */
   open: Event[] = []
 
   constructor(cluster: string) {
@@ -46,7 +46,7 @@ class Told {
   }
 }
 
-/** The clusters as a story tells them: it gives versions, epochs and what a relist would list. */
+/** The clusters as a story describes them: it gives versions, epochs and the result of a relist. */
 export class World {
   readonly folder: Folder = folder()
   readonly #clusters: Map<string, Told> = new Map()
@@ -80,6 +80,11 @@ export class World {
         ...outcome.relists.map(({ kind, why }) => `> relist ${kind.kind}: ${why}`),
         ...(outcome.dropped === null ? [] : [`dropped: ${outcome.dropped}`]),
       ])
+  }
+
+  /** Append time of the next event, in milliseconds. */
+  get now(): number {
+    return this.#now
   }
 
   policy(mode: Mode, preset: Preset): Event {
@@ -117,7 +122,7 @@ export class World {
     }
   }
 
-  /** Adds or changes an object on the server, and says what a watch would tell. */
+  /** Adds or changes an object on the server, and returns the event of a watch. */
   put(text: string): Event {
     const sighting = this.#sighting(text)
     this.#at.objects.set(sighting.object.uid, sighting.object)
@@ -127,7 +132,7 @@ export class World {
   #sighting(text: string): ObjectAdded | ObjectUpdated {
     this.#at.version += 1
     const written = object(text, String(this.#at.version))
-    // Nobody changes it afterwards.
+    // It is never changed afterwards.
     const { createdAt } = this.#at.objects.get(written.uid) ?? written
     const seen = { ...written, createdAt }
     const type = this.#at.objects.has(seen.uid) ? 'ObjectUpdated' : 'ObjectAdded'
@@ -149,7 +154,7 @@ export class World {
     }
   }
 
-  /** All that a relist of a kind tells. */
+  /** All events of a relist of a kind. */
   relist(short: string): Event[] {
     const { group, kind } = kindNotation(short)
     this.#at.syncs += 1
@@ -275,14 +280,14 @@ export class World {
     return this.events(line).flatMap((event) => this.tell(event))
   }
 
-  /** What a step makes the log hold, told to nobody yet. */
+  /** The records that a step appends to the log, not yet folded. */
   events(line: string): readonly Event[] {
     const [word = '', first = '', second = ''] = wordsOf(line)
     const rest = line.trim().slice(word.length).trim()
     return this.#eventsOf(word, rest, first, second)
   }
 
-  /** The verdict that stands about an object. */
+  /** The present verdict on an object. */
   #why(text: string): string {
     const node = nodeOf(this.folder.graph, this.#at.cluster, object(text, '0').uid)
     if (node === undefined) return '= gone'
@@ -346,7 +351,7 @@ export class World {
     return first === undefined ? [] : [first]
   }
 
-  /** In parity, with so many people who have to approve. */
+  /** In parity, with this number of required approvals. */
   #approvals(approvals: number): Event {
     const policy = { ...policyFor('enforce', 'parity'), approvals }
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
@@ -358,7 +363,7 @@ export class World {
     return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
   }
 
-  /** About the plan that was asked for last. Of `user:NAME` a cluster said who it is. */
+  /** About the plan that was requested last. `user:NAME` was authenticated by a cluster. */
   #ruling(verb: string, who: string): Event {
     const { cluster } = this.#at
     return {
@@ -505,7 +510,7 @@ function wordsOf(line: string): readonly string[] {
 /** Kinds that a story has served when it needs them. */
 const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret']
 
-/** What one watch each may tell, so that the watches of several kinds may overtake each other. */
+/** Steps with one event of one watch each, so that the watches of several kinds may overtake each other. */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']
 
 /**
@@ -538,11 +543,11 @@ export function endOf(
   return world.folder.state
 }
 
-function isStep(line: string): boolean {
+export function isStep(line: string): boolean {
   return line.trim() !== '' && !line.startsWith('  ') && !line.startsWith('#')
 }
 
-/** Runs a story's steps anew and returns its text as it should then stand. */
+/** Runs a story's steps anew and returns its text as it should be then. */
 export function retell(text: string): string {
   const world = new World()
   world.begin()

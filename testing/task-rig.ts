@@ -20,7 +20,7 @@ import { World } from './story.ts'
 
 export const codec: Codec = avroCodec()
 
-/** The events that a story tells, those it begins with included. */
+/** The events of a story, those of its beginning included. */
 export function eventsOf(lines: readonly string[]): Event[] {
   const events: Event[] = []
   const world = new World()
@@ -42,7 +42,7 @@ export async function appendAll(log: Log, events: readonly Event[], partition = 
   }
 }
 
-/** So many owners are deleted at once that the breaker of their namespace opens. */
+/** So many concurrent deletions of owners that the breaker of their namespace opens. */
 export const BREAKER_STORY: readonly string[] = [
   'policy enforce guarded',
   'many 300 rs/r#',
@@ -53,7 +53,7 @@ export const BREAKER_STORY: readonly string[] = [
 export interface RunningTask extends AsyncDisposable {
   readonly task: Task
   readonly ended: Promise<void>
-  /** Until everything on the log is folded, what the fold itself put there included. */
+  /** Until everything on the log is folded, records of the fold itself included. */
   caughtUp(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export function runTask(
         const { end } = await log.bounds('events', partition)
         const { position, state } = task.status()
         if (position >= end) return
-        // What lies ahead may be no record but the end of a transaction.
+        // The next offset may be no record but the end of a transaction.
         const ahead = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
         if (ahead.entries.length === 0 && task.status().position === position) return
         if (state === 'stopped') return await ended
@@ -102,7 +102,7 @@ export async function contentOf(store: Store): Promise<Map<string, string>> {
   return new Map(page.map(([key, value]) => [key, Buffer.from(value).toString('hex')]))
 }
 
-/** What the changelog says that the store should hold. */
+/** The content that the store should have by the changelog. */
 export async function changelogContent(log: Log): Promise<Map<string, string>> {
   const latest = await log.latest('changelog', 0)
   const pairs = latest
@@ -117,7 +117,7 @@ export async function assign(log: Log, cluster: ClusterId = 'c', partition = 0):
   await log.append('control', 0, [{ key: assignKey(cluster), value }])
 }
 
-/** What is committed of a cluster in the one partition that there is. */
+/** The committed state of a cluster in the only partition. */
 export function viewOf(partition: LocalPartition, cluster: ClusterId = 'c'): View {
   return new View({ cluster, partition, partitions: 1, codec, clock: systemClock() })
 }

@@ -1,7 +1,7 @@
 /**
- * A folded log of one cluster with ReplicaSets and Pods, and what a watcher would append to it.
+ * A folded log of one cluster with ReplicaSets and Pods, and the events that a watcher would append to it.
  *
- * What must stay true: a relist says that it listed what it listed. How far the fold is behind is the caller's choice.
+ * What must stay true: a relist reports exactly the objects that it listed. The lag of the fold is the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
 import { nodeOf } from '../core/graph/graph.ts'
@@ -25,7 +25,7 @@ export class ToldLog {
   #version = 0
   #sync = 0
 
-  /** `paces`: how many entries are folded after each that is told, in turn; else none is before `foldAll`. */
+  /** `paces`: how many entries are folded after each appended one, in turn; otherwise none is folded before `foldAll`. */
   constructor(policy: Policy, paces: readonly number[] = []) {
     this.#paces = paces
     this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })
@@ -58,7 +58,7 @@ export class ToldLog {
     this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
-  /** What of a kind is still there. */
+  /** The objects of a kind that still exist. */
   relist(short: string, left: readonly ObjectMeta[]): void {
     const { group, kind } = object(`${short}/x`, '0')
     const about = { cluster: CLUSTER, epoch: 1, group, kind, sync: ++this.#sync }

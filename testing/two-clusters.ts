@@ -1,5 +1,5 @@
 /**
- * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to go on meanwhile.
+ * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to continue meanwhile.
  *
  * What must stay true: red is reached by a proxy, so it can be another cluster from one moment to the next; in both Kinfold's account has the rights that a
  * test gave it, and no others.
@@ -27,7 +27,7 @@ import {
 import { seeded } from './seeded.ts'
 
 export const ACCOUNT = 'kinfold'
-/** The same everywhere, so that another cluster lets it in, too. */
+/** The same everywhere, so that another cluster accepts it, too. */
 const TOKEN = 'the-token-of-kinfold'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 export const WATCHED = 'configmaps,secrets,widgets.example.com'
@@ -64,7 +64,7 @@ export class TwoClusters implements AsyncDisposable {
   readonly kubeconfig: string
   readonly data: string
   kinfold!: KinfoldProcess
-  /** What has to stay whatever happens, with the cluster that it is in. */
+  /** The objects that must stay in every case, with their clusters. */
   readonly #stays: (readonly [ControlPlane, Made])[] = []
   readonly #proxies: FaultyProxy[] = []
   #named = 0
@@ -158,7 +158,7 @@ export class TwoClusters implements AsyncDisposable {
     await this.gone(plane, dependents)
   }
 
-  /** The cluster is collected now; whatever was to go because of what was seen before has gone when this has. */
+  /** The cluster is collected now; objects to be deleted because of earlier observations are deleted once this one is. */
   async goesOn(plane: ControlPlane): Promise<void> {
     await this.collect(plane, await this.tree(plane, 'mark'))
   }
@@ -187,7 +187,7 @@ export class TwoClusters implements AsyncDisposable {
     })
   }
 
-  /** Rights of Kinfold's account, in force when this resolves. */
+  /** Rights of Kinfold's account, which apply when this resolves. */
   async grant(plane: ControlPlane, rights: readonly Rule[], proof: Proof): Promise<void> {
     const identity: Rule = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }
     const rules = [identity, ...rights]
@@ -217,7 +217,7 @@ export class TwoClusters implements AsyncDisposable {
   async #makeBystanders(plane: ControlPlane): Promise<void> {
     const { owner, dependents } = await this.tree(plane, 'solid', SECRET)
     this.stays(plane, owner, ...dependents)
-    // One owner of two goes: the reference is dropped, the object stays.
+    // One owner of two is deleted: the reference is dropped, the object stays.
     const other = await make(plane, { kind: SECRET, name: this.#name('passing') })
     const shared = await this.dependentsOf(plane, [other, owner])
     await remove(plane, other)
@@ -229,7 +229,7 @@ export class TwoClusters implements AsyncDisposable {
   }
 }
 
-/** A right whose answer shows that others are in force. */
+/** A right whose answer shows that the others apply. */
 export interface Proof {
   readonly verb: string
   readonly resource: string

@@ -1,7 +1,7 @@
 /**
- * A watcher over API servers in this process, on a clock that a test moves, with everything it told in view.
+ * A watcher over API servers in this process, on a clock that a test moves, with access to everything it published.
  *
- * What must stay true: all parts are the real ones; only the wire is ours, so it can be counted, broken, and led to another server.
+ * What must stay true: all parts are the real ones; only the wire is simulated, so it can be counted, broken, and led to another server.
  */
 
 import { avroCodec } from '../adapters/avro/codec.ts'
@@ -109,7 +109,7 @@ export class WatcherRig {
     return this.#watcher
   }
 
-  /** What `run` rejected with. */
+  /** The error with which `run` rejected. */
   get failure(): unknown {
     return this.#failure
   }
@@ -152,7 +152,7 @@ export class WatcherRig {
     return false
   }
 
-  /** Until all kinds are followed and nothing waits to be told. */
+  /** Until all kinds are followed and no event waits to be published. */
   async synced(): Promise<void> {
     const isSynced = (): boolean => {
       const { kinds, connected } = this.watcher.status()
@@ -294,7 +294,7 @@ export function answered(
   }
 }
 
-/** As a connection does it: an abort ends the body at once, whatever the server is about. */
+/** As a connection does it: an abort ends the body at once, whatever the server is doing. */
 async function* untilAborted(
   body: AsyncIterable<Uint8Array>,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 /**
- * Random lives of a small cluster, for properties: what users do, with references good and bad.
+ * Random lives of a small cluster, for properties: actions of users, with references good and bad.
  *
  * What must stay true: an action is plain data and always applicable, so fast-check can shrink a life to the part that matters;
- * what it is about is picked among what is there when it happens.
+ * its subject is picked among the objects that exist when it happens.
  */
 import fc from 'fast-check'
 import type { ObjectMeta, OwnerReference } from '../core/model/object.ts'
@@ -11,7 +11,7 @@ import type { ModelCluster } from './model-cluster.ts'
 import { MONITORED, UNMONITORED } from './model-cluster.ts'
 import { kindNotation } from './notation.ts'
 
-/** How a reference goes wrong, or (`none`, `lower`: its kind in lower case) does not. */
+/** How a reference is wrong, or (`none`, `lower`: its kind in lower case) does not. */
 const FLAWS = [
   'none',
   'none',
@@ -62,11 +62,11 @@ type ObjectAction =
   | { readonly type: 'delete'; readonly pick: number; readonly policy: string }
 
 export interface LifeOptions {
-  /** Orphaning couples the order of two owners' ends to what becomes of a dependent. */
+  /** Orphaning makes the fate of a dependent depend on the order in which two owners are deleted. */
   readonly hasOrphaning: boolean
-  /** What went with its kind stays for a person to decide. */
+  /** Objects deleted with their kind wait for a person's decision. */
   readonly hasKindsGone: boolean
-  /** What holds an owner that waits decides whether a dependent that does not block goes before it (upstream's own race). */
+  /** A finalizer on an owner that waits decides whether a dependent that does not block is deleted before it (upstream's own race). */
   readonly hasHolds?: boolean
   readonly maxLength: number
 }
@@ -195,7 +195,7 @@ function referencesOf(
   dependent: ObjectMeta,
 ): OwnerReference[] {
   return specs.flatMap((spec) => {
-    // In what order they went may be a matter of chance.
+    // The order of their deletions may be a matter of chance.
     const departed = cluster.departed.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
     const among = spec.flaw === 'departed' ? departed : [...cluster.objects.values()]
     const owner = spec.flaw === 'self' ? dependent : picked(among, spec.pick)

@@ -1,9 +1,9 @@
 /**
- * Memory that records are written into one after the other, and given out as views of: an allocation of its own costs more than to write most records.
+ * Memory into which records are written one after the other, and of which views are given out: an allocation of its own costs more than to write most records.
  *
- * What must stay true: what was given out is never written again.
+ * What must stay true: a given-out view is never written again.
  *
- * A view that is kept keeps its arena, so whoever keeps few bytes for long copies them.
+ * A view that is kept keeps its arena, so a caller that keeps few bytes for long copies them.
  */
 
 const ARENA_BYTES = 64 * 1024

@@ -1,15 +1,15 @@
 /**
  * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
- * the word `dry-run`. A symbol that was renamed is read as what the enum's attribute `formerly` says.
+ * the word `dry-run`. A symbol that was renamed is read as the enum's attribute `formerly` says.
  *
- * What must stay true: reading takes time and memory in proportion to the bytes, whatever they are. avsc itself believes an array's length.
+ * What must stay true: reading takes time and memory in proportion to the bytes, for any bytes. avsc itself believes an array's length.
  *
  * Not here: framing (codec.ts). avsc marks the methods that are overridden here as its own; its version is pinned for that.
  */
 import avro, { type Type } from 'avsc'
 import type { ComplexSchema, Schema } from './schema.ts'
 
-/** What avsc reads from and writes to. */
+/** The buffer that avsc reads from and writes to. */
 interface Tap {
   readonly buf: Buffer
   pos: number
@@ -31,7 +31,7 @@ interface InnerResolver {
 
 type Hook = ((value: unknown, type: unknown) => void) | undefined
 
-/** A type for a schema that stands for itself. */
+/** A type for a self-contained schema. */
 export function avroTypeOf(schema: Schema): Type {
   const type = avro.Type.forSchema(schema as never, {
     wrapUnions: 'never',
@@ -74,7 +74,7 @@ function makePlain(type: Type): void {
   }
 }
 
-/** Any length of items that have at least one byte each; all of ours have. */
+/** Any length of items that have at least one byte each; all of Kinfold's have. */
 class BoundedArrayType extends avro.types.ArrayType {
   _read(this: { readonly itemsType: unknown }, tap: Tap): unknown[] {
     const items = this.itemsType as InnerType
@@ -207,7 +207,9 @@ class PlainBytesType extends avro.types.BytesType {
   }
 }
 
-/** Nearly all of ours are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest. */
+/**
+ * Nearly all of Kinfold's texts are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest.
+ */
 class TextType extends avro.types.StringType {
   _write(tap: Tap, value: unknown): void {
     if (typeof value !== 'string') throw new Error('not a string')
@@ -216,7 +218,9 @@ class TextType extends avro.types.StringType {
   }
 }
 
-/** False where it is not so: then what was written behind `pos` means nothing. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do. */
+/**
+ * False where it is not so: then the bytes written after `pos` have no meaning. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do.
+ */
 function writeShortAscii(tap: Tap, text: string): boolean {
   const { buf, pos } = tap
   const { length } = text
@@ -235,9 +239,9 @@ function writeShortAscii(tap: Tap, text: string): boolean {
 const ONE_BYTE_LENGTH = 63
 const MOST_ASCII = 0x7f
 
-/** A word out of a closed list. Avro's symbols have no dash: an underscore stands for it. */
+/** A value of a closed list. Avro's symbols have no dash: an underscore replaces it. */
 class WordType extends avro.types.EnumType {
-  /** Today's symbol by each former one: what was written by those has to be readable. */
+  /** Today's symbol by each former one: records written with those have to be readable. */
   readonly #formerly: Readonly<Record<string, string>>
 
   constructor(schema: ComplexSchema, options: unknown) {
@@ -258,7 +262,7 @@ class WordType extends avro.types.EnumType {
     return symbol.includes('_') ? wordOf(symbol) : symbol
   }
 
-  /** How what `writer` wrote is read: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
+  /** How to read what `writer` wrote: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
   _update(resolver: InnerResolver & { symbols?: readonly string[] }, writer: Type): void {
     if (!(writer instanceof avro.types.EnumType) || writer.name !== this.name) return
     const today = (symbol: string): string => this.#formerly[symbol] ?? symbol

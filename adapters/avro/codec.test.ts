@@ -1,4 +1,4 @@
-/** Framing, evolution, and what the codec says about bytes and records that do not fit. */
+/** Framing, evolution, and the errors of the codec for bytes and records that do not fit. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -3,7 +3,7 @@
  * registry knows have Confluent's framing: the byte 0, the id there (4 bytes, big-endian), the body. Both are read.
  *
  * What must stay true: a record is read by the very schema it was written by, then resolved to today's; bytes of a schema that is not here are refused,
- * never guessed at. So a newer writer's new word or field stops an older reader, which is what keeps unknown from being read as known.
+ * never guessed at. So a newer writer's new word or field stops an older reader, which prevents that unknown is read as known.
  *
  * Nearly all records are read and written by generated code; avsc has what that refuses, former schemas, and the last word on what does not fit.
  *
@@ -32,7 +32,7 @@ const LIKELY_BYTES = 4096
 /** Of avsc's buffer of a type at the start; it grows to the largest record written, and records have a limit of 7 MiB. */
 const INITIAL_BYTES = 1024
 
-/** What a registry calls schemas, by their fingerprints. */
+/** The ids of a registry for schemas, by their fingerprints. */
 export type SchemaIds = ReadonlyMap<string, number>
 
 const NO_IDS: SchemaIds = new Map()

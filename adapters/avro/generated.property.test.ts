@@ -48,7 +48,7 @@ const offset = fc.oneof(
   number.map((each) => BigInt(each)),
   fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 52n) - 1n),
 )
-/** What a field may hold by mistake. */
+/** Values that a field may have by mistake. */
 const JUNK: readonly unknown[] = [
   ...[undefined, null, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, -(2 ** 52) - 1],
   ...[-(2 ** 53), 1e300, 1n, 2n ** 63n, 2n ** 70n, -(2n ** 64n), true, '', 'abc', 'dry_run'],

@@ -1,8 +1,8 @@
 /**
  * One writer and one reader for each schema, generated as JavaScript when the first record of it is met: the same bytes as avsc's, in a third of the time.
  *
- * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and value for value. All else throws, and goes to
- * avsc: numbers beyond 2^49, odd encodings, what does not fit, what is damaged. So the error messages are avsc's.
+ * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and value for value. Everything else throws, and is left to
+ * avsc: numbers beyond 2^49, odd encodings, values that do not fit, damaged bytes. So the error messages are avsc's.
  *
  * Not here: former schemas (codec.ts has avsc resolve them), the helpers that the generated code calls (wire.ts).
  */
@@ -10,13 +10,13 @@ import type { ComplexSchema, Field, Schema } from './schema.ts'
 import * as wire from './wire.ts'
 
 export interface Generated {
-  /** Writes at `at` and returns where it ended, which is beyond the buffer when that was too small. Throws for what avsc should be asked about. */
+  /** Writes at `at` and returns where it ended, which is beyond the buffer when that was too small. Throws for a record that avsc has to write. */
   write(buffer: Buffer, at: number, record: unknown): number
-  /** Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for what avsc should be asked about. */
+  /** Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for bytes that avsc has to read. */
   read(buffer: Buffer, cursor: wire.Cursor): unknown
 }
 
-/** Undefined for a schema with types that none of ours has. */
+/** Undefined for a schema with types that none of Kinfold's schemas has. */
 export function generatedFor(schema: Schema, recordType: string): Generated | undefined {
   try {
     return new Generator(recordType).generate(schema)
@@ -160,7 +160,7 @@ class Generator {
 }`)
   }
 
-  /** A statement that writes the expression `value` at `at`, and sets `at` behind it. */
+  /** A statement that writes the expression `value` at `at`, and sets `at` after it. */
   #writing(type: Schema, value: string): string {
     const schema = this.#resolved(type)
     if (isUnion(schema)) {
@@ -206,7 +206,7 @@ class Generator {
     }
   }
 
-  /** `{ "type": { "type": "array", … } }` is what is inside, and a name what it names. */
+  /** `{ "type": { "type": "array", … } }` is the inner type, and a name the type that it names. */
   #resolved(schema: Schema): Schema {
     if (isUnion(schema)) return schema
     if (typeof schema === 'string') return this.#named.get(lastPart(schema)) ?? schema
@@ -219,7 +219,7 @@ function kindOf(schema: string | ComplexSchema): Schema {
   return schema.type === 'long' && schema.logicalType === 'offset' ? 'offset' : schema.type
 }
 
-/** What is there where it is not null; the only unions of ours. */
+/** The type of a value that is not null; the only unions in Kinfold's schemas. */
 function optional(union: readonly Schema[]): Schema {
   const [first, second] = union
   const isOptional = union.length === 2 && first === 'null' && second !== undefined

@@ -1,5 +1,5 @@
 /**
- * Every record type, with whatever its TypeScript type allows, comes back from its bytes as it was.
+ * Every record type, with every value that its TypeScript type allows, is decoded from its bytes unchanged.
  *
  * What must stay true: the tables below are typed by the records themselves, so a field or word that is new in core does not compile here until it is
  * drawn, and does not pass until the schema has it.

@@ -1,10 +1,10 @@
 /**
- * A schema registry (Confluent's REST interface): our public records' schemas are made known there, so that others' tools find them by the ids in
- * the records.
+ * A schema registry (Confluent's REST interface): the schemas of the public records are registered there, so that other tools find them by the ids
+ * in the records.
  *
- * What must stay true: only ids of schemas that are here, in the very same version, are used; whatever the registry knows beside is not asked for.
+ * What must stay true: only ids of schemas that are here, in the very same version, are used; nothing else in the registry is read.
  *
- * Not here: records that are our own. Their bytes are part of digests, and must not depend on what a registry calls them.
+ * Not here: internal records. Their bytes are part of digests, and must not depend on the ids of a registry.
  */
 import type { Codec } from '../../ports/codec.ts'
 import { avroCodec, recordSchemas, type SchemaIds } from './codec.ts'
@@ -38,7 +38,7 @@ export async function registeredCodec(registry: Registry): Promise<Codec> {
   return avroCodec(await register(registry, recordSchemas(PUBLIC_TYPE_NAMES)))
 }
 
-/** Current versions are registered; former ones are looked for. */
+/** Current versions are registered; former ones are only searched for. */
 export async function register(
   registry: Registry,
   schemas: readonly RecordSchema[],

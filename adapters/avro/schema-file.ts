@@ -2,10 +2,10 @@
  * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and `schemas/history/<type>/<fingerprint>.avsc` for the
  * versions of records that were ever released.
  *
- * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history stands
- * for itself, since the shared types it used move on.
+ * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history is
+ * self-contained, since the shared types it used change later.
  *
- * Not here: what the types mean (schemas/README.md).
+ * Not here: the meaning of the types (schemas/README.md).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ import { type ComplexSchema, fingerprintOf, type Schema, standalone } from './sc
 
 export const NAMESPACE = 'kinfold'
 
-/** All that is ever read of one record type. */
+/** All schemas with which records of one type are ever read. */
 export interface RecordSchema {
   readonly name: string
-  /** What is written. */
+  /** The schema for writing. */
   readonly current: Schema
   /** Other versions that may be met: older ones, and newer ones that may not be written yet. */
   readonly former: readonly Schema[]
@@ -51,7 +51,7 @@ function historyOf(directory: string, name: string): string {
   return join(directory, 'history', kebab(name))
 }
 
-/** `kinfold.ObjectMeta` lies in `object-meta.avsc`. */
+/** `kinfold.ObjectMeta` is in `object-meta.avsc`. */
 export function fileName(fullName: string): string {
   return `${kebab(fullName.slice(fullName.lastIndexOf('.') + 1))}.avsc`
 }

@@ -16,7 +16,7 @@ export interface ComplexSchema {
   readonly namespace?: string
   readonly fields?: readonly Field[]
   readonly symbols?: readonly string[]
-  /** Ours: today's symbol by each former one. */
+  /** Kinfold's own attribute: today's symbol by each former one. */
   readonly formerly?: Readonly<Record<string, string>>
   readonly items?: Schema
   readonly values?: Schema
@@ -81,7 +81,7 @@ export function canonicalForm(schema: Schema, namespace = ''): string {
 }
 
 /**
- * The schema with every named type written out where it is first named, so that it stands for itself. `find` gives the schema of a full
+ * The schema with every named type written out where it is first named, so that it is self-contained. `find` gives the schema of a full
  * name.
  */
 export function standalone(schema: Schema, find: (name: string) => ComplexSchema): Schema {

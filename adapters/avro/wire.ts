@@ -1,8 +1,8 @@
 /**
- * What generated writers and readers call: numbers, texts and bytes as Avro has them on the wire.
+ * The functions that generated writers and readers call: numbers, texts and bytes as Avro has them on the wire.
  *
- * What must stay true: nothing is read beyond the buffer; what is not read or written exactly as avsc would is refused by throwing, and avsc is asked.
- * Writing beyond the buffer writes nothing there and moves `at`, so the caller sees that it was too small. A text is written whole, or refused.
+ * What must stay true: nothing is read beyond the buffer; anything that is not read or written exactly as avsc would is refused by throwing, and avsc is
+ * asked. Writing beyond the buffer writes nothing there and moves `at`, so the caller sees that it was too small. A text is written whole, or refused.
  *
  * Not here: what follows what (generated.ts).
  */
@@ -135,7 +135,7 @@ function textIn(buffer: Buffer, from: number, to: number): string {
   return (buffer as unknown as Utf8).utf8Slice(from, to)
 }
 
-/** Reads the length of texts or bytes, moves behind them and returns where they begin. */
+/** Reads the length of texts or bytes, moves after them and returns where they begin. */
 function begin(buffer: Uint8Array, cursor: Cursor): number {
   const length = readLong(buffer, cursor)
   const from = cursor.pos
@@ -144,7 +144,7 @@ function begin(buffer: Uint8Array, cursor: Cursor): number {
   return from
 }
 
-/** Of an array; nothing follows the last one, of 0 items. All items of ours take a byte at least. */
+/** Of an array; nothing follows the last block, of 0 items. All of Kinfold's items take a byte at least. */
 export function readBlockLength(buffer: Uint8Array, cursor: Cursor): number {
   let length = readLong(buffer, cursor)
   if (length < 0) {

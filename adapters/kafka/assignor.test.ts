@@ -1,4 +1,4 @@
-/** The leader of a group shares out the partitions by what its members tell, some of which is out of date. */
+/** The leader of a group shares out the partitions by the claims of its members, some of which are out of date. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ import {
   type Given,
 } from './assignor.ts'
 
-/** A group as its coordinator sees it: who is in, and who went on with what it had while it was out. */
+/** A group as its coordinator sees it: its members, and those that kept their former share while they were out. */
 class Group {
   readonly partitions: number
   readonly standbys: number
@@ -26,7 +26,7 @@ class Group {
     this.standbys = standbys
   }
 
-  /** `cut`: the process lives on with what it has, and comes back with it. */
+  /** `cut`: the process continues with its former share, and comes back with it. */
   toggle(id: string, cut: boolean): void {
     const claim = this.members.get(id)
     if (claim !== undefined) {
@@ -98,7 +98,7 @@ function check(
     }
   }
   for (const [id, { active: had, generation: since }] of before) {
-    // Only who was there the last time has something to keep.
+    // Only members of the last generation have partitions to keep.
     if (since !== generation - 1) continue
     const has = given.get(id)?.active ?? []
     const kept = had.filter((partition) => has.includes(partition))

@@ -1,11 +1,11 @@
 /**
- * What the members of a group tell its leader, and what the leader tells each of them.
+ * The claims that the members of a group send to its leader, and the share that the leader sends to each of them.
  *
- * What must stay true: the claim that was given last wins: a process that was away, stopped or cut off, takes nothing back from whoever was
- * given its partitions meanwhile. What it lost counts as stood by for: its store is at hand.
+ * What must stay true: the claim that was given last wins: a process that was away, stopped or cut off, takes nothing back from the members
+ * that were given its partitions meanwhile. Partitions that it lost count as its standbys: their stores are at hand.
  *
  * Not here: how shares are chosen (ports/share-out.ts), how the records travel (membership.ts). Another form of them is another protocol, and
- * so has another name there; what a member of an older version leaves out is none, and reads as empty.
+ * so has another name there; a field that a member of an older version leaves out reads as empty.
  */
 import { assign, type Share } from '../../ports/share-out.ts'
 
@@ -13,7 +13,7 @@ import { assign, type Share } from '../../ports/share-out.ts'
 export interface Claim extends Share {
   readonly url: string
   readonly generation: number
-  /** What it goes by, for people: members that share partitions should go by the same. Empty when it does not say. */
+  /** The configuration that it uses, for people: members that share partitions should use the same. Empty when it does not say. */
   readonly policy: string
 }
 
@@ -36,7 +36,7 @@ export function assignGroup(
   return new Map([...shares].map(([id, share]) => [id, { ...share, owners, policies }]))
 }
 
-/** Which members go by which; empty when all that say it go by the same. */
+/** Which members use which policy; empty when all that report one use the same. */
 export function differingPolicies({ policies }: Pick<Given, 'policies'>): string {
   const byPolicy = Map.groupBy(
     policies.filter(([, policy]) => policy !== ''),

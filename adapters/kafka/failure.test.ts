@@ -1,4 +1,4 @@
-/** What may pass is told apart from what a person has to mend, where kafkajs makes them look alike. */
+/** A passing failure is distinguished from one that a person has to mend, where kafkajs makes them look alike. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
@@ -29,7 +29,7 @@ for (const [text, mayPass] of CASES) {
   })
 }
 
-/** As kafkajs makes it of what Node says of a socket. */
+/** As kafkajs converts a socket error of Node. */
 function connectionError(text: string, code: string): Error {
   const message = `Connection error: ${text}`
   return Object.assign(new Error(message), { name: 'KafkaJSConnectionError', code })

@@ -1,12 +1,12 @@
 /**
- * What went wrong at a broker, as the port's errors: a sentence, and what is to be done.
+ * Failures at a broker, as the port's errors: a sentence, and the remedy.
  *
- * What must stay true: only what certainly had no effect is `retry`; what a commit became of after any other failure is unknown. Two codes say
- * that somebody else owns a task, no others.
+ * What must stay true: only what certainly had no effect is `retry`; the outcome of a commit after any other failure is unknown. Two codes say
+ * that another process owns a task, no others.
  */
 import { LogError, type LogErrorCode } from '../../ports/log.ts'
 
-/** Of Kafka's protocol; only those that are told apart. */
+/** Of Kafka's protocol; only those that are distinguished. */
 export const CODE = {
   none: 0,
   offsetOutOfRange: 1,
@@ -43,7 +43,7 @@ const PASSING: ReadonlySet<number> = new Set([
   2, 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 56, 72, 74, 75, 76, 78,
 ])
 
-/** `what` was asked for, with the name of what it was asked of. */
+/** `what`: the request, with the name of its resource. */
 export class BrokerError extends Error {
   override readonly name = 'BrokerError'
   readonly code: number
@@ -56,7 +56,7 @@ export class BrokerError extends Error {
   }
 }
 
-/** What the broker refuses is told with the name of what was asked for: kafkajs leaves it out. */
+/** A refusal by the broker is reported with the name of the requested resource: kafkajs leaves it out. */
 export async function asking<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -92,7 +92,7 @@ export function isPassing(error: unknown): boolean {
   return code === undefined ? isNetwork(error) : PASSING.has(code)
 }
 
-/** As the port tells it. What no rule knows is `otherwise`. */
+/** As an error of the port. A failure that no rule knows is `otherwise`. */
 export function logErrorOf(error: unknown, doing: string, otherwise: LogErrorCode): LogError {
   if (error instanceof LogError) return error
   const permanent = permanentOf(error, doing)
@@ -115,7 +115,7 @@ const HUNG_UP =
 const NO_HANDSHAKE =
   'the TLS connection failed (the broker closed it during the handshake); if it always does, see --tls-cert, and whether the port speaks TLS'
 
-/** Kafka's words for these say less than the name of what was asked for. */
+/** Kafka's texts for these say less than the name of the requested resource. */
 const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
   [CODE.topicAuthorization]: (what) => lacking('topics', what),
   [CODE.groupAuthorization]: (what) => lacking('groups', what),
@@ -144,7 +144,7 @@ function tooLarge(what: string): string {
   return `a record is larger than the topic's max.message.bytes (${what}); kinfold topics apply raises it, and no record is lost: start again then`
 }
 
-/** What no waiting mends: a person has to. */
+/** Failures that no waiting mends: a person has to. */
 function permanentOf(error: unknown, doing: string): LogError | undefined {
   const text = sentenceOf(error)
   if (text === undefined) return undefined
@@ -154,7 +154,7 @@ function permanentOf(error: unknown, doing: string): LogError | undefined {
 function sentenceOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const cause = rootOf(error)
-  // An answer says what it is by its code alone: its words hold names that anybody may choose.
+  // The meaning of an answer is its code alone: its text contains names that any user may choose.
   const code = codeOf(error)
   if (code !== undefined) return SENTENCES[code]?.(whatOf(error) ?? wordsOf(cause))
   const text = wordsOf(cause)
@@ -170,7 +170,7 @@ function sentenceOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** What the network says may hold the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
+/** A network error may contain the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
 function isRefusedHandshake(cause: Error): boolean {
   if (cause.name.startsWith('KafkaJS') && cause.name !== 'KafkaJSConnectionError') return false
   const { code } = cause as { code?: unknown }
@@ -183,7 +183,7 @@ const NETWORK: ReadonlySet<string> = new Set([
   ...['ENETUNREACH', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT'],
 ])
 
-/** With the name of what was asked for, where anybody has said it. */
+/** With the name of the requested resource, where an error in the chain has it. */
 function whatOf(error: Error): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = innerOf(at)) {
     if (at instanceof BrokerError) return at.what
@@ -210,7 +210,7 @@ function isNetwork(error: unknown): boolean {
   )
 }
 
-/** kafkajs wraps what it repeated in vain, and gathers what it did at once. */
+/** kafkajs wraps the error of repeated calls, and gathers the errors of concurrent ones. */
 function rootOf(error: Error): Error {
   const inner = innerOf(error)
   return inner === undefined ? error : rootOf(inner)
@@ -230,7 +230,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? wordsOf(rootOf(error)) : String(error)
 }
 
-/** Without what kafkajs and Node say beside the matter. */
+/** Without the additions of kafkajs and Node. */
 function wordsOf({ name, message }: Error): string {
   if (name === 'KafkaJSConnectionClosedError') return HUNG_UP
   if (/before secure TLS connection was established/.test(message)) return NO_HANDSHAKE

@@ -15,7 +15,7 @@ import { Reader, Writer } from './wire.ts'
 const API_KEY = 1
 const API_VERSION = 11
 const READ_COMMITTED = 1
-/** Of one answer, for who reads on; a larger first batch comes whole all the same. */
+/** Of one answer, for a reader that reads on; a larger first batch is returned whole nevertheless. */
 export const PAGE_BYTES: number = 1024 * 1024
 
 export interface FetchedPlace {
@@ -23,12 +23,12 @@ export interface FetchedPlace {
   readonly partition: number
   readonly from: bigint
   readonly waitMs: number
-  /** Of the answer; the first batch comes whole, however large. */
+  /** Of the answer; the first batch is returned whole, however large. */
   readonly maxBytes: number
 }
 
 export interface Fetched {
-  /** Oldest offset, and the first that nobody may see yet. */
+  /** Oldest offset, and the first that no reader may see yet. */
   readonly start: bigint
   readonly end: bigint
   /** Unpacked as they are asked for, once. */

@@ -1,4 +1,4 @@
-/** What a read fetches: whole pages for who reads on, one batch for who looks at a place. */
+/** What a read fetches: whole pages for a reader that reads on, one batch for a single entry. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { systemClock } from '../../runtime/clock.ts'

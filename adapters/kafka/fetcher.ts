@@ -1,9 +1,9 @@
 /**
  * Reads pages of partitions over a pool of connections: a broker answers one request after the other on each, so a read that waits has one for itself.
  *
- * What must stay true: what was fetched beyond the asked limit is kept for the read that goes on there, and for no other; an abandoned read
- * leaves its connection to nobody until the broker has answered. Who asks for one entry looks at a place and does not read on there: of that one batch is fetched, and
- * nothing kept, or looking for a time by halving would leave a mebibyte at each place.
+ * What must stay true: entries fetched beyond the requested limit are kept for the read that continues there, and for no other; the connection of an abandoned read is
+ * unused until the broker has answered. A caller that asks for one entry does not read on there: for that one batch is fetched, and nothing kept, or a binary search
+ * for a time would leave a mebibyte at each offset.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, LogError, type Page } from '../../ports/log.ts'
@@ -12,12 +12,12 @@ import type { Fetched, FetchedPlace } from './fetch.ts'
 import { fetchPage, PAGE_BYTES } from './fetch.ts'
 import type { Link } from './inside.ts'
 
-/** A broker is asked for so long at most, so that an abandoned read frees its connection soon. */
+/** A broker waits this long at most, so that an abandoned read frees its connection soon. */
 const POLL_MS = 500
 /** How long a read is tried for while brokers cannot be reached or move leaders. */
 const TRIES_MS = 10_000
 const TRY_WAIT_MS = 50
-/** Remainders kept; a reader that goes on elsewhere leaves one behind. */
+/** Remainders kept; a reader that continues elsewhere leaves one behind. */
 const MOST_RESTS = 64
 
 export interface Asked {
@@ -28,10 +28,10 @@ export interface Asked {
   readonly waitMs: number
 }
 
-/** What was fetched and not read: but for what a page left of a batch, as packed as it came. */
+/** Batches that were fetched and not read: packed as they came, except the rest of a batch that a page left. */
 interface Rest {
   readonly entries: readonly Entry[]
-  /** Behind `entries`. */
+  /** After `entries`. */
   readonly next: bigint
   readonly parts: Fetched['parts']
 }
@@ -64,7 +64,7 @@ export class Fetcher {
       const rest = kept ?? (await abandonable(this.#fetched(place), either))
       const page = this.#cut(asked, rest)
       if (page.entries.length > 0) return page
-      // What moved on over markers, or what was taken back, may find an entry behind them.
+      // A position that moved on over markers, or that was taken back, may find an entry after them.
       if (leftMs === 0 && page.next === from) return page
       from = page.next
     }
@@ -117,7 +117,7 @@ export class Fetcher {
         link ??= await this.#openOne()
         return await this.#fetchOver(link, place)
       } catch (error) {
-        // One that stood still and does not know that others lead now says so of all that came meanwhile.
+        // A broker that was suspended and does not know yet that others lead now reports all newer offsets as out of range.
         const isOutside = codeOf(error) === CODE.offsetOutOfRange
         if (isOutside && isToldTwice) throw outOfRange(place)
         isToldTwice ||= isOutside
@@ -170,7 +170,7 @@ function outOfRange({
   return new LogError('OUT_OF_RANGE', message)
 }
 
-/** Rejects with the signal's reason as soon as it aborts; the work goes on for nobody. */
+/** Rejects with the signal's reason as soon as it aborts; the work continues, and its result is dropped. */
 async function abandonable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = (): void => reject(signal.reason)

@@ -1,4 +1,4 @@
-/** On brokers of which one is down, others' topics that have no leader hold up nobody. */
+/** On brokers of which one is down, topics of other programs that have no leader delay no call. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'

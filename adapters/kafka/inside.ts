@@ -1,11 +1,11 @@
 /**
  * Everything that reaches into kafkajs' inside, pinned to 2.2.4: a `Cluster` of our own, raw requests on its connections, and its group calls.
  *
- * What must stay true: nobody else touches a private part of kafkajs; where its inside is another than expected, `openLink` says so at once
+ * What must stay true: no other file touches a private part of kafkajs; if its inside is not as expected, `openLink` says so at once
  * (inside.test.ts). Every request has a time limit.
  *
- * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets some through, its producer cannot be told
- * that a commit's outcome is unknown, and its encoders cost more than the fold.
+ * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets some through, its producer does not handle a
+ * commit with an unknown outcome, and its encoders cost more than the fold.
  */
 import { createRequire } from 'node:module'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
@@ -19,13 +19,13 @@ const KAFKAJS_VERSION = '2.2.4'
 /** A connection that is not made in this time is not. */
 const CONNECT_MS = 3_000
 const AUTHENTICATE_MS = 10_000
-/** kafkajs tries for minutes where nobody answers. Who begins without a broker is told before that. */
+/** kafkajs retries for minutes if no broker answers. A process that starts without a broker fails before that. */
 const CONNECT_WITHIN_MS = 12_000
 /** Longest wait for an answer, unless a request says otherwise. */
 export const REQUEST_MS = 10_000
 /** A broker that hangs is not waited for at the end. */
 const CLOSE_MS = 1_000
-/** kafkajs repeats by itself what it looks up: coordinators, connections. Small steps: most waits are for a predecessor's transaction. */
+/** kafkajs itself repeats its lookups: coordinators, connections. Small steps: most waits are for a predecessor's transaction. */
 const RETRY = { initialRetryTime: 20, factor: 0, multiplier: 1.3, maxRetryTime: 300, retries: 12 }
 
 export interface Request {
@@ -89,13 +89,13 @@ interface Cluster {
   removeBroker(address: { host: string; port: number }): void
 }
 
-/** What FindCoordinator is asked for. */
+/** The kinds of FindCoordinator. */
 const COORDINATOR = { group: 0, transaction: 1 } as const
 const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
 
-/** Connections of its own to every broker that it needs: one request after the other on each, so what waits holds up what is behind it. */
+/** Connections of its own to every broker that it needs: one request after the other on each, so a waiting request blocks those after it. */
 export interface Link extends AsyncDisposable {
-  /** Also resolves after a failure: connects again when the connections are gone. */
+  /** Also resolves after a failure: connects again when the connections are lost. */
   connect(topics: readonly string[]): Promise<void>
   /** The leader as last known; undefined when there is none just now. */
   leaderOf(topic: string, partition: number): number | undefined
@@ -150,7 +150,7 @@ function saslOf(sasl: NonNullable<KafkaSettings['sasl']>): NonNullable<KafkaConf
   }
 }
 
-/** What a cluster of kafkajs is asked. */
+/** The calls of a kafkajs cluster that are used. */
 export const CLUSTER_CALLS = [
   'connect',
   'disconnect',
@@ -203,7 +203,10 @@ interface QueueState {
   readonly pending: readonly unknown[]
 }
 
-/** After its first answer each connection of kafkajs looks every millisecond whether requests wait, for ever: only those that do need it. */
+/**
+ * After its first answer each connection of kafkajs checks every millisecond whether requests wait, for ever: only connections with
+ * waiting requests need that.
+ */
 function stopIdleTimers({ prototype }: RequestQueue): void {
   const schedule = prototype.scheduleCheckPendingRequests
   if (schedule === undefined) throw changed('a queue of requests schedules nothing')
@@ -221,8 +224,8 @@ interface ConnectionState {
 }
 
 /**
- * A connection that failed is ended again and again, each time with an `unref` of the socket that it had: of one that is gone Node waits with it for
- * a connection that never comes, and warns of the eleventh that waits.
+ * A connection that failed is ended again and again, each time with an `unref` of its former socket: for a closed socket Node then waits for a
+ * connection that never comes, and warns at the eleventh wait.
  */
 function leaveGoneSockets({ prototype }: Connection): void {
   const disconnect = prototype.disconnect
@@ -250,8 +253,8 @@ interface MetadataRequest {
 const NO_TOPICS: readonly string[] = []
 
 /**
- * Where a cluster of kafkajs wants to know its brokers and no topics, it asks for all topics there are, and fails if any of them has no leader: that
- * somebody else's is down would hold up joining the group. Of Metadata from version 1 on, -1 names all topics and 0 none.
+ * If a cluster of kafkajs needs its brokers and no topics, it asks for all existing topics, and fails if any of them has no leader: a topic of
+ * another program that is down would block joining the group. Of Metadata from version 1 on, -1 names all topics and 0 none.
  */
 function askForNoTopics({ prototype }: BrokerPool, requests: MetadataRequests): void {
   const refresh = prototype.refreshMetadata
@@ -346,10 +349,10 @@ class ClusterLink implements Link {
     const { apiKey, apiVersion, apiName, body, timeoutMs = REQUEST_MS } = request
     const known = broker.versions[apiKey]
     if (known === undefined || known.maxVersion < apiVersion || known.minVersion > apiVersion) {
-      // Brokers hang up on what they do not know.
+      // Brokers close the connection for requests that they do not know.
       throw new BrokerError(CODE.unsupportedVersion, `it has no ${apiName} ${apiVersion}`)
     }
-    // kafkajs writes what `encode` gives behind the request's header, and hands `decode` what follows that of the answer.
+    // kafkajs writes the bytes of `encode` after the request's header, and passes those after the answer's header to `decode`.
     const encoded = { buf: body, buffer: body }
     return await broker.connectionPool.send({
       request: { apiKey, apiVersion, apiName, encode: async () => encoded },
@@ -365,7 +368,7 @@ class ClusterLink implements Link {
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, CLOSE_MS)
-    // An answer that still comes, or a connection that fails while it is closed, is nobody's.
+    // An answer that still comes, or a connection that fails while it is closed, concerns no caller.
     const closed = this.#cluster.disconnect().catch(() => undefined)
     await Promise.race([closed, promise])
     clearTimeout(timer)

@@ -106,7 +106,7 @@ function overridden<T extends object>(target: T, members: Readonly<Record<string
   })
 }
 
-/** A commit is visible a moment after it was acknowledged: this one waits for it, so that a test may look at once. */
+/** A commit is visible a moment after it was acknowledged: this one waits for it, so that a test may read at once. */
 function settled(log: KafkaLog, application: string): Log {
   const visible = async (): Promise<void> => {
     await eventually('what is committed is visible', async () => {
@@ -138,7 +138,7 @@ function settled(log: KafkaLog, application: string): Log {
   })
 }
 
-/** The end of what is written, committed or not. */
+/** The end of the written records, committed or not. */
 async function endOf(topic: string, partition: number): Promise<bigint> {
   await link.connect([topic])
   const broker = await link.broker(link.leaderOf(topic, partition) ?? -1)

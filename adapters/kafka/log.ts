@@ -2,9 +2,9 @@
  * The log on Kafka, for many processes: topics of an application on brokers that others may share.
  *
  * What must stay true: an append is acknowledged only when all replicas in sync have it; readers see committed entries only; a position that
- * the brokers do not hold is an error. What is committed becomes visible a moment after the commit, in each partition by itself.
+ * the brokers do not hold is an error. Committed records become visible a moment after the commit, in each partition by itself.
  *
- * Not here: who reads which partition (placement.ts), what is in a request (produce.ts, fetch.ts), topics' settings (topics.ts).
+ * Not here: which process reads which partition (placement.ts), the contents of a request (produce.ts, fetch.ts), topics' settings (topics.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import {
@@ -52,7 +52,7 @@ export interface KafkaLogOptions {
   /** How long null values are kept, less than topics say since clocks differ; another for tests. */
   readonly tombstonesMs?: number
   readonly onWarning?: (text: string) => void
-  /** Between a task and its connections: for tests of what a network may do to a commit. */
+  /** Between a task and its connections: for tests of network faults during a commit. */
   readonly taskLink?: (link: Link) => Link
 }
 
@@ -118,11 +118,11 @@ async function prepare(link: Link, options: KafkaLogOptions): Promise<TopicPlan>
 }
 
 export class KafkaLog implements Log {
-  /** Another for topics that were made anew: what was derived from this log is of no use for those. */
+  /** Another for topics that were created anew: state derived from this log is of no use for those. */
   readonly identity: string
   readonly #options: KafkaLogOptions
   readonly #partitions: number
-  /** For what is answered at once. */
+  /** For calls that are answered at once. */
   readonly #link: Link
   readonly #sendLink: Link
   readonly #sender: Sender
@@ -324,7 +324,7 @@ export class KafkaLog implements Log {
       this.#offset(topic, partition, EARLIEST),
       this.#offset(topic, partition, LATEST),
     ])
-    // Every partition has both: an answer without one says nothing, least of all that nothing is there.
+    // Every partition has both: an answer without one proves nothing, least of all that the partition is empty.
     if (start === undefined || end === undefined) {
       const message = `Partition ${partition} of ${topic} was told without its bounds: try again`
       throw new LogError('UNAVAILABLE', message)
@@ -381,7 +381,7 @@ export class KafkaLog implements Log {
   }
 }
 
-/** Again and again while what is in the way may pass; brokers learn of a new topic one after the other. */
+/** Repeats while the obstacle may pass; brokers get to know a new topic one after the other. */
 async function repeated<T>(
   clock: Clock,
   work: () => Promise<T>,

@@ -1,12 +1,12 @@
 /**
  * One process' membership in a group of Kafka's: joins, stays by heartbeats, joins again when the group changes, leaves. (kafkajs' consumer does this
- * too, but fetches with it, closes everything at each change, and may stop without a word.)
+ * too, but fetches with it, closes everything at each change, and may stop silently.)
  *
- * What must stay true: what was given last stays given until the group says otherwise, whatever fails. A process that does not reach its
- * coordinator for longer than the session has lost its partitions to others and does not know it: it goes on with them until their fences stop it,
- * and joins as a new member when it is back.
+ * What must stay true: the last share stays valid until the group changes it, whatever fails. A process that does not reach its coordinator for
+ * longer than the session has lost its partitions to others and does not know it: it continues with them until their fences stop it, and joins as a
+ * new member when it is back.
  *
- * Not here: what members tell each other (assignor.ts), who is given what (placement.ts).
+ * Not here: the contents of claims and shares (assignor.ts), which member is given which partitions (placement.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
@@ -19,7 +19,7 @@ const PROTOCOL_TYPE = 'kinfold'
 const REBALANCE_TIMEOUT_MS = 5_000
 /** Between two tries while the coordinator moves, loads, or cannot be reached. */
 const RETRY_WAIT_MS = 200
-/** A call that is under way at the end, a join at worst, is waited for so long: who does not say goodbye is given partitions. */
+/** A call that is under way at the end, a join at worst, is waited for this long: a member that does not leave is given partitions. */
 const LEAVE_MS = REBALANCE_TIMEOUT_MS + 1_000
 
 /** Of groups only. */
@@ -33,12 +33,12 @@ const GROUP_CODE = {
 } as const
 
 export interface MembershipOptions {
-  /** Ours alone: a join that waits holds up what is behind it. Closed at the end. */
+  /** Used by the membership alone: a join that waits blocks the requests behind it. Closed at the end. */
   readonly link: Link
   readonly groupId: string
   /** Members with another are refused by the coordinator. */
   readonly protocol: string
-  /** A member that is silent for so long is no more. */
+  /** A member that is silent for this long is evicted. */
   readonly sessionTimeoutMs: number
   readonly heartbeatMs: number
   readonly clock: Clock
@@ -46,9 +46,9 @@ export interface MembershipOptions {
 }
 
 export interface Voice {
-  /** What this member tells the leader. */
+  /** The claim of this member for the leader. */
   claim(): Buffer
-  /** Called on the leader: what each member is given, by its id, from what each told. */
+  /** Called on the leader: the share of each member, by its id, from the claims of all. */
   lead(claims: ReadonlyMap<string, Buffer>): ReadonlyMap<string, Buffer>
   given(share: Buffer, generation: number): void
 }

@@ -1,7 +1,7 @@
 /**
- * The login by OAUTHBEARER (RFC 7628), for kafkajs, whose own takes a refused token for a welcome.
+ * The login by OAUTHBEARER (RFC 7628), for kafkajs, whose own treats a refused token as accepted.
  *
- * What must stay true: anything but an empty answer is a refusal, and told with the broker's reason; the token is asked for at every login.
+ * What must stay true: anything but an empty answer is a refusal, and reported with the broker's reason; the token is requested at every login.
  */
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs'
 import { BrokerError, CODE } from './failure.ts'

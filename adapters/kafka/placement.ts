@@ -1,11 +1,10 @@
 /**
- * Placement by a group of Kafka's: the group finds out who lives and shares out the partitions, no more. What a process was given is no proof that it is
- * its own: the fence is.
+ * Placement by a group of Kafka's: the group only finds out which members are alive and shares out the partitions. A share is no proof that the process
+ * owns its partitions: the fence is.
  *
- * What must stay true: nothing is revoked because the group changes, only because the change took it away; at the end all is revoked before
- * the process leaves.
+ * What must stay true: a partition is revoked only if a change of the group moved it; at the end all are revoked before the process leaves.
  *
- * Not here: the calls and their failures (membership.ts), who is given what (assignor.ts).
+ * Not here: the calls and their failures (membership.ts), which member is given which partitions (assignor.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
@@ -25,11 +24,11 @@ import { Membership, type Voice } from './membership.ts'
 import type { KafkaSettings } from './settings.ts'
 import { refusalOf } from './settings.ts'
 
-/** The least that brokers allow unless told otherwise: so soon is a process that died replaced. */
+/** The least that brokers allow by default: this soon is a process that died replaced. */
 const SESSION_TIMEOUT_MS = 6_000
-/** Also how soon a process notices that another came or left. */
+/** Also how soon a process notices that another one joined or left. */
 const HEARTBEAT_MS = 500
-/** Of what members tell each other: another form needs another number, and the coordinator keeps the two apart. */
+/** Of the claims and shares: another form needs another number, and the coordinator keeps the two apart. */
 const FORM = 1
 
 const NOTHING: Share = { active: [], standby: [] }
@@ -43,7 +42,7 @@ export interface KafkaPlacementOptions {
   readonly partitions: number
   /** Of each partition, as far as there are processes. */
   readonly standbys: number
-  /** What this process goes by, for people: it is told to the others, and who goes by another is named. */
+  /** The configuration that this process uses, for people: it is sent to the others, and a member that uses another one is named. */
   readonly policy?: string
   readonly clock: Clock
   readonly sessionTimeoutMs?: number
@@ -52,7 +51,7 @@ export interface KafkaPlacementOptions {
 }
 
 export interface KafkaPlacement extends Placement {
-  /** How this process stands with the group. */
+  /** The state of this process in the group. */
   status(): GroupStatus
 }
 
@@ -61,7 +60,7 @@ export interface GroupStatus {
   readonly isMember: boolean
   /** Why the group has not been reached for a while; empty when it has. */
   readonly trouble: string
-  /** Which processes go by which policy; empty when all go by the same. */
+  /** Which processes use which policy; empty when all use the same. */
   readonly differing: string
 }
 
@@ -108,7 +107,7 @@ class GroupPlacement implements KafkaPlacement {
     }
   }
 
-  /** Never rejects: what fails is told where the assignments are taken. */
+  /** Never rejects: a failure is reported where the assignments are read. */
   async #join(url: string, holdings: Holdings, signal: AbortSignal): Promise<void> {
     const { settings, clientId, group, partitions, standbys, clock, onWarning } = this.#options
     const { policy = '' } = this.#options
@@ -162,14 +161,14 @@ class GroupPlacement implements KafkaPlacement {
   }
 }
 
-/** What this process has, and what it was given and has not yet taken notice of. */
+/** The partitions of this process, and assignments that were not read yet. */
 class Holdings {
   readonly #held = new Map<number, { readonly role: Role; readonly revoke: AbortController }>()
   #waiting: Placed[] = []
   #ending: { readonly error?: unknown } | undefined
   #wake = (): void => undefined
 
-  /** Tells only what is another than before. */
+  /** Publishes only the changes. */
   hold(share: Share): void {
     const roles = new Map<number, Role>()
     for (const partition of share.standby) roles.set(partition, 'standby')

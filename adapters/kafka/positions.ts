@@ -1,7 +1,7 @@
 /**
- * Where readers are, in a compacted topic of our own: a group's offset has no room for a reader's note (4 KiB at most), and needs a group.
+ * The positions of readers, in a compacted topic of our own: a group's offset has no room for a reader's metadata (4 KiB at most), and needs a group.
  *
- * What must stay true: a position that was saved is what is loaded, from any process, as soon as it was acknowledged.
+ * What must stay true: a saved position is loaded by every process, as soon as it was acknowledged.
  */
 import type { Page, Produced, SavedPosition } from '../../ports/log.ts'
 
@@ -37,7 +37,7 @@ export class Positions {
     await this.#log.append(partition, [{ key, value }])
   }
 
-  /** Reads what was written since the last look. */
+  /** Reads the records written since the last call. */
   async value(key: string, partition: number): Promise<Buffer | undefined> {
     const { start, end } = await this.#log.bounds(partition)
     let known = this.#partitions.get(partition)

@@ -5,15 +5,15 @@ import type { Produced } from '../../ports/log.ts'
 import { BrokerError, CODE } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
 import { REQUEST_MS } from './inside.ts'
-import { type Compression, encodeBatch, type ProducerStamp } from './record-batch.ts'
+import { type Compression, encodeBatch, headerBytes, type ProducerStamp } from './record-batch.ts'
 import { Reader, Writer } from './wire.ts'
 
 const API_KEY = 0
 const API_VERSION = 7
 const ALL_REPLICAS = -1
-/** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record goes alone. */
+/** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record is sent alone. */
 const BATCH_BYTES = 900 * 1024
-/** What a record costs beside key, value and trace, at most. */
+/** The overhead of a record besides key, value and headers, at most. */
 const RECORD_OVERHEAD_BYTES = 48
 
 export interface Batched {
@@ -76,9 +76,9 @@ export function inBatches<T extends Produced>(records: readonly T[]): (readonly 
   const pieces: (readonly T[])[] = []
   let from = 0
   let size = 0
-  for (const [index, { key, value, trace }] of records.entries()) {
-    const content = Buffer.byteLength(key) + (value?.length ?? 0) + (trace?.length ?? 0)
-    const bytes = RECORD_OVERHEAD_BYTES + content
+  for (const [index, record] of records.entries()) {
+    const content = Buffer.byteLength(record.key) + (record.value?.length ?? 0)
+    const bytes = RECORD_OVERHEAD_BYTES + content + headerBytes(record)
     if (index > from && size + bytes > BATCH_BYTES) {
       pieces.push(records.slice(from, index))
       from = index

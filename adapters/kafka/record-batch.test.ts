@@ -1,4 +1,4 @@
-/** A batch of records comes back as it was written, or not at all. */
+/** A batch of records is decoded as it was written, or not at all. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -18,10 +18,12 @@ const STAMP = { producerId: 7n, epoch: 1, sequence: 0, isTransactional: false }
 const key = fc.string({ unit: 'binary', maxLength: 40 })
 const value = fc.option(fc.uint8Array({ maxLength: 300 }), { nil: null })
 const trace = fc.string({ unit: fc.constantFrom('0', 'f', '-'), minLength: 1, maxLength: 64 })
-const records = fc.array(fc.record({ key, value, trace }, { requiredKeys: ['key', 'value'] }), {
-  minLength: 1,
-  maxLength: 40,
-})
+/** For other programs: written, and never read here. */
+const headers = fc.array(fc.tuple(fc.constantFrom('ce_id', '', 'ö'), key), { maxLength: 9 })
+const records = fc.array(
+  fc.record({ key, value, trace, headers }, { requiredKeys: ['key', 'value'] }),
+  { minLength: 1, maxLength: 40 },
+)
 
 /** As the broker stores it: with its first offset, which no sum covers. */
 function stored(bytes: Buffer, first: bigint): Buffer {
@@ -38,7 +40,7 @@ function entriesOf(batches: Iterable<Batch>): Entry[] {
 }
 
 function expected(produced: readonly Produced[], first: bigint): Entry[] {
-  return produced.map((record, index) => ({
+  return produced.map(({ headers: _headers, ...record }, index) => ({
     offset: first + BigInt(index),
     timestamp: NOW,
     ...record,
@@ -155,7 +157,7 @@ function withHeaders(headers: Buffer): Buffer {
   return all
 }
 
-function headers(...all: readonly (readonly [name: string, value: string | null])[]): Buffer {
+function headerBytes(...all: readonly (readonly [name: string, value: string | null])[]): Buffer {
   const out = new Writer(64)
   out.varint(all.length)
   for (const [name, text] of all) {
@@ -172,16 +174,16 @@ test('of the headers of other programs nothing is taken, and of a trace only wha
     deepEqual([entry?.key, entry?.offset], ['k', 5n])
     return entry?.trace
   }
-  equal(traceOf(headers()), undefined)
-  equal(traceOf(headers(['other', 'x'], ['traceparent', '00-a'], ['more', null])), '00-a')
-  equal(traceOf(headers(['Traceparent', 'x'], ['traceparen', 'y'])), undefined)
-  equal(traceOf(headers(['traceparent', null])), undefined)
-  equal(traceOf(headers(['traceparent', ''])), undefined)
-  equal(traceOf(headers(['traceparent', 'x'.repeat(65)])), undefined)
-  equal(traceOf(headers(['traceparent', 'a b'])), undefined)
-  equal(traceOf(headers(['traceparent', '\u00e9'])), undefined)
+  equal(traceOf(headerBytes()), undefined)
+  equal(traceOf(headerBytes(['other', 'x'], ['traceparent', '00-a'], ['more', null])), '00-a')
+  equal(traceOf(headerBytes(['Traceparent', 'x'], ['traceparen', 'y'])), undefined)
+  equal(traceOf(headerBytes(['traceparent', null])), undefined)
+  equal(traceOf(headerBytes(['traceparent', ''])), undefined)
+  equal(traceOf(headerBytes(['traceparent', 'x'.repeat(65)])), undefined)
+  equal(traceOf(headerBytes(['traceparent', 'a b'])), undefined)
+  equal(traceOf(headerBytes(['traceparent', '\u00e9'])), undefined)
   const many = Array.from({ length: 1_000 }, (_, number) => [`h${number}`, 'x'] as const)
-  equal(traceOf(headers(...many, ['traceparent', 'last'])), 'last')
+  equal(traceOf(headerBytes(...many, ['traceparent', 'last'])), 'last')
 })
 
 test('a count or a length of headers that its record does not hold is an error, as any other', () => {
@@ -205,7 +207,7 @@ test('a count or a length of headers that its record does not hold is an error, 
 })
 
 test('no header reaches into the record behind it', () => {
-  const first = withHeaders(headers(['traceparent', 'x']))
+  const first = withHeaders(headerBytes(['traceparent', 'x']))
   const length = first.readInt8(RECORDS_AT)
   const bodies = Buffer.concat([first.subarray(RECORDS_AT), first.subarray(RECORDS_AT)])
   // The first record says that it ends a byte sooner than its header does.

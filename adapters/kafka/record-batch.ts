@@ -1,6 +1,6 @@
 /**
- * Kafka's batch of records (format 2): written for producing, read from what a broker sends. kafkajs has both; ours takes a fourth of the time
- * and checks the sum that kafkajs skips.
+ * Kafka's batch of records (format 2): written for producing, read from a broker's answers. kafkajs has both; ours takes a fourth of the time and
+ * checks the sum that kafkajs skips.
  *
  * What must stay true: a batch whose sum is wrong is an error, never a record; one that was cut off by the size of an answer is left for the next.
  *
@@ -14,7 +14,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib'
 import { crc32c } from '../../ports/crc32c.ts'
-import type { Entry, Produced } from '../../ports/log.ts'
+import type { Entry, Header, Produced } from '../../ports/log.ts'
 import { isTrace, MAX_TRACE_BYTES } from '../../ports/record-limit.ts'
 import { Reader, sizeOfVarint, Writer } from './wire.ts'
 
@@ -28,25 +28,27 @@ const APPEND_TIME = 8
 const TRANSACTIONAL = 16
 const CONTROL = 32
 
-/** Records of one piece. What is made of a record is best gone before the collector's next look at what is young. */
+/** Records of one piece. Objects made for a record should be garbage before the next collection of V8's young generation. */
 const PIECE_RECORDS = 256
 
 /** Smaller batches do not gain. */
 const WORTH_COMPRESSING_BYTES = 512
 const MAGIC = 2
-/** From the start of a batch to its length, to behind that, to the checksum, and to behind it. */
+/** From the start of a batch to its length, to the byte after that, to the checksum, and to the byte after it. */
 const LENGTH_AT = 8
 const BODY_AT = 12
 const CRC_AT = 17
 const SUMMED_AT = 21
 
-/** The one header that is ours, by the name that other programs know. Those of others are passed over. */
+/** The one header that this reader takes, by the name that other programs know. All others are skipped. */
 const TRACE_HEADER = 'traceparent'
-const TRACE_HEAD_BYTES = sizeOfVarint(TRACE_HEADER.length) + TRACE_HEADER.length
+const NO_HEADERS: readonly Header[] = []
+/** Of a header, beside its name and value, at most: two lengths. */
+const HEADER_OVERHEAD_BYTES = 10
 /** Of a header: two lengths, one of them of nothing. */
 const LEAST_HEADER_BYTES = 2
 
-/** What numbers the batches of one producer, so that a broker knows a repeated one. */
+/** The numbering of the batches of one producer, so that a broker recognises a repeated one. */
 export interface ProducerStamp {
   readonly producerId: bigint
   readonly epoch: number
@@ -78,15 +80,14 @@ export function encodeBatch(
 
 function encodeRecords(records: readonly Produced[]): Buffer {
   const out = new Writer(8_192)
-  for (const [delta, { key, value, trace }] of records.entries()) {
+  for (const [delta, record] of records.entries()) {
+    const { key, value } = record
     const keySize = Buffer.byteLength(key)
     const valueSize = value === null ? -1 : value.length
-    const traceSize = trace === undefined ? 0 : Buffer.byteLength(trace)
-    const headerSize =
-      trace === undefined ? 0 : TRACE_HEAD_BYTES + sizeOfVarint(traceSize) + traceSize
+    const headers = headersOf(record)
     const size =
-      3 + // attributes, delta of time, number of headers
-      headerSize +
+      2 + // attributes, delta of time
+      sizeOfHeaders(headers) +
       sizeOfVarint(delta) +
       sizeOfVarint(keySize) +
       keySize +
@@ -95,13 +96,39 @@ function encodeRecords(records: readonly Produced[]): Buffer {
     out.varint(size).int8(0).varint(0).varint(delta)
     out.varint(keySize).utf8(key, keySize).varint(valueSize)
     if (value !== null) out.raw(value)
-    if (trace === undefined) out.varint(0)
-    else {
-      out.varint(1).varint(TRACE_HEADER.length).utf8(TRACE_HEADER, TRACE_HEADER.length)
-      out.varint(traceSize).utf8(trace, traceSize)
+    out.varint(headers.length)
+    for (const header of headers) {
+      for (const text of header) {
+        const textSize = Buffer.byteLength(text)
+        out.varint(textSize).utf8(text, textSize)
+      }
     }
   }
   return out.written
+}
+
+function headersOf({ trace, headers = NO_HEADERS }: Produced): readonly Header[] {
+  return trace === undefined ? headers : [[TRACE_HEADER, trace], ...headers]
+}
+
+function sizeOfHeaders(headers: readonly Header[]): number {
+  let size = sizeOfVarint(headers.length)
+  for (const header of headers) {
+    for (const text of header) {
+      const textSize = Buffer.byteLength(text)
+      size += sizeOfVarint(textSize) + textSize
+    }
+  }
+  return size
+}
+
+/** What the headers of a record take in a batch, at most. */
+export function headerBytes(record: Produced): number {
+  let bytes = 0
+  for (const [name, value] of headersOf(record)) {
+    bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + Buffer.byteLength(value)
+  }
+  return bytes
 }
 
 /** Of records, as a broker stores them. */
@@ -112,7 +139,7 @@ export interface Batch {
   readonly isTransactional: boolean
   /** `abort` and `commit` end a transaction of that producer; they hold nothing for readers. */
   readonly control: 'abort' | 'commit' | 'other' | null
-  /** Unpacked when asked for, and read piece by piece: what a reader may not see is never unpacked. */
+  /** Unpacked when asked for, and read piece by piece: batches that a reader may not see are never unpacked. */
   pieces(): Iterable<Entry[]>
 }
 

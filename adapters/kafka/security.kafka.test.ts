@@ -1,4 +1,4 @@
-/** The log over every login that it knows: what is written is read, and who is nobody is told so. */
+/** The log over every login that it supports: written records are read, and an unknown user gets an error that says so. */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
@@ -67,7 +67,7 @@ async function works(log: KafkaLog): Promise<void> {
   await using task = await log.openTask(0)
   await task.commit({ outputs: [], changelog: [{ key: 'two', value: Buffer.from('2') }] })
   let keys: readonly (string | null)[] = []
-  // A page may be empty: a broker that is new to the topic first says who leads it.
+  // A page may be empty: a broker that is new to the topic first returns the leader.
   await eventually('what was appended is read', async () => {
     const { entries } = await log.read('events', 0, 0n, { limit: 10, waitMs: 5_000 })
     keys = entries.map(({ key }) => key)

@@ -1,4 +1,4 @@
-/** What is tried again says what it is by then: the broker gives it the time of the try that got through. */
+/** A retried deletion has its age at that time: the broker gives it the time of the try that succeeded. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../memory/clock.ts'

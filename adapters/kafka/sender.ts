@@ -1,9 +1,9 @@
 /**
- * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; what comes meanwhile goes with
- * the next.
+ * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; records that come meanwhile
+ * are sent with the next.
  *
- * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first,
- * so the broker takes it once, whatever it says by then. After a failure whose outcome is unknown the numbers begin anew under another identity.
+ * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first, so the
+ * broker takes it once, whatever its answer. After a failure whose outcome is unknown the numbers begin anew under another producer id.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { type Appending, LogError, sentNow } from '../../ports/log.ts'
@@ -13,13 +13,13 @@ import { inBatches, produce } from './produce.ts'
 import type { Compression, ProducerStamp } from './record-batch.ts'
 import { nextSequence } from './sequence.ts'
 
-/** How long an append is tried for before its caller hears of it. */
+/** How long an append is retried before its caller gets the error. */
 const APPEND_MS = 20_000
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 500
-/** Records that go in one request at most; larger appends go alone. */
+/** The most records in one request; larger appends are sent alone. */
 const MOST_RECORDS = 10_000
-/** The broker lost what it knew of the producer: another identity, and again. */
+/** The broker lost its state of the producer: another producer id, and again. */
 const FORGOTTEN: ReadonlySet<number> = new Set([45, 46, 47, 59])
 
 interface Append {
@@ -140,7 +140,7 @@ class Lane {
         const mayWait = (isForgotten || isPassing(error)) && clock.monotonicMs() < deadline
         if (!mayWait || this.#isClosed) throw error
         await clock.sleep(waitMs)
-        // Who cannot be reached for this is asked again by the next try.
+        // A broker that cannot be reached for this is asked again by the next try.
         await link.refresh().catch(() => undefined)
       }
     }

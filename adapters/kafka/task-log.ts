@@ -1,10 +1,10 @@
 /**
- * The right to commit for one task: a transactional producer of our own, so that a failure is never passed over and a commit never repeated.
+ * The right to commit for one task: a transactional producer of our own, so that a failure is never skipped and a commit never repeated.
  *
- * What must stay true: taking the right ends whatever a predecessor has open and refuses it from then on (InitProducerId under the task's own
- * transactional id); the fence marker stands behind all that it committed. After any failure the producer is done for.
+ * What must stay true: taking the right aborts the open transactions of a predecessor and fences it from then on (InitProducerId under the
+ * task's own transactional id); the fence marker comes after everything that it committed. After any failure the producer is unusable.
  *
- * Not here: what is in a request (produce.ts, inside.ts), the task's four steps (services/graph/fold/task.ts).
+ * Not here: the contents of a request (produce.ts, inside.ts), the task's four steps (services/graph/fold/task.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import {
@@ -25,15 +25,15 @@ import type { Compression } from './record-batch.ts'
 import { nextSequence } from './sequence.ts'
 import { allTopicNames, topicName } from './topic-name.ts'
 
-/** An open transaction holds back every reader of what it wrote to: the broker ends one that is abandoned after so long. */
+/** An open transaction blocks every reader of its topics: the broker aborts one that is abandoned after this time. */
 export const TRANSACTION_TIMEOUT_MS = 10_000
-/** The markers of the last transaction are being written: the next one waits for them, in small steps, and for so long at most. */
+/** The markers of the last transaction are being written: the next one waits for them, in small steps, and for this long at most. */
 const MARKERS_STEP_MS = 5
 const MARKERS_MS = 10_000
 /** A predecessor's transaction is being ended, or the coordinator moves: as long as an open transaction may live, and some. */
 const TAKE_OVER_STEP_MS = 20
 const TAKE_OVER_MS = 30_000
-/** A leader moves: what it refused is sent to the next one, for so long at most. */
+/** A leader moves: a batch that it refused is sent to the next one, for this long at most. */
 const MOVING_STEP_MS = 20
 const MOVING_MS = 5_000
 const MOVING: ReadonlySet<number> = new Set([
@@ -98,7 +98,7 @@ async function fence(link: Link, transactionalId: string, clock: Clock): Promise
       )
       return { coordinator, producerId: String(producerId), producerEpoch }
     } catch (error) {
-      // Who is asked twice raises the epoch twice: nobody has used the first.
+      // A repeated request raises the epoch twice: the first one was never used.
       const isWaiting = WAITING.has(codeOf(error) ?? CODE.none) || isPassing(error)
       if (!isWaiting || clock.monotonicMs() >= deadline) throw error
       await clock.sleep(TAKE_OVER_STEP_MS)
@@ -123,7 +123,7 @@ export class KafkaTaskLog implements TaskLog {
     onClosed: () => void = () => undefined,
   ) {
     this.partition = partition
-    // Behind the marker comes the commit's own.
+    // After the marker comes the commit's own.
     this.fence = end - 2n
     this.#end = end
     this.#producer = producer
@@ -182,7 +182,7 @@ class Producer {
     this.#producerEpoch = producerEpoch
   }
 
-  /** One transaction; resolves with the end of the changelog's partition behind it, if it wrote there. */
+  /** One transaction; resolves with the end of the changelog's partition after it, if it wrote there. */
   async commit(batches: readonly TopicBatch[]): Promise<bigint | undefined> {
     const writes = gathered(batches)
     if (writes.length === 0) return undefined
@@ -223,7 +223,7 @@ class Producer {
     }
   }
 
-  /** One request for each leader; resolves with the offset behind what went into the changelog. */
+  /** One request for each leader; resolves with the offset after the last record in the changelog. */
   async #send(due: readonly TopicBatch[]): Promise<bigint | undefined> {
     const { application, link, clock } = this.#options
     const batches: Batched[] = due.map(({ topic, partition, records }) => {
@@ -249,7 +249,9 @@ class Producer {
     }
   }
 
-  /** One request for each leader. Answers what was refused because a leader moves: surely not written, so it may be sent again under its number. */
+  /**
+   * One request for each leader. Returns the batches refused because a leader moves: surely not written, so they may be sent again under their numbers.
+   */
   async #sendTo(
     batches: readonly Batched[],
     written: (batch: Batched, offset: bigint) => void,
@@ -287,7 +289,7 @@ class Producer {
   }
 }
 
-/** What goes to one partition, in one piece; nothing of what is empty. */
+/** The records for one partition, in one piece; none for an empty batch. */
 function gathered(batches: readonly TopicBatch[]): TopicBatch[] {
   const byPlace = new Map<string, TopicBatch>()
   for (const batch of batches) {

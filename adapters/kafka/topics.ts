@@ -1,5 +1,5 @@
 /**
- * The topics that Kinfold needs, what is wrong with those that are there, and making it right.
+ * The topics that Kinfold needs, the faults of existing ones, and their correction.
  *
  * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
  * partitions of a topic with entries is never changed (F40, F42).
@@ -17,7 +17,7 @@ const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 /** Batches hold up to 900 KiB, or one record of 7 MiB and what surrounds it. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const WANTED_REPLICAS = 3
-/** So long at least a null value is kept. Stores that were away for longer are built anew. */
+/** A null value is kept at least this long. Stores that were away for longer are rebuilt. */
 export const DELETE_RETENTION_MS: number = 24 * 3_600_000
 
 export interface TopicChange {
@@ -31,11 +31,11 @@ export interface TopicChange {
 
 export interface TopicPlan {
   readonly changes: readonly TopicChange[]
-  /** What is well enough to run and yet worth telling. */
+  /** Findings that do not prevent a start and yet are worth a warning. */
   readonly warnings: readonly string[]
   readonly partitions: number
   readonly replicas: number
-  /** Name to id, of what is there. */
+  /** Name to id, of the existing topics. */
   readonly ids: Readonly<Record<string, string>>
   readonly configs: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
@@ -130,7 +130,7 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
     'min.insync.replicas': String(Math.max(1, replicas - 1)),
     'unclean.leader.election.enable': 'false',
     'compression.type': 'producer',
-    // Kinfold trims by itself, and only behind a snapshot.
+    // Kinfold trims by itself, and only before a snapshot.
     ...(isCompacted
       ? { 'delete.retention.ms': String(DELETE_RETENTION_MS) }
       : { 'retention.ms': '-1', 'retention.bytes': '-1' }),
@@ -210,7 +210,7 @@ async function configsOf(
   )
 }
 
-/** Creates and configures; what is refused stays as it is. */
+/** Creates and configures; refused topics are not changed. */
 export async function applyTopics(
   admin: Admin,
   application: string,
@@ -249,7 +249,7 @@ async function configure(
     includeSynonyms: false,
     resources: [{ type: TOPIC, name }],
   })
-  // This call replaces all settings of the topic, so what others set goes with it.
+  // This call replaces all settings of the topic, so those that others set are included.
   const own = (resources[0]?.configEntries ?? []).filter(
     (entry) => (entry as { configSource?: number }).configSource === TOPIC_SOURCE,
   )
@@ -272,10 +272,10 @@ async function configure(
 /** Set on the topic itself, not inherited. */
 const TOPIC_SOURCE = 1
 
-/** Somebody else may still create them. */
+/** Another program may still create them. */
 export class TopicsMissing extends LogError {}
 
-/** Throws what stands in the way of a start. */
+/** Throws an error for what prevents a start. */
 export function checkPlan(plan: TopicPlan, mayCreate: boolean): void {
   const refused = plan.changes.find(({ action }) => action === 'refuse')
   if (refused !== undefined) {

@@ -23,7 +23,7 @@ interface Shape {
   readonly name: string
   readonly from: number
   readonly write: (one: Writer, other: Writer) => Promise<void>
-  /** What kafkajs' consumer shows and should not. */
+  /** Records that kafkajs' consumer shows and should not. */
   readonly leaked: readonly string[]
 }
 
@@ -128,7 +128,7 @@ suite('read-committed', { skip: missingKafka() ?? false }, () => {
     })
   }
 
-  /** Of what is written, committed or not. */
+  /** Of the written records, committed or not. */
   async function endOf(topic: string): Promise<bigint> {
     const broker = await link.broker(link.leaderOf(topic, 0) ?? -1)
     const topics = [{ topic, partitions: [{ partition: 0, timestamp: -1 }] }]

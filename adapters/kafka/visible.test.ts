@@ -1,5 +1,5 @@
 /**
- * A reader sees what a simple model says that it sees: the records of transactions that were committed, and those of none.
+ * A reader sees the same as a simple model: the records of transactions that were committed, and those of none.
  *
  * The model knows of every transaction how it ended; the filter has only what a broker sends: batches, some from the middle of transactions,
  * and the list of those that were aborted.
@@ -58,7 +58,7 @@ class Partition {
     this.#store(producerId, [fate === 'abort' ? ABORT : COMMIT], TRANSACTIONAL | CONTROL)
   }
 
-  /** Nobody may read beyond the first that is open. */
+  /** No reader may read beyond the first that is open. */
   get stableEnd(): bigint {
     const open = [...this.#open.values()].map(({ first }) => first)
     return open.reduce((least, first) => (first < least ? first : least), this.#end)
@@ -118,7 +118,7 @@ function check(partition: Partition, from: bigint, size: number, order: Iterator
   )
   const sent = readable.slice(0, readable.length === 0 ? 0 : 1 + (size % readable.length))
   const end = (sent.at(-1)?.last ?? from - 1n) + 1n
-  // The broker lists what overlaps with what it sends.
+  // The broker lists the transactions that overlap with the records it sends.
   const aborted = partition.aborted
     .filter((each) => each.end >= from && each.first < end)
     .map((each) => ({ each, place: order.next().value as number }))

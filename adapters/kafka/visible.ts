@@ -1,5 +1,5 @@
 /**
- * What a read-committed reader may see of the batches that a broker sends: nothing of an aborted transaction, no control record.
+ * The records that a read-committed reader may see in the batches that a broker sends: nothing of an aborted transaction, no control record.
  *
  * What must stay true: it holds for any order of the broker's list of aborted transactions (it comes in the order of their ends), for several
  * open at once, and for any bytes in a key; a control batch is known by its flag alone. (kafkajs' own filter holds for none of these.)
@@ -19,7 +19,7 @@ export interface Visible {
   readonly next: bigint
 }
 
-/** Piece by piece of one batch after the other, from `from` on: what nobody has asked for yet stays packed. */
+/** Piece by piece of one batch after the other, from `from` on: records that were not requested yet stay packed. */
 export function* visibleParts(
   batches: Iterable<Batch>,
   aborted: readonly Aborted[],

@@ -1,4 +1,7 @@
-/** From where on a compacted topic still tells everything: what was appended lately, and nothing that is older than null values are kept. */
+/**
+ * From which offset on a compacted topic still has everything: records appended lately, and nothing older than the time for which null
+ * values are kept.
+ */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../runtime/clock.ts'

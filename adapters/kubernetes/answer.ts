@@ -1,10 +1,10 @@
 /**
- * Reads what an API server answered to one call about one object: the table that every verdict of absence and every reap rests on.
+ * Reads the answer of an API server to one call about one object: the table that every verdict of absence and every reap rests on.
  *
- * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the object, the group and the resource
- * that were asked, or its kind instead of the resource; whatever else it is, it proves nothing. A call that may have been carried out is never told as refused.
+ * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the requested object, group and resource, or
+ * its kind instead of the resource; every other answer proves nothing. A call that may have been carried out is never reported as refused.
  *
- * Not here: what another uid in the place means (the caller compares), retries.
+ * Not here: what another uid at the coordinates means (the caller compares), retries.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -18,10 +18,10 @@ import type {
 import type { Connection, ExchangeError } from '../../ports/exchange.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
-/** What a server says to a path that it does not know; so does one that is starting. */
+/** The answer of a server to an unknown path; so does one that is starting. */
 const UNSERVED = ', as for a kind that is not served'
 
-/** An answer whose body came whole. */
+/** An answer with a complete body. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export interface Reply {
   readonly connection?: Connection | undefined
 }
 
-/** What was asked, and what the reader needs beside the answer. */
+/** The request, and further facts that the reader of the answer needs. */
 export interface Asked {
   readonly target: Target
   readonly allow: AllowList
@@ -56,7 +56,7 @@ export function readGet(reply: Reply, asked: Asked): GetAnswer {
   return unknown(reply, body, asked)
 }
 
-/** What is not told as the kind that was asked for may be metadata alone, so it is no answer. */
+/** An answer that is not of the requested kind may be metadata alone, so it is no answer. */
 export function readWhole(reply: Reply, asked: Asked): ReadAnswer {
   const answer = readGet(reply, asked)
   if (answer.type !== 'Found') return answer
@@ -144,12 +144,12 @@ function isAbsence(reply: Pick<Reply, 'status'>, body: unknown, asked: Named): b
 
 function isTypedNotFound({ status }: Pick<Reply, 'status'>, body: unknown): body is Json {
   if (status !== 404 || !isStatus(body) || body['reason'] !== 'NotFound') return false
-  // One that contradicts itself was damaged on its way, or put together by nobody who knows.
+  // A body that contradicts itself was damaged on its way, or was not made by an API server.
   const { code = 404 } = body
   return code === 404
 }
 
-/** What the details of a Status name otherwise than it was asked. */
+/** The fields of a Status' details that do not match the request. */
 function unfit(status: Json, { name, group, resource, kind }: Named): readonly string[] {
   const details = isJson(status['details']) ? status['details'] : {}
   // Some aggregated servers name the kind where all others name the resource.
@@ -173,17 +173,17 @@ function success(reply: Reply, body: unknown, asked: ReapAsked): ReapAnswer {
   if (object === null) return noAnswer(reply, body)
   if (asked.verb !== 'POST' && object.uid !== asked.target.uid) return noAnswer(reply, body)
   if (asked.dryRun || (asked.verb === 'DELETE' && !isPending(object))) return done
-  // A patch that took the last finalizer off is answered with the object as it was, version and all, and it is gone.
+  // A patch that removed the last finalizer is answered with the object as it was, version and all, and it is deleted.
   if (asked.verb === 'PATCH' && object.deletedAt !== null && !isPending(object)) return done
   return { type: 'Changed', object, code }
 }
 
-/** Some kinds answer a DELETE with the object although it is gone: pods, services, claims, service accounts. */
+/** Some kinds answer a DELETE with the object although it is deleted: pods, services, claims, service accounts. */
 function isPending({ deletedAt, finalizers, graceSeconds }: ObjectMeta): boolean {
   return deletedAt !== null && (finalizers.length > 0 || (graceSeconds ?? 0) > 0)
 }
 
-/** An admission webhook or policy said no, whatever status it chose. */
+/** An admission webhook or policy denied it, with any status. */
 function isDenial(code: number, body: unknown): boolean {
   if (code < 400 || code > 499 || code === 401 || code === 429 || !isStatus(body)) return false
   const message = typeof body['message'] === 'string' ? body['message'] : ''
@@ -208,7 +208,7 @@ function resourceOf({ group, version, resource, kind, namespace }: Target): Reso
   return { group, version, resource, kind, scope: namespace === '' ? 'Cluster' : 'Namespaced' }
 }
 
-/** A success that does not say what was asked. JSON that does not parse was cut. */
+/** A success that does not name the requested object. JSON that does not parse was cut. */
 function noAnswer(reply: Reply, body: unknown): UnknownAnswer {
   const isCut = isJsonType(reply) && body === undefined
   return {

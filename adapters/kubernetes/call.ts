@@ -1,5 +1,5 @@
 /**
- * One call over an exchange with its whole answer, and what a failed one means for lists, watches and discovery.
+ * One call over an exchange with its whole answer, and the meaning of a failed one for lists, watches and discovery.
  *
  * What must stay true: an answer is whole, or this throws. Only the signal's own reason, a ClusterError or an ExchangeError is thrown.
  *
@@ -47,7 +47,7 @@ export async function call(
   }
 }
 
-/** What readers of lists, watches and discovery need beside what they read. */
+/** The parameters of readers of lists, watches and discovery. */
 export interface Reading {
   readonly exchange: Exchange
   readonly allow: AllowList
@@ -55,7 +55,7 @@ export interface Reading {
   now(): number
 }
 
-/** What a server is asked for that refuses to choose from several types. */
+/** The type requested from a server that refuses to choose from several. */
 export const PLAIN = 'application/json'
 
 /** `over` is the connection that something else came over. */
@@ -159,7 +159,7 @@ function codeOf(code: number, status: Json): ClusterErrorCode {
   }
 }
 
-/** A 504 of its own kind: the version asked for lies in the server's future. */
+/** A 504 of its own kind: the requested version lies in the server's future. */
 function isTooNew(status: Json): boolean {
   return causesOf(status).some((it) => isJson(it) && it['reason'] === 'ResourceVersionTooLarge')
 }

@@ -1,7 +1,7 @@
 /**
- * Shows what the Cluster sends, and what it makes of lists, watches and discoveries that real servers rarely give.
+ * Shows the Cluster's requests, and how it reads lists, watches and discoveries that real servers rarely give.
  *
- * What must stay true: every answer is spelled out here; what a real server answers is shown by cluster.cluster.test.ts.
+ * What must stay true: every answer is spelled out here; the answers of a real server are shown by cluster.cluster.test.ts.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -493,7 +493,7 @@ describe('a cluster discovers', () => {
     const { cluster } = scripted(({ path, headers }) =>
       headers['accept'] === 'application/json' ? (answers[path] ?? [503, {}]) : [406, {}],
     )
-    // Not to know who is aggregated is no discovery.
+    // Without knowing which versions are aggregated there is no discovery.
     await rejects(cluster.discover(SIGNAL), hasCode('UNAVAILABLE'))
     answers['/apis/apiregistration.k8s.io/v1/apiservices'] = [403, {}]
     const { kinds, failed } = await cluster.discover(SIGNAL)

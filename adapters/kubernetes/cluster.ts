@@ -1,9 +1,9 @@
 /**
  * The Cluster over an Exchange: Kubernetes' HTTP API, in the few calls Kinfold makes.
  *
- * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run stands in
- * the body (in the URL beside a body it would be ignored, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
- * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice of types), and everything but what `read` is asked for goes as metadata only.
+ * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run is in the body (in the URL it would be
+ * ignored if there is a body, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch begins with a test of the uid. Each call is one exchange
+ * (two with a server that takes no choice of types), and everything except `read` is requested as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
@@ -60,10 +60,10 @@ export interface ClusterOptions {
   readonly exchange: Exchange
   readonly clock?: Pick<Clock, 'now'>
   readonly random?: Random
-  /** Keys of labels and annotations that are kept until it is told others; those that may protect an object unless given. */
+  /** Keys of labels and annotations that are kept until others are given; by default those that may protect an object. */
   readonly labelAllowList?: readonly string[]
   readonly annotationAllowList?: readonly string[]
-  /** How long the server is asked to keep a watch; else it varies, so that watches do not all end at once. */
+  /** How long the server is asked to keep a watch; by default it varies, so that watches do not all end at once. */
   readonly watchSeconds?: number
   /** Of patches, in managedFields; `kinfold` unless given. */
   readonly fieldManager?: string
@@ -75,7 +75,7 @@ const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const FIELD_MANAGER = 'kinfold'
 /** As the API server bounds the messages of Events. */
 const MAX_MESSAGE_LENGTH = 1_024
-/** Bounds of the time that a watch is asked for. */
+/** Bounds of the requested time of a watch. */
 const WATCH_SECONDS: readonly [number, number] = [290, 590]
 
 export function openCluster(options: ClusterOptions): Cluster {
@@ -90,7 +90,7 @@ class HttpCluster implements Cluster {
   readonly #random: Random
   readonly #watchSeconds: number | undefined
   readonly #fieldManager: string
-  /** Where each connection leads that looks came over. */
+  /** The cluster behind each connection that carried live GETs. */
   readonly #homes = new WeakMap<Connection, ClusterId>()
 
   constructor(options: ClusterOptions) {
@@ -272,7 +272,7 @@ class HttpCluster implements Cluster {
       throw failed(error, path)
     })
     const after = this.#reading.now()
-    // The header is cut to whole seconds, so the server's clock stood half a second later on average.
+    // The header is cut to whole seconds, so the server's clock was half a second later on average.
     const theirs = Date.parse(headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
   }
@@ -282,8 +282,8 @@ class HttpCluster implements Cluster {
   }
 
   /**
-   * Of what another cluster answered nothing counts. Behind one name there may be several at once, and each connection leads to one of them: so each is asked
-   * once which it is (F31).
+   * An answer of another cluster proves nothing. Behind one name there may be several clusters at once, and each connection leads to one of them: so the
+   * cluster behind each connection is asked for once (F31).
    */
   async #strangerTo(
     cluster: ClusterId | undefined,
@@ -339,7 +339,7 @@ class HttpCluster implements Cluster {
     try {
       const request = requestOf(method, path, body, accept, auditId)
       const reply = await call(this.#exchange, request, signal)
-      // Who takes no choice of types refuses before anything is done.
+      // A server that accepts no choice of types refuses before anything is done.
       const isPlainOnly = reply.status === 406 && accept !== PLAIN
       return isPlainOnly
         ? await this.#call(method, path, body, signal, { accept: PLAIN, auditId })

@@ -2,7 +2,7 @@
  * The kept-alive connections to one server under one set of TLS credentials: a pool for each purpose.
  *
  * What must stay true: HTTP/1.1 with one request in flight per connection, so a broken connection spoils one request only and undici never
- * sends one again. Purposes share nothing: a hundred watches and slow lists hold up no write.
+ * sends one again. Purposes share nothing: a hundred watches and slow lists delay no write.
  *
  * Not here: when credentials change (exchange.ts).
  */
@@ -13,11 +13,11 @@ import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
   /**
-   * Most connections for writes: more than a reaper has commands under way (services/reaper/backlog.ts), since what waits here has passed its gate, and
-   * would leave long after it.
+   * Most connections for writes: more than a reaper has commands under way (services/reaper/backlog.ts), since a request that waits here has passed its
+   * gate, and would be sent long after it.
    */
   readonly writeConnections: number
-  /** Most connections for the looks before writes, each made only when all others are busy: one command may look at many owners at once. */
+  /** Most connections for the live GETs before writes, each made only when all others are busy: one command may verify many owners at once. */
   readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
@@ -115,12 +115,12 @@ export class Connections {
     this.#pools[purpose].dispatch(options, handler)
   }
 
-  /** Lets what is in flight finish; resolves then. */
+  /** Lets calls in flight finish; resolves then. */
   async retire(): Promise<void> {
     await Promise.all(this.#all().map((each) => each.close()))
   }
 
-  /** Breaks off what is in flight. */
+  /** Breaks off calls in flight. */
   async destroy(): Promise<void> {
     await Promise.all(this.#all().map((each) => each.destroy()))
   }

@@ -1,9 +1,9 @@
 /**
  * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each group and version where it has none.
  *
- * What must stay true: a group and version that could not be had, or is stale, is told as failed and never as gone. A server that serves
- * nothing is a server that failed. Where it may not be read who answers for a group, every kind counts as answered for by another server: a
- * delete there is looked up first.
+ * What must stay true: a group and version that could not be read, or is stale, is reported as failed and never as absent. A server that
+ * serves nothing is a server that failed. Without the right to read which server serves a group, every kind counts as served by an
+ * aggregated one: a GET precedes each DELETE there.
  *
  * Not here: which kinds are monitored (services/watcher).
  */
@@ -18,7 +18,7 @@ const AGGREGATED = ['v2', 'v2beta1']
   .join(',')
 const REGISTRATION = 'apiregistration.k8s.io'
 export const API_SERVICES: string = `/apis/${REGISTRATION}/v1/apiservices`
-/** Group versions asked at once, where there is no aggregated discovery. */
+/** Group versions requested at once, where there is no aggregated discovery. */
 const CALLS_AT_ONCE = 8
 
 export async function discoverKinds(reading: Reading, signal: AbortSignal): Promise<Discovery> {
@@ -146,7 +146,7 @@ async function discoverOne(
 /** Longer than any name that a server of its own accord gives. */
 const MOST_NAME_LENGTH = 253
 
-/** None for a subresource, for what answers with no kind of its own, or for what is no name. */
+/** None for a subresource, for a resource without a kind of its own, or for an invalid name. */
 function resourceOf(resource: string, kind: string, scope: Scope, raw: Json): ServedResource[] {
   if (!isName(resource) || !isName(kind) || resource.includes('/')) return []
   return [
@@ -158,7 +158,7 @@ function isName(text: string): boolean {
   return text !== '' && text.length <= MOST_NAME_LENGTH && text.isWellFormed()
 }
 
-/** Group versions that another server answers for, or why that cannot be told. A server without aggregation serves no such list. */
+/** Group versions that an aggregated server serves, or why that is unknown. A server without aggregation serves no such list. */
 async function aggregatedVersions(
   reading: Reading,
   signal: AbortSignal,
@@ -172,12 +172,12 @@ async function aggregatedVersions(
   }
 }
 
-/** What other servers answer for, `x.io/v1`, by a list of API services. */
+/** The versions that other servers serve, `x.io/v1`, by a list of API services. */
 function remoteVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => isJson(spec['service'])))
 }
 
-/** What the cluster itself answers for, and no other server: each version of such a group has an API service, too. */
+/** The versions that the cluster itself serves, and no other server: each version of such a group has an API service, too. */
 export function localVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => (spec['service'] ?? null) === null))
 }
@@ -194,7 +194,9 @@ const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const
 
 type Hidden = (typeof HIDDEN)[number]
 
-/** It has no objects that anybody could read, so nobody owns one, whatever else is of its kind: OpenShift's `processedtemplates` beside `templates`. */
+/**
+ * It has no objects that a client could read, so it owns none, whatever other resource has its kind: OpenShift's `processedtemplates` beside `templates`.
+ */
 function isRequest({ verbs }: Pick<ServedResource, 'verbs'>): boolean {
   return !verbs.includes('get') && !verbs.includes('list')
 }

@@ -1,7 +1,7 @@
 /**
- * Shows the Exchange over undici on real sockets: connections kept and bounded, credentials, TLS, and what each way of breaking is called.
+ * Shows the Exchange over undici on real sockets: connections kept and bounded, credentials, TLS, and the code of each kind of failure.
  *
- * What must stay true: servers here are scripted, not ours. The contract runs in cluster.cluster.test.ts, where there is an API server.
+ * What must stay true: servers here are scripted, not Kinfold's. The contract runs in cluster.cluster.test.ts, where there is an API server.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
@@ -140,7 +140,7 @@ describe('the undici exchange', () => {
     })
     await using exchange = opened(server)
     const { body } = await exchange.request({ ...GET, purpose: 'list' }, deadline())
-    // It has stopped once it stands still over many other requests.
+    // It has stopped once it makes no progress over many other requests.
     let before = -1
     for (let still = 0; still < 100 && written < total; before = written) {
       await text(exchange, DELETE)

@@ -2,10 +2,10 @@
  * The Exchange over undici: one server, kept-alive connections, the credentials of a kubeconfig.
  *
  * What must stay true: a request is sent once. The one exception is a read that is answered 401: then credentials are read afresh, and if they differ
- * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never
- * sent again from here: whoever wants that asks anew whether it may go. Credentials never get into an error or a path.
+ * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never sent
+ * again from here: a caller that wants that has to pass its gate again. Credentials never get into an error or a path.
  *
- * Not here: the connections (connections.ts), one answer (response.ts), what a status means (answer.ts).
+ * Not here: the connections (connections.ts), one answer (response.ts), the meaning of a status (answer.ts).
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
@@ -25,7 +25,7 @@ export interface ExchangeOptions extends ConnectionOptions {
   readonly userAgent: string
   /** What a plugin may take: far longer than any that works, and short enough that one that hangs is found out. */
   readonly credentialsTimeoutMs: number
-  /** What a write waits for credentials: it must be gone well within the 2 s after which a pause holds. */
+  /** How long a write waits for credentials: it must be sent well within the 2 s after which a pause holds. */
   readonly writeWaitMs: number
 }
 
@@ -85,7 +85,7 @@ class UndiciExchange implements Exchange {
     if (response.status !== 401) return response
     const renewing = this.#renewAfter(session)
     if (isWrite) {
-      // For the next try. Whether it came to anything is for those to tell who need it.
+      // For the next try. Its failure is reported to the callers that need its result.
       renewing.catch(() => undefined)
       return response
     }
@@ -134,19 +134,19 @@ class UndiciExchange implements Exchange {
     throw this.#gone()
   }
 
-  /** A write does not go with what was just refused, when better is on its way. */
+  /** A write does not use the credentials that were just refused, when new ones are on their way. */
   #isReady(isWrite: boolean): boolean {
     if (isWrite && this.#renewing !== undefined) return false
     const age = performance.now() - this.#renewedAt
     return this.#session !== undefined && age < CREDENTIALS_FOR_MS
   }
 
-  /** The renewal goes on when whoever waits for it leaves: others wait as well. */
+  /** The renewal continues when a caller that waits for it leaves: others wait as well. */
   async #wait(isWrite: boolean, signal: AbortSignal): Promise<Session> {
     const { credentialsTimeoutMs, writeWaitMs } = this.#options
     const limitMs = isWrite ? writeWaitMs : credentialsTimeoutMs
     const renewed = await settledWithin(this.#renew(false), limitMs, signal)
-    // Earlier ones are good more often than not, and the server tells if they are not.
+    // Earlier credentials are valid more often than not, and the server refuses them if they are not.
     const session = renewed ?? (isWrite ? this.#session : undefined)
     if (session === undefined) throw this.#tooSlow(limitMs)
     return session
@@ -164,7 +164,7 @@ class UndiciExchange implements Exchange {
     return credentialsFailure(`they took longer than ${limitMs} ms`, this.#context.name)
   }
 
-  /** What is there to be tried after a 401, if it is anything new. */
+  /** Credentials to try after a 401, if there are new ones. */
   async #renewAfter(refused: Session): Promise<Session | undefined> {
     if (this.#session !== refused) return this.#session
     if (performance.now() - this.#afreshAt < AFRESH_EVERY_MS) {
@@ -222,7 +222,7 @@ class UndiciExchange implements Exchange {
   }
 }
 
-/** Undefined after `limitMs`. Rejects with the signal's reason. The work itself goes on. */
+/** Undefined after `limitMs`. Rejects with the signal's reason. The work itself continues. */
 async function settledWithin<T>(
   work: Promise<T>,
   limitMs: number,

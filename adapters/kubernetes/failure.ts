@@ -1,7 +1,7 @@
 /**
- * Sorts what a socket, a TLS library or undici threw into the codes of an ExchangeError.
+ * Sorts the errors of a socket, a TLS library or undici into the codes of an ExchangeError.
  *
- * What must stay true: `UNREACHABLE` says that nothing was sent. When that is in doubt, it is `CUT`.
+ * What must stay true: `UNREACHABLE` says that nothing was sent. When that is unclear, it is `CUT`.
  */
 import { ExchangeError } from '../../ports/exchange.ts'
 
@@ -43,7 +43,7 @@ export function credentialsFailure(error: unknown, context: string): ExchangeErr
   )
 }
 
-/** Proxies and address races wrap what happened. */
+/** Proxies and address races wrap the original error. */
 function rootOf(error: unknown): readonly [code: string, reason: string] {
   let current = error
   // Never deeper than a proxy's error around a connection's around a system's.

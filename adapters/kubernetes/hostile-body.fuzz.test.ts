@@ -1,8 +1,8 @@
 /**
  * Captured answers of a real server (captures/, Kubernetes 1.36) with damage done to them, read as lists, watches, discovery and answers about one
- * object: an error that says so, or objects as they stand there; never an absence or a success that was not said, never another end.
+ * object: an error that says so, or objects as they are in the text; never an absence or a success that the text does not contain, never another end.
  *
- * What must stay true: what may be read is worked out here once more, from the damaged text and without the code under test.
+ * What must stay true: the allowed results are computed here once more, from the damaged text and without the code under test.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -149,7 +149,7 @@ async function outcomeOf<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Written to the log it is what it was, and within the caps; or it was beyond them, and is held. */
+/** It is unchanged by the log, and within the caps; or it was beyond them, and is held. */
 function isWritable(object: ObjectMeta): void {
   const event = { type: 'ObjectAdded', cluster: 'c', epoch: 1, sync: null, object } as const
   deepEqual(codec.decode(codec.encode(event)), event)

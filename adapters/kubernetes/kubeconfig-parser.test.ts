@@ -1,4 +1,4 @@
-/** The parser is the library's, and the generated client beside it is not loaded. */
+/** The parser is the library's, and the generated client is not loaded. */
 import { equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { KubeConfig } from './kubeconfig-parser.ts'

@@ -1,13 +1,13 @@
 /**
- * The KubeConfig of @kubernetes/client-node, without the API client that is generated beside it.
+ * The KubeConfig of @kubernetes/client-node, without the generated API client.
  *
- * What must stay true: it is the library's own class, so tokens, exec plugins and OIDC are those of every other client. Only what makes API clients is
- * left out: 1,300 modules, which take 50 MB and a second of every start, for calls that nobody here makes.
+ * What must stay true: it is the library's own class, so tokens, exec plugins and OIDC are those of every other client. Only the generated API clients
+ * are left out: 1,300 modules, which take 50 MB and a second of every start, for calls that Kinfold never makes.
  */
 import { registerHooks } from 'node:module'
 import type { KubeConfig as Parser } from '@kubernetes/client-node'
 
-/** What config.js takes from there; it is called by `makeApiClient` only. */
+/** The exports that config.js uses; it is called by `makeApiClient` only. */
 const ABSENT = `
 function absent() { throw new Error('Kinfold loads no generated API client; call the server by adapters/kubernetes/exchange.ts') }
 export const createConfiguration = absent

@@ -1,4 +1,4 @@
-/** Shows how contexts are found in kubeconfig files, what credentials they give, and what a mistake is called. */
+/** Shows how contexts are found in kubeconfig files, which credentials they give, and how mistakes are reported. */
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -83,7 +83,7 @@ describe('a kubeconfig', () => {
     const endless = config().replace(/args: .*/, "args: ['-e', 'setInterval(() => {}, 1e6)']")
     const kubeconfig = await file(endless)
     const [hanging] = loadContexts({ kubeconfig, contexts: ['exec'], pluginTimeoutMs: 50 })
-    // It tells of its end only when the program has ended.
+    // It reports its end only when the program has ended.
     await rejects(hanging!.credentials(false))
   })
 

@@ -1,8 +1,8 @@
 /**
- * Which API servers there are, and as whom we speak to each: kubeconfig files, or the pod we run in.
+ * Which API servers there are, and as which user Kinfold connects to each: kubeconfig files, or the pod it runs in.
  *
- * What must stay true: a cluster is spoken to only if its context was named, or is the current one; a mistake in the file is one sentence that
- * says what to do. Files are merged as kubectl does: missing ones of a $KUBECONFIG list are skipped, the first of a name counts.
+ * What must stay true: Kinfold connects to a cluster only if its context was named, or is the current one; a mistake in the file is one
+ * sentence that says what to do. Files are merged as kubectl does: missing ones of a $KUBECONFIG list are skipped, the first of a name counts.
  *
  * Not here: sockets (exchange.ts). Parsing, tokens, exec plugins and OIDC are those of @kubernetes/client-node.
  */
@@ -18,7 +18,7 @@ export interface ClusterContext {
   readonly name: string
   readonly server: string
   readonly proxyUrl: string | null
-  /** `afresh` reads the files again and forgets what plugins said: the server refused what we had. */
+  /** `afresh` reads the files again and forgets the plugins' results: the server refused the present credentials. */
   credentials(afresh: boolean): Promise<Credentials>
 }
 
@@ -65,7 +65,7 @@ export interface KubeconfigOptions {
   readonly pluginTimeoutMs?: number | undefined
 }
 
-/** Plugins take seconds, and one that waits for somebody to log in waits in vain. The library lets them run for ever. */
+/** Plugins take seconds, and one that waits for an interactive login waits in vain. The library lets them run for ever. */
 export const PLUGIN_TIMEOUT_MS = 20_000
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
@@ -200,7 +200,7 @@ function selected(config: KubeConfig, name: string, pluginTimeoutMs: number): Ku
   return copy
 }
 
-/** Whoever waited has gone by then; what hangs would stay behind, one more at each try. The library has no setting for it. */
+/** The caller that waited has given up by then; a hanging plugin would stay behind, one more at each try. The library has no setting for it. */
 function limitPlugins(config: KubeConfig, timeoutMs: number): void {
   for (const one of config['authenticators']) {
     if (!('execFn' in one)) continue

@@ -1,8 +1,8 @@
 /**
  * A Lease that this process holds, from its taking to its end: renewed, counted up, lost or given up.
  *
- * What must stay true: it counts from when the last renewal that got through was sent, so it ends here before anybody may take it there; once lost
- * it stays lost, whatever answers come in later. One write at a time.
+ * What must stay true: its time counts from when the last successful renewal was sent, so it ends here before another process may take it; once
+ * lost it stays lost, whatever answers come in later. One write at a time.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { ClusterError } from '../../ports/cluster.ts'
@@ -10,15 +10,17 @@ import type { HeldLease } from '../../ports/lease.ts'
 import type { LeaseContent, LeaseObject, LeaseState } from './lease-object.ts'
 
 export interface LeaseTimes {
-  /** An object unchanged for so long is free. */
+  /** An object unchanged for this long is free. */
   readonly durationMs: number
-  /** Without a renewal for so long a holder has lost it; the rest of the duration is for what is under way and for clocks that differ in pace. */
+  /**
+   * Without a renewal for this long a holder has lost it; the rest of the duration is for writes under way and for clocks that differ in pace.
+   */
   readonly renewDeadlineMs: number
   /** Between two tries, to renew or to take it. */
   readonly retryMs: number
   /** Of one call. */
   readonly callMs: number
-  /** What giving up may take; after it the lease runs out by itself. */
+  /** How long giving up may take; after it the lease runs out by itself. */
   readonly releaseMs: number
 }
 
@@ -55,7 +57,7 @@ export class LeaseHolding implements HeldLease {
   #renewedMs: number
   /** The highest that was given out or seen. */
   #epoch: number
-  /** Of the object that is held: one that somebody else made is another. */
+  /** Of the object that is held: one that another client created is another lease. */
   #uid: string
   #failure = ''
   #isTaken = false
@@ -85,7 +87,7 @@ export class LeaseHolding implements HeldLease {
 
   async nextEpoch(atLeast: number, signal: AbortSignal): Promise<number> {
     const either = AbortSignal.any([signal, this.#over])
-    // Ours from now on, whatever becomes of the first try to write it.
+    // This process uses it from now on, whatever the result of the first try to write it.
     this.#epoch = Math.max(this.#epoch, atLeast) + 1
     const epoch = this.#epoch
     for (;;) {
@@ -98,7 +100,7 @@ export class LeaseHolding implements HeldLease {
     }
   }
 
-  /** Whoever waits need not wait until it runs out. */
+  /** A waiting process need not wait until it runs out. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort(new Error(`The lease ${this.#parts.name} was given up.`))
     await this.#loops
@@ -186,12 +188,12 @@ export class LeaseHolding implements HeldLease {
     return true
   }
 
-  /** Somebody wrote. Unless it was taken meanwhile, it is written again as it should be: a missing, emptied or spoilt one too. */
+  /** Another client wrote. Unless it was taken meanwhile, it is written again as it should be: a missing, emptied or spoilt one, too. */
   async #isStillOurs(signal: AbortSignal): Promise<boolean> {
     const { object, content, name } = this.#parts
     const state = await object.read(signal)
     const isOthers = state !== null && state.holder !== '' && state.holder !== content.holder
-    // Held and given up again by somebody, perhaps, whose epoch is above ours.
+    // Perhaps held and given up again by another process, whose epoch is above ours.
     const isLater = state !== null && (state.epoch > this.#epoch || state.uid !== this.#uid)
     if (isOthers || isLater) {
       this.#isTaken = isOthers

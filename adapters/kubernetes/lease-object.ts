@@ -4,7 +4,7 @@
  * What must stay true: a write takes effect only if the object is as it was read (its uid and version go along), or is still missing where it was
  * missing: the API refuses to update a Lease without a version, so a PUT that would make one makes it or fails. Fields of others are kept.
  *
- * Not here: who may write when (lease.ts).
+ * Not here: which process may write when (lease.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { ClusterError } from '../../ports/cluster.ts'
@@ -13,13 +13,13 @@ import { isNotFound, parsed, type Reply } from './answer.ts'
 import { call, failed, PLAIN, refused, unreadable } from './call.ts'
 import { isJson, type Json } from './meta.ts'
 
-/** What is in a Lease, however it got there: users can write anything the schema lets through. */
+/** The content of a Lease, by any client: users can write anything that the schema allows. */
 export interface LeaseState {
   readonly object: Json
   readonly uid: string
   /** Changes whenever a holder renews. */
   readonly spec: string
-  /** Empty: nobody. */
+  /** Empty: no holder. */
   readonly holder: string
   readonly epoch: number
 }
@@ -41,7 +41,7 @@ export interface LeaseContent {
   readonly acquiredAt: number
 }
 
-/** Far above what any cluster sees; more was typed by somebody, and would leave no room in the field. */
+/** Far above what any cluster reaches; a larger number was typed by a person, and would leave no room in the field. */
 const MAX_EPOCH = 1_000_000_000
 const GROUP = 'coordination.k8s.io'
 const LEASES = { group: GROUP, kind: 'Lease', resource: 'leases' } as const
@@ -63,7 +63,7 @@ export class LeaseObject {
     return this.#stateIn(reply, 'GET')
   }
 
-  /** Null: somebody else wrote since `former` was read. Throws as `read`; then it may have taken effect or not. */
+  /** Null: another client wrote since `former` was read. Throws as `read`; then it may have taken effect or not. */
   async write(
     former: LeaseState | null,
     content: LeaseContent,
@@ -71,7 +71,7 @@ export class LeaseObject {
   ): Promise<LeaseState | null> {
     const body = JSON.stringify(this.#objectOf(former, content))
     const reply = await this.#call('PUT', body, signal)
-    // 422: it was missing when we looked, and is there now.
+    // 422: it was missing when it was read, and exists now.
     if (reply.status === 409 || (former === null && reply.status === 422)) return null
     return this.#stateIn(reply, 'PUT')
   }

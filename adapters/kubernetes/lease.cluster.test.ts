@@ -33,7 +33,7 @@ before(async () => {
 })
 after(() => plane?.[Symbol.asyncDispose]())
 
-/** Counts what is asked, too. */
+/** Counts requests, too. */
 class Wire implements Exchange {
   asked = 0
   readonly #exchange: Exchange

@@ -1,4 +1,4 @@
-/** The Lease in a cluster: the port's promises over an API server in this process, and what becomes of it when things go wrong. */
+/** The Lease in a cluster: the port's promises over an API server in this process, and its state after failures. */
 import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
@@ -217,7 +217,7 @@ describe('a Lease object', () => {
   test('is judged by what the holder who slept sees first, before its timers', async () => {
     const clock = new ManualClock()
     const server = new LeaseRig(clock).server
-    // The sleeper's own clock: its timers stand still while its monotonic time goes on.
+    // The sleeper's own clock: its timers stop while its monotonic time continues.
     const sleeper = new SleepingClock(clock)
     const rig = new LeaseRig(clock, server)
     const others = new LeaseRig(clock, server)

@@ -19,11 +19,11 @@ export interface KubernetesLeaseOptions {
   readonly exchange: Exchange
   readonly clock: Clock
   readonly random: Random
-  /** Who asks, for people: a pod or a host. */
+  /** The candidate's name, for people: a pod or a host. */
   readonly holder: string
   readonly namespace: string
   readonly name: string
-  /** What differs from `DEFAULT_TIMES`. */
+  /** The differences from `DEFAULT_TIMES`. */
   readonly times?: Partial<LeaseTimes>
 }
 
@@ -103,7 +103,7 @@ class KubernetesLease implements Lease {
   }
 }
 
-/** What one who wants the lease has seen of it. */
+/** The observations of one candidate for the lease. */
 class Candidate {
   readonly name: string
   /** Monotonic: since when it is as it is. */
@@ -123,7 +123,7 @@ class Candidate {
     return this.holder !== '' && this.holder !== this.name
   }
 
-  /** When a Lease is deleted, who held it may not have noticed: they have their time to put it back. */
+  /** When a Lease is deleted, its holder may not have noticed: it has its time to create it again. */
   see(state: LeaseState | null, nowMs: number): void {
     const spec = state?.spec ?? null
     if (this.#spec !== spec) this.seenMs = nowMs

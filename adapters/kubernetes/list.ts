@@ -1,10 +1,10 @@
 /**
  * Lists the metadata of a collection, page by page.
  *
- * What must stay true: a list is complete and of one version, or it throws; so what is missing from it was not there. Lists are consistent:
- * no resourceVersion is ever asked for, since `0` would give what some cache still has.
+ * What must stay true: a list is complete and of one version, or it throws; so an object that is missing from it did not exist. Lists are
+ * consistent: no resourceVersion is ever asked for, since `0` would return the content of some cache.
  *
- * Not here: what becomes of a list (services/watcher).
+ * Not here: the use of a list (services/watcher).
  */
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { ClusterError, type ListPage, type Resource } from '../../ports/cluster.ts'
@@ -12,7 +12,7 @@ import { ask, type Reading, unreadable, type Way } from './call.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 import { collectionPath } from './path.ts'
 
-/** Whole objects from a server that knows no better; they are stripped at once. */
+/** Whole objects from a server that does not support it; they are stripped at once. */
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 export async function* listPages(

@@ -1,11 +1,11 @@
 /**
  * Tries the second lock: DELETEs that it has to refuse.
  *
- * What must stay true: a probe deletes nothing, whatever the server makes of it. It is about a ConfigMap of our own that nothing needs, bound to the
- * uid just seen, and a dry run, in the body and in the URL: beside a body the URL's is ignored, and a body may get lost on the way. Anything but a refusal
+ * What must stay true: a probe deletes nothing, however the server handles it. It names a ConfigMap of Kinfold that nothing needs, bound to the uid just
+ * seen, and is a dry run, in the body and in the URL: if there is a body the URL's is ignored, and a body may get lost on the way. Anything but a refusal
  * in the lock's own words is no lock.
  *
- * Not here: when it is tried and what follows (services/reaper/lock.ts).
+ * Not here: when it is tried and the consequences (services/reaper/lock.ts).
  */
 import type { Target } from '../../core/model/command.ts'
 import { OWN_KEY } from '../../core/model/mark.ts'
@@ -55,7 +55,7 @@ export async function probeLock(send: Send): Promise<LockAnswer> {
   )
 }
 
-/** What may be probed, or why nothing may. */
+/** The object to probe, or why there is none. */
 async function lookAt(send: Send): Promise<Probed | LockAnswer> {
   const reply = await send('GET', PATH, null)
   if ('type' in reply) return unknown(reply.reason)

@@ -1,4 +1,4 @@
-/** Shows what of an object is kept, and that one beyond the caps keeps its identity and can never be judged. */
+/** Shows which fields of an object are kept, and that one beyond the caps keeps its identity and can never be judged. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { phaseOf } from '../../core/model/node.ts'

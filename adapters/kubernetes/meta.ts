@@ -1,22 +1,22 @@
 /**
- * Reads the metadata of an object as an API server sends it, whole objects included, and keeps what Kinfold keeps.
+ * Reads the metadata of an object as an API server sends it, whole objects included, and keeps the fields that Kinfold needs.
  *
  * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
- * exactly or not at all; what is given can be written and read again as it is. Of an object beyond the caps only its identity is kept
- * (ports/cap.ts).
+ * exactly or not at all; the returned object can be written and read again unchanged. Of an object beyond the caps only its identity
+ * is kept (ports/cap.ts).
  */
 
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { identityOf, isBeyondCaps } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
-/** Keys that are kept, in the order in which they are told. One that ends with a slash, as no key does, stands for all that begin with it. */
+/** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
 export interface AllowList {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
 }
 
-/** What cannot even be told as an identity is no object: no server gives such, and it would be a key or a part of one. */
+/** An object whose identity cannot be published is no object: no server returns one, and its fields would be a key or a part of one. */
 const MOST_IDENTITY_LENGTH = 1_024
 
 /** JSON as it comes: any field may be missing or of another type. */
@@ -27,7 +27,7 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
   if (!isJson(raw) || !isJson(raw['metadata'])) return null
   const metadata = raw['metadata']
   const { name, uid, resourceVersion } = metadata
-  // Where one has a namespace that should not, the kind was made anew in another scope: discovery will tell.
+  // Where one has a namespace that should not, the kind was created again in another scope: discovery will show it.
   const namespace = metadata['namespace'] ?? (resource.scope === 'Cluster' ? '' : undefined)
   if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return null
   if (typeof namespace !== 'string' || (namespace === '') !== (resource.scope === 'Cluster'))

@@ -1,8 +1,8 @@
 /**
  * Paths of resources and objects in an API server.
  *
- * What must stay true: a path names one object or there is none. Names come from what users typed: an empty one would make a DELETE of an
- * object one of the whole collection, a slash would name a subresource. Case is kept.
+ * What must stay true: a path names one object or there is none. Names are typed by users: an empty one would make a DELETE of an object
+ * one of the whole collection, a slash would name a subresource. Case is kept.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { Resource } from '../../ports/cluster.ts'

@@ -4,7 +4,7 @@
  * What must stay true: the body ends only where the server ended it, everything else throws; and a reader that is slower than the server
  * stops the server, not our memory. This is undici's handler itself, without a stream between: a DELETE costs a tenth of a millisecond.
  *
- * Not here: connections (connections.ts), what failed means (failure.ts).
+ * Not here: connections (connections.ts), the meaning of a failure (failure.ts).
  */
 import type { Dispatcher } from 'undici'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
@@ -129,7 +129,7 @@ export class Response implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The reader goes early: the rest of this connection is of no use. */
+  /** The reader leaves early: the rest of this connection is of no use. */
   #left(): void {
     if (this.#phase === 'ended') return
     const reason = new Error('the reader left')

@@ -1,4 +1,4 @@
-/** Shows what a restore sends, and what it makes of answers: made, there already, refused, or nobody knows. */
+/** Shows what a restore sends, and how it reads answers: created, exists already, refused, or unknown. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NamedResource } from '../../ports/cluster.ts'

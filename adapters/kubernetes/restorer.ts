@@ -1,8 +1,8 @@
 /**
- * The Restorer over an Exchange: POST to a collection, beside what the Cluster can do.
+ * The Restorer over an Exchange: POST to a collection, in addition to the calls of Cluster.
  *
- * What must stay true: an object that was perhaps made is never told as refused; nothing but a POST, and a GET for new credentials, is sent from here.
- * A patch is the Cluster's, so it begins with a test of the uid.
+ * What must stay true: an object that was perhaps created is never reported as refused; nothing but a POST, and a GET for new credentials, is sent
+ * from here. A patch is the Cluster's, so it begins with a test of the uid.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
@@ -62,7 +62,7 @@ async function create(
     const request = { method: 'POST', path, headers, body, purpose: 'write' } as const
     const reply = await call(exchange, request, signal)
     if (reply.status !== 401) return readCreate(reply, target)
-    // Nothing was made, and no gate stands before a restore: once a read has waited for new credentials, it is sent once more.
+    // Nothing was created, and a restore passes no gate: once a read has waited for new credentials, it is sent once more.
     await call(exchange, { ...request, method: 'GET', path: own, body: null }, signal)
     return readCreate(await call(exchange, request, signal), target)
   } catch (error) {
@@ -91,7 +91,7 @@ function readCreate(reply: Reply, target: Target): CreateAnswer {
   return code >= 400 ? { type: 'Refused', code, reason } : unknown(reply, false)
 }
 
-/** What a dry run answers has a uid, but no version. */
+/** The answer to a dry run has a uid, but no version. */
 function uidIn(body: unknown, { kind, name }: Target): string | undefined {
   if (!isJson(body) || body['kind'] !== kind || !isJson(body['metadata'])) return undefined
   const { name: made, uid } = body['metadata']

@@ -1,8 +1,8 @@
 /**
  * TokenReview and SubjectAccessReview over an exchange.
  *
- * What must stay true: a user counts only with `authenticated: true`, a name, and our audience among `status.audiences`: a server that knows nothing of
- * audiences would take any token for its own. A token stands in the body alone, and in no error.
+ * What must stay true: a user counts only with `authenticated: true`, a name, and our audience among `status.audiences`: a server that does not support
+ * audiences would accept any token. A token is in the body alone, and in no error.
  *
  * Not here: for how long an answer counts (runtime/authority.ts).
  */
@@ -20,7 +20,7 @@ const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 const ANONYMOUS = 'system:anonymous'
 
-/** `cluster` says who it is; both are closed by the caller. */
+/** `cluster` identifies it; both are closed by the caller. */
 export function kubernetesReview(exchange: Exchange, cluster: Pick<Cluster, 'identify'>): Review {
   return {
     identify: async (signal) => await identified(cluster, signal),

@@ -4,7 +4,7 @@
  * What must stay true: a line is given whole or not at all. Bytes after the last newline of a stream that ended were cut: that throws, and
  * so does a line that never ends.
  *
- * Not here: what a line says (cluster.ts).
+ * Not here: the meaning of a line (cluster.ts).
  */
 import { ClusterError } from '../../ports/cluster.ts'
 

@@ -1,4 +1,4 @@
-/** Behind one name there may be two clusters at once, as while it moves: what looks prove rests on which of them answered (F31). */
+/** Behind one name there may be two clusters at once, as during a move: the proof of a live GET depends on which of them answered (F31). */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createFront, type Socket } from 'node:net'
@@ -17,7 +17,7 @@ const TARGET = {
 
 interface Front {
   readonly cluster: Cluster
-  /** What was asked, with who answered. */
+  /** The requests, each with the cluster that answered. */
   readonly asked: string[]
   /** New connections lead there from now on; those that are open stay. */
   lead(to: 'a' | 'b'): void

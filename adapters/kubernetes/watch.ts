@@ -1,8 +1,8 @@
 /**
  * Watches the metadata of a collection.
  *
- * What must stay true: events come in the server's order and none is skipped: what cannot be read throws, what was read before it has been
- * given. Only the server's own end of the stream is an end.
+ * What must stay true: events come in the server's order and none is skipped: an event that cannot be read throws, and the events read
+ * before it have been returned. Only the server's own end of the stream is an end.
  *
  * Not here: whether a silent watch is still alive (services/watcher has the timers).
  */
@@ -62,7 +62,7 @@ async function open(
   throw refused({ status, headers: response.headers, text }, path, reading.now())
 }
 
-/** One batch; what precedes an event that cannot be read is given before that throws. */
+/** One batch; the events before one that cannot be read are returned before that throws. */
 function* batchOf(
   lines: readonly string[],
   resource: Resource,

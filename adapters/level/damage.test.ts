@@ -1,8 +1,8 @@
 /**
- * X1 to X3 of the fault catalogue, and the same for tables and manifests, a thousand flipped bits in all: over damaged files the store is refused, or holds what it held
- * after some earlier write, whole, and says which.
+ * X1 to X3 of the fault catalogue, and the same for tables and manifests, a thousand flipped bits in all: over damaged files the store is refused, or has exactly the
+ * content after some earlier write, and says which.
  *
- * What must stay true: what is expected is worked out from the number of writes alone, so a hole cannot hide.
+ * What must stay true: the expected content is computed from the number of writes alone, so a hole cannot hide.
  */
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
@@ -135,7 +135,7 @@ test('a store whose key is damaged in a table while it is open is found out by v
   await store.verify()
   const table = join(directory, await fileOf(directory, /\.ldb$/))
   const bytes = await readFile(table)
-  // The order number behind the key: with another type in it the entry would count as deleted.
+  // The order number after the key: with another type in it the entry would count as deleted.
   await flipBit(table, (bytes.indexOf('value of 77 ') - 8) * 8)
   await rejects(store.verify(), isDamaged)
 })
@@ -212,7 +212,7 @@ async function prefixOf(store: Store): Promise<number> {
 
 function changesOf(write: number): readonly StoreChange[] {
   const value = valueWritten(write)
-  // Every seventh write takes away what an earlier one put.
+  // Every seventh write removes an entry of an earlier one.
   const first: StoreChange =
     write % 7 === 6 ? [keyOf('a', write - 3), null] : [keyOf('a', write), value]
   return [first, [keyOf('b', write % CYCLE), value]]

@@ -1,5 +1,5 @@
 /**
- * A directory with a LevelDB database in it: held by one opener, looked over before LevelDB touches it.
+ * A directory with a LevelDB database in it: held by one opener, checked before LevelDB touches it.
  *
  * What must stay true: within this process nothing opens a directory that is open. LevelDB would open and close its lock file, and with
  * that give the lock of the first opener to any other process.
@@ -63,7 +63,7 @@ export async function openDatabase(
 /** Takes away LevelDB's files and nothing else. */
 export async function emptyDirectory(directory: string): Promise<void> {
   await ClassicLevel.destroy(directory)
-  // An empty directory goes with its files.
+  // An empty directory is deleted with its files.
   await mkdir(directory, { recursive: true, mode: OWN })
 }
 
@@ -77,7 +77,7 @@ async function closeToOthers(directory: string): Promise<void> {
   } catch {}
 }
 
-/** Without CURRENT, LevelDB would begin anew and delete what is there. */
+/** Without CURRENT, LevelDB would begin anew and delete the existing files. */
 async function assertWholeDirectory(directory: string): Promise<void> {
   const names = await readdir(directory)
   const isUsed = names.some((name) => /^MANIFEST-\d+$|^\d+\.(ldb|sst|log)$/.test(name))

@@ -1,5 +1,5 @@
 /**
- * The store's own books, under keys that begin with `~`: whose store it is, and how far its batches have come.
+ * The store's own books, under keys that begin with `~`: which store it is, and the number of its last batch.
  *
  * What must stay true: a store that lost a batch, its first one included, does not pass `loadBooks` (X1 to X3).
  */
@@ -11,7 +11,7 @@ import { sealed, unsealed } from './sealed-value.ts'
 export type Database = ClassicLevel<string, Uint8Array>
 export type Snapshot = ReturnType<Database['snapshot']>
 
-/** Goes up when an older program could misread the store; any other number is then wiped and rebuilt. */
+/** Increased when an older program could misread the store; any other number is then wiped and rebuilt. */
 const FORMAT_VERSION = 1
 
 /** All keys of the store's own are from here on; printable ASCII ends before them. */
@@ -35,7 +35,7 @@ export async function startBooks(database: Database, identity: string): Promise<
   return { checkpoint: undefined, numbers: new BatchNumbers() }
 }
 
-/** Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for somebody else's store. */
+/** Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for a store of another program. */
 export async function loadBooks(
   database: Database,
   snapshot: Snapshot,
@@ -81,7 +81,7 @@ async function countedBatches(
   }
 }
 
-/** What a batch writes into the books besides its changes; call after `numbers.add` and `numbers.prune`. */
+/** The entries of a batch in the books besides its changes; call after `numbers.add` and `numbers.prune`. */
 export function bookEntries(
   number: number,
   first: number,

@@ -1,10 +1,10 @@
 /**
  * A Store in a LevelDB directory.
  *
- * What must stay true: what it gives out is what was written, under that key, by a run of whole writes from the first one on; else
- * it says `DAMAGED`. LevelDB under Node promises none of that by itself: it opens over damage silently and acknowledges writes after
- * a failed one that it then loses. Hence a checksum in each value (sealed-value.ts), numbered batches (batch-number.ts), a reading of all
- * tables before each open (table-file.ts), and an end at the first error.
+ * What must stay true: a returned value was written, under that key, by a run of whole writes from the first one on; else it says
+ * `DAMAGED`. LevelDB under Node promises none of that by itself: it opens over damage silently and acknowledges writes after a failed one
+ * that it then loses. Hence a checksum in each value (sealed-value.ts), numbered batches (batch-number.ts), a reading of all tables
+ * before each open (table-file.ts), and an end at the first error.
  *
  * Writes are not synced: the changelog is the truth, and after a power cut the store is an earlier state of itself, or refused.
  *
@@ -39,14 +39,14 @@ export interface LevelStoreOptions {
   readonly identity: string
   /** Wipe a store that is damaged or of another format or identity, instead of rejecting. */
   readonly rebuild?: boolean
-  /** Told why, before such a wipe. */
+  /** Called with the reason, before such a wipe. */
   readonly onRebuild?: (error: StoreError) => void
 }
 
 /** Entries checked between two turns of the event loop by `verify`. */
 const VERIFY_PAGE = 1_000
 
-/** What LevelDB's log adds to a change besides key and value, rounded up. */
+/** The overhead of a change in LevelDB's log besides key and value, rounded up. */
 const CHANGE_OVERHEAD_BYTES = 16
 
 /** Rejects with `StoreError`: `LOCKED`, `DAMAGED`, `FORMAT`, `FULL` or `IO`. */
@@ -127,7 +127,7 @@ class LevelStore implements Store {
         try {
           return await pageOf(database, range, snapshot)
         } catch (error) {
-          // Its database went with a wipe: that says nothing of the one there is now.
+          // Its database was deleted by a wipe: that proves nothing about the present one.
           throw database === this.#database ? this.#failed(error) : this.#closed()
         }
       },
@@ -138,7 +138,7 @@ class LevelStore implements Store {
   async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
     this.#assertUsable()
     for (const [key] of changes) assertNotOwn(key)
-    // After an error what lies in the log is unknown, and LevelDB may acknowledge later writes and lose them (X4): so none follow.
+    // After an error the content of the log is unknown, and LevelDB may acknowledge later writes and lose them (X4): so none follow.
     await this.#alone('writing', () => this.#writeBatch(changes, checkpoint))
   }
 

@@ -1,12 +1,12 @@
 /**
- * Checks the checksums inside LevelDB's table files, which LevelDB under Node never looks at.
+ * Checks the checksums inside LevelDB's table files, which LevelDB under Node never checks.
  *
  * A flipped bit in a value is found by the value's own CRC. One in a key, an order number or a filter makes an entry vanish without a trace,
  * and one in a length or an index ends the process (an assertion, or more memory than there is), again after every restart. So all
  * tables are read before LevelDB opens them: 2 MiB take 2 to 3 ms.
  *
- * What must stay true: tables are never compressed (the store opens LevelDB so), or index blocks could not be read here. Nothing in
- * here opens the LOCK file: closing it would give up the lock.
+ * What must stay true: tables are never compressed (the store opens LevelDB so), or index blocks could not be read here. This file never
+ * opens the LOCK file: closing it would give up the lock.
  *
  * Not here: the write-ahead log (batch-number.ts), CURRENT and MANIFEST (LevelDB checks those itself).
  */
@@ -16,7 +16,7 @@ import { crc32c } from '../../ports/crc32c.ts'
 import { StoreError } from '../../ports/store.ts'
 
 const FOOTER_BYTES = 48
-/** Compression type and masked CRC behind each block. */
+/** Compression type and masked CRC after each block. */
 const TRAILER_BYTES = 5
 const MAGIC = 0xdb4775248b80fb57n
 const TABLE_NAME = /^\d+\.(ldb|sst)$/
@@ -34,7 +34,7 @@ export async function checkTables(directory: string, signal?: AbortSignal): Prom
 
 function checkTable(path: string, bytes: Buffer): void {
   const footer = bytes.length - FOOTER_BYTES
-  // The magic number is written last: without it the table is unfinished, belongs to nobody, or LevelDB itself will refuse it.
+  // The magic number is written last: without it the table is unfinished, unreferenced, or LevelDB itself will refuse it.
   if (footer < 0 || bytes.readBigUInt64LE(bytes.length - 8) !== MAGIC) return
   const [metaIndex, end] = handleAt(bytes, footer)
   const [index] = handleAt(bytes, end)
@@ -86,7 +86,7 @@ function handleAt(bytes: Buffer, at: number): readonly [BlockHandle, next: numbe
   return [{ offset, size }, next]
 }
 
-/** What lies beyond the end reads as zero: a wrong handle fails its bounds or its checksum. */
+/** Bytes beyond the end read as zero: a wrong handle fails its bounds or its checksum. */
 function varintAt(bytes: Buffer, at: number): readonly [value: number, next: number] {
   let value = 0
   let factor = 1
@@ -108,7 +108,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** LevelDB stores its checksums masked, since they may lie inside data that is summed again. */
+/** LevelDB stores its checksums masked, since they may be inside data that is summed again. */
 function unmasked(stored: number): number {
   const rotated = (stored - 0xa282ead8) >>> 0
   return ((rotated >>> 17) | (rotated << 15)) >>> 0

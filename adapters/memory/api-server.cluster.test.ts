@@ -1,6 +1,6 @@
 /**
- * Sends the same requests to a real kube-apiserver and to the one in memory, and wants the same answers: status, reason, details,
- * and of an object what a collector looks at.
+ * Sends the same requests to a real kube-apiserver and to the one in memory, and demands the same answers: status, reason,
+ * details, and those fields of an object that a collector reads.
  *
  * Not here: wording of messages, fields of bodies, managedFields.
  */
@@ -64,7 +64,7 @@ suite('the API server in memory answers as kube-apiserver does', { skip: skip ??
   const real: Ask = (...asked) => plane.request(...asked) as Promise<Answer>
   const ours: Ask = (...asked) => api.request(...asked)
 
-  /** Lets both be asked the same things, and compares what is essential of every answer. */
+  /** Sends the same requests to both, and compares the essential part of every answer. */
   async function alike(story: (ask: Ask) => Promise<void>): Promise<void> {
     const told = async (ask: Ask) => {
       const answers: unknown[] = []
@@ -237,7 +237,7 @@ suite('the API server in memory answers as kube-apiserver does', { skip: skip ??
   })
 })
 
-/** What must be the same: identities, versions and times cannot be. */
+/** The part that must be the same: identities, versions and times cannot be. */
 function essence({ status, body }: Answer): unknown {
   if (typeof body !== 'object' || body.kind === undefined) return [status, body]
   if (body.kind === 'Status') {
@@ -245,7 +245,7 @@ function essence({ status, body }: Answer): unknown {
     const fields = causes?.map((cause: { reason: string; field?: string }) => {
       return [cause.reason, cause.field]
     })
-    // The real server tells some causes twice.
+    // The real server reports some causes twice.
     const distinct = [...new Set(fields?.map((it: unknown) => JSON.stringify(it)))]
     return [status, body.reason, details, distinct, uid !== undefined]
   }

@@ -8,7 +8,7 @@ import { ApiFixture, CONFIG_MAPS, METADATA } from './api-server.fixture.ts'
 const CONTROLLERS = '/api/v1/namespaces/default/replicationcontrollers'
 const PODS = '/api/v1/namespaces/default/pods'
 
-// Present finalizer, policy asked for, then what is left: by a kind whose default is Background, and by one that orphans.
+// Present finalizer, requested policy, then the finalizers left: by a kind whose default is Background, and by one that orphans.
 const propagation = [
   ['none', undefined, 'gone', 'orphan'],
   ['none', 'Foreground', 'foregroundDeletion', 'foregroundDeletion'],
@@ -22,7 +22,7 @@ const propagation = [
   ['foregroundDeletion', 'Foreground', 'foregroundDeletion', 'foregroundDeletion'],
   ['foregroundDeletion', 'Background', 'gone', 'gone'],
   ['foregroundDeletion', 'Orphan', 'orphan', 'orphan'],
-  // Beside another finalizer nothing goes, and only the collector's change.
+  // With another finalizer nothing is deleted, and only the collector's finalizer changes.
   ['a/b', undefined, 'a/b', 'a/b orphan'],
   ['a/b', 'Foreground', 'a/b foregroundDeletion', 'a/b foregroundDeletion'],
   ['a/b', 'Background', 'a/b', 'a/b'],

@@ -1,5 +1,5 @@
 /**
- * What tests and the simulator hang on the in-memory API server: faults, observers, counts.
+ * The hooks of the in-memory API server for tests and the simulator: faults, observers, counts.
  */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { suite, test } from 'node:test'

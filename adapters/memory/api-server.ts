@@ -1,12 +1,12 @@
 /**
- * A Kubernetes-style API server in this process: the playground's, the simulator's, and the one that contracts run against. No sockets:
- * a request goes in, an answer comes out.
+ * A Kubernetes-style API server in this process: the playground's, the simulator's, and the one that contracts run against. No sockets: it
+ * takes a request and returns an answer.
  *
- * What must stay true: what a collector relies on is answered as kube-apiserver answers it (rules B67 to B71, and what was seen on
- * v1.36); time and chance come from ports alone. Each request is carried out in one go, so requests are atomic to one another.
+ * What must stay true: requests that a collector relies on are answered as kube-apiserver answers them (rules B67 to B71, and observations
+ * on v1.36); time and chance come from ports alone. Each request is carried out in one turn, so requests are atomic to one another.
  *
- * Not here: authentication, admission, controllers (but for namespaces and definitions, which take their content along), HTTP
- * (playground/http.ts).
+ * Not here: authentication, admission, controllers (except for namespaces and CustomResourceDefinitions, whose content is deleted with
+ * them), HTTP (playground/http.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
@@ -28,9 +28,9 @@ export interface ApiServerOptions {
   readonly name: string
   /** Changes of one kind that watches can still resume from, at least; it may hold twice as many. */
   readonly historyLimit?: number
-  /** Between bookmarks on a watch that asked for them. */
+  /** Between bookmarks on a watch that requested them. */
   readonly bookmarkMs?: number
-  /** Of the built-in kinds; all of them unless told. */
+  /** Of the built-in kinds; by default all of them. */
   readonly serves?: (kind: Kind) => boolean
 }
 
@@ -72,13 +72,13 @@ export class ApiServer {
     return this.#answer(request, signal)
   }
 
-  /** Returns what ends it. */
+  /** Returns the function that ends it. */
   inject(fault: Fault): () => void {
     this.#faults.add(fault)
     return () => this.#faults.delete(fault)
   }
 
-  /** Called within each write, right after it took effect. Returns what ends it. */
+  /** Called within each write, right after it took effect. Returns the function that ends it. */
   observe(observer: (effect: Effect) => void): () => void {
     return this.#storage.observe(observer)
   }
@@ -88,7 +88,7 @@ export class ApiServer {
     this.#storage.compact()
   }
 
-  /** As a restore of etcd that bumps its versions and forgets its history: from now on versions are so much higher. */
+  /** As a restore of etcd that bumps its versions and forgets its history: from now on versions are higher by `by`. */
   bump(by: number): void {
     this.#storage.bump(by)
     this.#storage.compact()

@@ -1,8 +1,8 @@
 /**
- * A clock that stands still until a test moves it.
+ * A clock that does not move until a test moves it.
  *
- * What must stay true: sleepers wake in the order of their times, those of one time in the order they lay down; each one's work gets
- * turns of the event loop before the next one wakes, so it may lie down again within the same `advance`.
+ * What must stay true: sleepers wake in the order of their times, those of one time in the order in which they began to sleep; each
+ * one's work gets turns of the event loop before the next one wakes, so it may sleep again within the same `advance`.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../ports/clock.ts'
@@ -18,7 +18,7 @@ const TURNS_AFTER_WAKE = 4
 export class ManualClock implements Clock {
   readonly #startMs: number
   #elapsedMs = 0
-  /** Sorted by time; equal times in the order they came. */
+  /** Sorted by time; equal times in the order in which they began. */
   #sleepers: Sleeper[] = []
 
   constructor(startMs: number = 1_700_000_000_000) {
@@ -53,7 +53,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Moves time on by `ms`, waking whoever is due on the way. */
+  /** Moves time on by `ms`, and wakes each sleeper that becomes due. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms
     await turns()
@@ -68,7 +68,7 @@ export class ManualClock implements Clock {
     this.#elapsedMs = until
   }
 
-  /** How many wait; for tests that want to know that somebody does. */
+  /** The number of sleepers; for tests that need to know that there is one. */
   get sleeping(): number {
     return this.#sleepers.length
   }

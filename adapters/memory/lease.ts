@@ -1,7 +1,7 @@
 /**
- * The lease of a single process: whoever asks while it is held waits until it is given up.
+ * The lease of a single process: a caller that asks while it is held waits until it is given up.
  *
- * What must stay true: every epoch is higher than the one before, and than what the caller knows of.
+ * What must stay true: every epoch is higher than the one before, and than the one that the caller knows.
  *
  * Not here: several processes (a Lease object in the cluster); correctness never rests on any lease.
  */
@@ -48,7 +48,7 @@ export class MemoryLease implements Lease {
     }
   }
 
-  /** What a partition of the network does to a holder: it is told, and should give the lease up. */
+  /** What a network partition does to a holder: it is notified, and should give the lease up. */
   revoke(): void {
     this.#held?.abort(new Error(`The lease ${this.name} was revoked.`))
   }

@@ -1,16 +1,16 @@
 /**
- * One partition of the memory log: its entries, the transactions open on it, and who waits for more.
+ * One partition of the memory log: its entries, the transactions open on it, and the readers that wait for more.
  *
  * What must stay true: an offset is given once. Entries of an aborted transaction and the marker that ends every transaction leave gaps, as on
  * a real broker, and `end` never lies beyond the first entry of an open transaction.
  *
- * Not here: who may write (log.ts).
+ * Not here: which process may write (log.ts).
  */
 import type { Entry, Page, Produced } from '../../ports/log.ts'
 
 interface Stored {
   readonly entry: Entry
-  /** Whatever stands for the transaction that wrote it. */
+  /** The identity of the transaction that wrote it. */
   readonly transaction: object | undefined
 }
 
@@ -78,7 +78,7 @@ export class MemoryPartition {
     this.#start = before
   }
 
-  /** Loses its end; open transactions lose what they wrote here. Offsets are given again. */
+  /** Loses its end; open transactions lose their records here. Offsets are given again. */
   cutOff(from: bigint): void {
     this.#entries.splice(this.#indexOf(from))
     for (const [transaction, first] of this.#open) {
@@ -87,7 +87,7 @@ export class MemoryPartition {
     if (from < this.#next) this.#next = from
   }
 
-  /** Tombstones stay: whoever read the older value has to learn that it went. */
+  /** Tombstones stay: a reader of the older value has to see that it was deleted. */
   compact(): void {
     const end = this.end
     const last = new Map<string, bigint>()

@@ -1,4 +1,4 @@
-/** The memory log against its contract, and what only it can do. */
+/** The memory log against its contract, and its additional functions. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LogFixture, logContract } from '../../ports/log.contract.ts'

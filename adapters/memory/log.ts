@@ -4,7 +4,7 @@
  * What must stay true: it is as awkward as a real broker may be. Transactions stay open, answers get lost, owners are fenced in the middle of a
  * commit, offsets have gaps; what works here must not depend on luck. Content outlives a handle: `reopen` is a restart of the process.
  *
- * Not here: bytes on a disk and what becomes of them (adapters/sqlite).
+ * Not here: bytes on a disk and their faults (adapters/sqlite).
  */
 import { AppendTime } from '../../ports/append-time.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -40,7 +40,7 @@ export interface HeldCommit {
   abort(): void
 }
 
-/** What outlives a handle. */
+/** The state that outlives a handle. */
 interface Content {
   time: AppendTime
   readonly partitions: Map<string, MemoryPartition>
@@ -159,14 +159,14 @@ export class MemoryLog implements Log {
     this.#closed.abort()
   }
 
-  /** As a restart of the process: this handle closes, the content stays, what was open on the broker stays open. */
+  /** As a restart of the process: this handle closes, the content stays, open transactions on the broker stay open. */
   reopen(): MemoryLog {
     this.#closed.abort()
     this.#content.time = new AppendTime(this.#options.clock, this.#content.time.now())
     return new MemoryLog(this.#options, this.#content)
   }
 
-  /** The next commit stays open until it is told how to end; several calls queue up. */
+  /** The next commit stays open until `release` says how it ends; several calls queue up. */
   holdNextCommit(): HeldCommit {
     const fate: HeldFate = {
       type: 'held',
@@ -190,7 +190,7 @@ export class MemoryLog implements Log {
     this.#content.refusals.push(new LogError('UNAVAILABLE', message))
   }
 
-  /** As an unclean election: what was acknowledged from `from` on is gone. */
+  /** As an unclean election: acknowledged records from `from` on are lost. */
   cutOff(topic: Topic, partition: number, from: bigint): void {
     this.#partition(topic, partition).cutOff(from)
   }

@@ -1,12 +1,12 @@
 /**
- * A group of processes in one memory, and the least of them: one process that has everything.
+ * A group of processes in one memory, and the smallest: one process that has everything.
  *
- * What must stay true: what a member is given is told to it in order, and the view of who has what is the same for all.
+ * What must stay true: a member gets its assignments in order, and all members see the same assignments.
  */
 import type { Placed, Placement } from '../../ports/placement.ts'
 import { assign, type Share } from '../../ports/share-out.ts'
 
-/** All tasks in one process: what a single machine needs. */
+/** All tasks in one process: for a single machine. */
 export function placeAll(partitions: number): Placement {
   return new MemoryCoordinator(partitions).placement()
 }
@@ -98,7 +98,7 @@ export class MemoryCoordinator {
   }
 }
 
-/** Only what is another than before. */
+/** Only the differences from before. */
 function tell(member: Member, before: Share, now: Share): void {
   for (const role of ['active', 'standby'] as const) {
     for (const partition of now[role]) {

@@ -38,7 +38,7 @@ export class SortedMap {
     this.#chunks.length = 0
   }
 
-  /** Its own keys; the values, which nobody changes, are shared. */
+  /** Its own keys; the values, which are never changed, are shared. */
   copy(): SortedMap {
     const copy = new SortedMap()
     for (const [key, value] of this.#values) copy.#values.set(key, value)
@@ -75,7 +75,7 @@ export class SortedMap {
     }
     chunk.splice(firstNotBefore(chunk, key), 0, key)
     if (chunk.length <= CHUNK_LIMIT) return
-    // Keys that only ever grow leave full chunks behind, not half empty ones.
+    // Keys that only ever grow leave full chunks, not half empty ones.
     const isLast = at === this.#chunks.length - 1
     this.#chunks.splice(at + 1, 0, chunk.splice(isLast ? CHUNK_LIMIT : CHUNK_LIMIT / 2))
   }

@@ -1,8 +1,8 @@
 /**
  * A Store in memory, for the playground, the simulator and tests.
  *
- * What must stay true: it keeps the whole contract (ports/store.contract.ts), so what runs on it runs on a disk. Its content outlives it:
- * a new store over the same `MemoryStoreContent` is the old one, opened again.
+ * What must stay true: it keeps the whole contract (ports/store.contract.ts), so code that runs on it runs on a disk. Its content
+ * outlives it: a new store over the same `MemoryStoreContent` is the old one, opened again.
  *
  * Not here: damage; memory has none that a program could notice.
  */
@@ -17,11 +17,11 @@ import {
 } from '../../ports/store.ts'
 import { SortedMap } from './sorted-map.ts'
 
-/** What a disk would hold. */
+/** The content of a disk. */
 export interface MemoryStoreContent {
   readonly entries: SortedMap
   checkpoint: Checkpoint | undefined
-  /** A view of what was wiped is none of what is there now. */
+  /** A view from before a wipe does not belong to the present content. */
   wipes: number
 }
 

@@ -3,7 +3,7 @@
  *
  * What must stay true: a commit's entries become visible together or never, and none of them once a successor has taken over.
  *
- * Not here: who gets the right (log.ts).
+ * Not here: which process gets the right (log.ts).
  */
 import {
   LogError,
@@ -22,7 +22,7 @@ export interface LostFate {
 
 export interface HeldFate {
   readonly type: 'held'
-  /** Told before there was a commit to hold: it ends so as soon as it is there. */
+  /** Set before there was a commit to hold: it ends so as soon as it exists. */
   told: 'committed' | 'aborted' | null
   /** Replaced by the commit it holds. */
   end: (phase: 'committed' | 'aborted') => void
@@ -30,7 +30,7 @@ export interface HeldFate {
 
 export type Fate = LostFate | HeldFate
 
-/** What a task may do with its log. */
+/** The operations of a task on its log. */
 export interface TaskAccess {
   readonly changelog: MemoryPartition
   /** Of the handle. */
@@ -77,7 +77,7 @@ export class MemoryTaskLog implements TaskLog {
     }
   }
 
-  /** A successor is here: what is still open is aborted, as a broker does. */
+  /** There is a successor: open transactions are aborted, as a broker does. */
   supersede(): void {
     if (this.#phase !== 'closed') this.#phase = 'superseded'
     this.#open?.end('aborted')

@@ -23,7 +23,7 @@ export class Transaction {
     return partition.append(records, now, this)
   }
 
-  /** Says nothing when it has already ended: whoever came first decided. */
+  /** Does nothing when it has already ended: the first call decided. */
   end(phase: 'committed' | 'aborted'): void {
     if (this.#phase !== 'open') return
     this.#phase = phase

@@ -2,9 +2,9 @@
  * Copies a log while another process writes it: as of one moment, checked, and under its name only once all of it is on the disk.
  *
  * What must stay true: a directory of that name holds a whole log that was read back and fits its checksums, or there is none. The log that is copied is only read,
- * and is not blamed for what is wrong where the copy goes.
+ * and is not blamed for faults of the target.
  *
- * Not here: stores, which are made anew from the log.
+ * Not here: stores, which are rebuilt from the log.
  */
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { copyFailureOf, failureOf, invalid, isOfSource, unlikeItsSource } from '
 import { openSqliteLog } from './log.ts'
 
 export interface BackupOptions {
-  /** That the log lies in. */
+  /** The directory of the log. */
   readonly directory: string
   /** The copy's, which must not be there yet, in a directory that is; it gets the folder `log`. */
   readonly to: string
@@ -36,7 +36,7 @@ export interface Backup {
   readonly events: bigint
 }
 
-/** While it copies, the writer's write-ahead log grows by what is written meanwhile. */
+/** While it copies, the writer's write-ahead log grows by the records written meanwhile. */
 export async function backUpLog({ directory, to, clock }: BackupOptions): Promise<Backup> {
   const source = join(directory, 'log.sqlite')
   if (to === '') throw invalid('For the copy a directory has to be named')
@@ -57,7 +57,7 @@ export async function backUpLog({ directory, to, clock }: BackupOptions): Promis
     return backup
   } catch (error) {
     discard(unfinished)
-    // What came of the log is told as such by now.
+    // Failures of the log are reported as such by now.
     throw copyFailureOf(error, target)
   }
 }
@@ -75,7 +75,7 @@ function copy(source: string, file: string): void {
   chmodSync(file, 0o600)
 }
 
-/** Its first read opens all of its files: what cannot be opened after that is the copy. */
+/** Its first read opens all of its files: a file that cannot be opened after that is the copy. */
 function openSource(source: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
@@ -91,7 +91,7 @@ function openSource(source: string): DatabaseSync {
 
 const BUSY_MS = 5_000
 
-/** What is damaged in the log is so in its copy: then it is the log that is told of. */
+/** Damage in the log is also in its copy: then the log is reported. */
 async function checkCopy(
   copied: string,
   directory: string,

@@ -1,10 +1,10 @@
 /**
- * The sums that make damage visible: SQLite reads a flipped or cut file back without a word.
+ * The sums that make damage visible: SQLite reads a flipped or cut file back without an error.
  *
  * What must stay true: every column of a record but `prev` and `trace` is under its `sum`, and `prev` is the sum of the record before it in its lane, so a
- * changed, missing, foreign or repeated record breaks a sum or a link. The layout is for ever: files carry it.
+ * changed, missing, foreign or repeated record breaks a sum or a link. The layout never changes: files contain it.
  *
- * Not here: who compares (record-table.ts, verify.ts).
+ * Not here: the comparison (record-table.ts, verify.ts).
  */
 import { crc32 } from 'node:zlib'
 

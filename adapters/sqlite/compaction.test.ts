@@ -1,4 +1,4 @@
-/** Compaction and trimming: what goes, what stays, and that a reader cannot tell. */
+/** Compaction and trimming: which records are removed, which stay, and that a reader sees no difference. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ import { verifyFile } from './verify.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A step of the property: a record, a slice of the walk under way (or of a new one), the rest of it, or a day gone by. */
+/** A step of the property: a record, a slice of the scan under way (or of a new one), the rest of it, or a day of time. */
 type Step = { readonly key: number; readonly gone: boolean } | 'slice' | 'walk' | 'day'
 
 const step = fc.oneof(
@@ -48,7 +48,7 @@ test('after every slice the lane is whole and folds to the same values', async (
 
 async function play(file: LogFile, steps: readonly Step[]): Promise<void> {
   const clock = new ManualClock()
-  // Four slots hold three keys: every walk takes several parts.
+  // Four slots hold three keys: every scan takes several parts.
   const compaction = new Compaction(file, clock, { maxSlots: 4, sliceRecords: 7 })
   const lane = file.laneOf('changelog', 0)!
   const model = new Map<string, number>()
@@ -213,7 +213,7 @@ function count(directory: string): number {
   return Number(row?.['count'])
 }
 
-/** Background work goes in turns of the event loop, and waits for quiet after many writes. */
+/** Background work runs in turns of the event loop, and waits for quiet after many writes. */
 async function turnsUntil(reached: () => boolean): Promise<void> {
   const deadline = performance.now() + 30_000
   while (!reached()) {

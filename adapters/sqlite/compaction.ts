@@ -1,11 +1,11 @@
 /**
- * One walk over a compacted lane, from its newest record down, that removes what newer ones supersede.
+ * One scan of a compacted lane, from its newest record down, that removes records that newer ones supersede.
  *
- * What must stay true: after every slice the lane is whole and gives every reader the same latest values. A tombstone goes only when a complete
- * walk of this process left it at least a day ago, so every reader that still holds the value it removes has had that day to read it, and no older value of
- * its key is left to come back.
+ * What must stay true: after every slice the lane is whole and gives every reader the same latest values. A tombstone is removed only when a complete scan
+ * of this process left it at least a day ago, so every reader that still holds the value it removes has had that day to read it, and no older value of its
+ * key is left that could reappear.
  *
- * Not here: when a walk is due (maintenance.ts).
+ * Not here: when a scan is due (maintenance.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { LogFile, Transaction } from './log-file.ts'
@@ -15,21 +15,21 @@ import type { StoredRecord } from './record-table.ts'
 const TOMBSTONE_MS = 24 * 3_600_000
 
 export interface CompactionBounds {
-  /** A slice is one transaction and holds up the process: some 5 ms. */
+  /** A slice is one transaction and blocks the process: some 5 ms. */
   readonly sliceRecords: number
-  /** Of the table of keys, twelve bytes each: at most 48 MiB, for as long as a walk lasts. */
+  /** Of the table of keys, twelve bytes each: at most 48 MiB, for as long as a scan lasts. */
   readonly maxSlots: number
 }
 
 const BOUNDS: CompactionBounds = { sliceRecords: 400, maxSlots: 2 ** 22 }
 
-/** Where the walk stands: everything from `offset` on is done, and the record there links to `prev`. */
+/** The position of the scan: everything from `offset` on is done, and the record there links to `prev`. */
 interface Place {
   readonly offset: number
   readonly prev: number
 }
 
-/** The last complete walk of a lane. */
+/** The last complete scan of a lane. */
 interface Walk {
   readonly end: number
   readonly atMs: number
@@ -69,7 +69,7 @@ export class Compaction {
       this.#bounds.maxSlots,
     )
     let unknown: number | undefined
-    // The topmost record always stays: whatever is above it links to it, or will.
+    // The topmost record always stays: each record above it links to it, or will.
     const goneBefore = Math.min(tombstonesBefore, top - 1)
     const isGarbage = ({ offset, key, value }: StoredRecord): boolean => {
       const met = keys.meet(key, offset)
@@ -122,7 +122,7 @@ export class Compaction {
     if (above.prev !== prev) this.#file.records.relink(lane, above.offset, prev)
   }
 
-  /** What was appended during the walk is not among what it left. */
+  /** Records appended during the scan are not among those that it left. */
   #settle(lane: number, end: number): void {
     this.#file.write(this.#clock.now(), (transaction) => {
       const head = transaction.head(lane)

@@ -1,6 +1,6 @@
 /**
- * F51: over 500 flipped bits, over 200 cut files: named at open, or read as it was, or short of a tail, which whoever has seen more names; never
- * altered content, never a hole.
+ * F51: over 500 flipped bits, over 200 cut files: named at open, or read as it was, or short of a tail, which a reader that has seen more
+ * reports; never altered content, never a hole.
  */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const clock = systemClock()
 const MAIN = 'log.sqlite'
 const WAL = 'log.sqlite-wal'
 
-/** The files of a log as a crash (or a clean end) left them, and what is in them. */
+/** The files of a log as a crash (or a clean end) left them, and their content. */
 interface Image {
   readonly files: Readonly<Record<string, Uint8Array>>
   readonly content: Content
@@ -33,7 +33,7 @@ type Content = Readonly<
 
 type Outcome = 'identical' | 'prefix' | 'DAMAGED' | 'FORMAT'
 
-/** Nothing here asks whether a disk keeps what it was told to: where there is one in memory, thousands of waits for a real one are saved. */
+/** No test here checks whether a disk keeps its writes: with a disk in memory, thousands of waits for a real one are saved. */
 const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Copied by all tests, changed by none. */
@@ -165,7 +165,7 @@ test('a file that went, leaving its write-ahead log, is named', async () => {
   await rejects(openSqliteLog({ directory, partitions: 2, clock }), { code: 'DAMAGED' })
 })
 
-/** Applies each damage to a copy of its own and checks what comes of it. */
+/** Applies each damage to a copy of its own and checks the result. */
 async function damageEach(
   image: Image,
   name: string,
@@ -204,7 +204,7 @@ async function outcomeOf(
   }
 }
 
-/** A task whose store has seen what is lost does not fold on. */
+/** A task whose store has seen the lost records does not continue to fold. */
 async function isNamed(log: Log, { 'changelog/0': seen }: Content): Promise<void> {
   const store = new MemoryStore()
   await store.write([], { changelog: seen!.end, position: 0n })
@@ -284,7 +284,7 @@ async function crashImage(): Promise<Image> {
   return image
 }
 
-/** Notes the ends of all lanes after each write. */
+/** Records the ends of all lanes after each write. */
 async function fill(log: SqliteLog, rounds: number, moments?: Set<string>): Promise<void> {
   const note = async (): Promise<unknown> => moments?.add(endsOf(await contentOf(log, 'ends')))
   await note()

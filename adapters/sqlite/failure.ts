@@ -1,5 +1,5 @@
 /**
- * What SQLite and the file system say, as errors of the port.
+ * The errors of SQLite and the file system, as errors of the port.
  *
  * What must stay true: nothing that may be damage is called anything milder, and no code says `retry` after a write that may have happened.
  */
@@ -31,7 +31,7 @@ const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'UNAVAILABLE' | 'INVALID', st
   INVALID: 'check that its directory exists and belongs to this user',
 }
 
-/** An error that is neither SQLite's nor the file system's is a mistake of ours and stays what it is. */
+/** An error that is neither SQLite's nor the file system's is a programming error and is not converted. */
 export function failureOf(error: unknown, doing: Doing, path: string): Error {
   if (!(error instanceof Error) || error instanceof LogError) return error as Error
   const code = codeOf(error, doing)
@@ -40,7 +40,7 @@ export function failureOf(error: unknown, doing: Doing, path: string): Error {
   return new LogError(code, message, { cause: error })
 }
 
-/** What a copy of a log failed for, as far as it is not told already: always the place that it was to go to. */
+/** Why a copy of a log failed, if it is not reported already: always with the target directory. */
 export function copyFailureOf(error: unknown, target: string): Error {
   if (!(error instanceof Error) || error instanceof LogError) return error as Error
   const code = codeOf(error, 'written')
@@ -87,13 +87,13 @@ function codeOf(error: Error, doing: Doing): keyof typeof ADVICE | undefined {
   const code = sqliteCodeOf(error)
   if (code !== undefined) return codeOfSqlite(code & PRIMARY, doing)
   if (!('code' in error)) return undefined
-  // An integer that no one of ours would have written.
+  // An integer that Kinfold would never have written.
   if (error.code === 'ERR_OUT_OF_RANGE' && doing !== 'written') return 'DAMAGED'
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return 'FULL'
   return 'syscall' in error ? 'INVALID' : undefined
 }
 
-/** With what it says beside the primary code. */
+/** With its code besides the primary one. */
 function sqliteCodeOf(error: unknown): number | undefined {
   const { errcode } = error as { readonly errcode?: unknown }
   return typeof errcode === 'number' ? errcode : undefined

@@ -1,4 +1,4 @@
-/** A disk that takes no more: the log says so, stops writing, and has all that it acknowledged. */
+/** A full disk: the log says so, stops writing, and has everything that it acknowledged. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
- * Where a lane stands: one lane is one partition of one topic, and its head is the row that vouches for its records.
+ * The head of a lane: one lane is one partition of one topic, and its head is the row that proves its records.
  *
- * What must stay true: a head changes in the same transaction as its records, and the root row vouches for all heads together, so a page that
- * is older than the rest of the file cannot pass for the truth.
+ * What must stay true: a head changes in the same transaction as its records, and the root row proves all heads together, so a page that is
+ * older than the rest of the file is noticed.
  */
 import type { Topic } from '../../ports/log.ts'
 import { columnsSum } from './checksum.ts'

@@ -1,10 +1,10 @@
 /**
- * The open file: its transactions, and the heads that each of them leaves behind.
+ * The open file: its transactions, and the heads after each of them.
  *
- * What must stay true: records, heads, positions and root change together or not at all, and what is held in memory is what was committed. After a
+ * What must stay true: records, heads, positions and root change together or not at all, and the state in memory is the committed state. After a
  * failed write or damage nothing more is written until the file is opened again.
  *
- * Not here: who waits for what (log.ts), the full check at open (verify.ts).
+ * Not here: which callers wait for what (log.ts), the full check at open (verify.ts).
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import {
@@ -24,13 +24,13 @@ import { FOLLOWED, TAIL_BYTES, Tail } from './tail.ts'
 export interface FileOptions {
   readonly path: string
   readonly readOnly: boolean
-  /** Beyond it the file takes no more. */
+  /** Beyond it the file accepts no writes. */
   readonly maxBytes: number | undefined
   /** Whether it is to have room for traces. */
   readonly traces: boolean
 }
 
-/** What may be done within one transaction. Nothing here may be called after it. */
+/** The operations within one transaction. None may be called after it. */
 export interface Transaction {
   head(lane: number): Head
   append(lane: number, records: readonly Produced[]): number
@@ -58,7 +58,7 @@ interface Appended {
   readonly records: readonly Produced[]
 }
 
-/** What a transaction changes beside the file, once it is committed. */
+/** The changes of a transaction besides the file, once it is committed. */
 interface Staged {
   readonly heads: Map<number, Head>
   /** In the order of writing. */

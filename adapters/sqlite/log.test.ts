@@ -1,4 +1,4 @@
-/** The embedded log against its contract, and what only it does. */
+/** The embedded log against its contract, and its own features. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

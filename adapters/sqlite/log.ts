@@ -1,10 +1,10 @@
 /**
  * The embedded log: one SQLite file in one directory, for one process.
  *
- * What must stay true: a write is acknowledged only after its transaction is on disk; readers see only acknowledged entries; what cannot be
- * vouched for is an error, never an entry.
+ * What must stay true: a write is acknowledged only after its transaction is on disk; readers see only acknowledged entries; a record that
+ * cannot be proved is an error, never an entry.
  *
- * Not here: what a sum is made of (checksum.ts), when a file passes (verify.ts), how it stays small (maintenance.ts).
+ * Not here: the contents of a sum (checksum.ts), the checks of a file (verify.ts), how it stays small (maintenance.ts).
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,11 +46,11 @@ export interface SqliteLogOptions {
   /** A file never changes its number. Absent: that of the file, which then has to exist. */
   readonly partitions?: number | undefined
   readonly clock: Clock
-  /** Takes no lock and sees what another process commits: for audits. */
+  /** Takes no lock and sees the commits of another process: for audits. */
   readonly readOnly?: boolean | undefined
-  /** The file takes no more beyond this size. */
+  /** Beyond this size the file accepts no writes. */
   readonly maxBytes?: number | undefined
-  /** Traces of records are kept, too: the file gets a column for them, for ever. */
+  /** Traces of records are kept, too: the file gets a column for them, which is never removed. */
   readonly traces?: boolean | undefined
 }
 
@@ -61,7 +61,7 @@ interface Waiting {
   readonly wake: () => void
 }
 
-/** How often a read-only log looks for what another process wrote. */
+/** How often a read-only log checks for records that another process wrote. */
 const POLL_MS = 100
 
 export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLog> {
@@ -87,7 +87,7 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
 }
 
 export class SqliteLog implements Log {
-  /** Whoever compares an append time with now goes by it, not by the wall clock. */
+  /** For a comparison of an append time with now this clock is used, not the wall clock. */
   readonly time: AppendTime
   readonly #file: LogFile
   readonly #lock: Disposable | undefined
@@ -170,7 +170,7 @@ export class SqliteLog implements Log {
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: read its entries`)
     if (this.#isNewer(topic, partition)) return []
     const latest = new Map<string, Entry>()
-    // The end is looked for anew after each page: what is compacted away meanwhile has its newer value further up.
+    // The end is read again after each page: the newer value of an entry that is compacted away meanwhile is further up.
     for (let from = 0n; ; ) {
       const { entries, next } = this.#page(
         this.#lane(topic, partition),
@@ -295,7 +295,7 @@ export class SqliteLog implements Log {
     throw invalid(`Topic ${topic} has no partition ${partition}, only ${this.partitions(topic)}`)
   }
 
-  /** A topic that came after the file was written: nothing is in it. */
+  /** A topic that was added after the file was written: it is empty. */
   #isNewer(topic: Topic, partition: number): boolean {
     const isThere =
       Number.isInteger(partition) && partition >= 0 && partition < this.partitions(topic)
@@ -313,7 +313,7 @@ export class SqliteLog implements Log {
     this.#maintenance.look()
   }
 
-  /** Only those who will find something, or that the log is closed. */
+  /** Only readers that will find something, or all if the log is closed. */
   #wake(): void {
     for (const { lane, from, wake } of this.#waiting) {
       if (this.#closed.signal.aborted || this.#file.head(lane).next > from) wake()
@@ -355,7 +355,7 @@ function checkPartitions({ partitions, directory }: SqliteLogOptions, file: LogF
   throw new LogError('FORMAT', message)
 }
 
-/** The append time of the newest record, also of those that are gone by now. */
+/** The append time of the newest record, also of records that were removed since. */
 function newestIn(file: LogFile): number {
   let newest = 0
   for (const { timestamp } of file.heads) newest = Math.max(newest, timestamp)

@@ -1,7 +1,7 @@
 /**
- * Keeps the file from growing without bound: deletes what was trimmed and compacts what is compacted, a slice at a time between other work.
+ * Keeps the file from growing without bound: deletes trimmed records and compacts compacted lanes, a slice at a time between other work.
  *
- * What must stay true: no slice holds up the process for long, and readers notice none of it. Freed pages are used again; the file itself never gets
+ * What must stay true: no slice blocks the process for long, and readers notice none of it. Free pages are used again; the file itself never gets
  * smaller (a smaller one needs VACUUM, with the log closed).
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
@@ -28,7 +28,7 @@ export class Maintenance {
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
   readonly #asked = new Set<number>()
-  /** What is under way was asked for, so it does not wait for quiet, as little as what was trimmed does. */
+  /** The work under way was requested, so it does not wait for quiet, and neither does the deletion of trimmed records. */
   #isAsked = false
   #phase: 'idle' | 'working' | 'stopped' = 'idle'
   #working: Promise<void> = Promise.resolve()
@@ -53,7 +53,7 @@ export class Maintenance {
     this.#trimmed.add(lane)
   }
 
-  /** Begins what has become due, if nothing is under way. */
+  /** Begins work that has become due, if none is under way. */
   look(): void {
     if (this.#phase !== 'idle' || !this.#isDue()) return
     this.#phase = 'working'
@@ -78,7 +78,7 @@ export class Maintenance {
         if (this.#phase === 'stopped') return
       }
     } catch {
-      // The file remembers why it takes no more writes and tells the next writer; if it is only busy, the next write looks again.
+      // The file remembers why it accepts no more writes and reports it at the next write; if it is only busy, the next write checks again.
     }
     if (this.#phase === 'working') this.#phase = 'idle'
   }

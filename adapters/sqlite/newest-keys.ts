@@ -1,7 +1,7 @@
 /**
- * Which keys a walk from the newest record down has met, in some twenty bytes a key whatever their length.
+ * Which keys a scan from the newest record down has met, in some twenty bytes a key of any length.
  *
- * What must stay true: `superseded` is certain. The table holds hashes, so a hit is confirmed by reading the key of the record it stands for.
+ * What must stay true: `superseded` is certain. The table holds hashes, so a hit is confirmed by reading the key of its record.
  */
 import { hash32 } from '../../ports/partition.ts'
 

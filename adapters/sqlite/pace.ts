@@ -1,17 +1,17 @@
 /**
- * How often the file is written under load: a transaction holds up the process while the disk takes it in, however little it holds.
+ * How often the file is written under load: a transaction blocks the process while the disk stores it, however small it is.
  *
- * What must stay true: whoever writes now and then never waits; under load a write waits no longer than a few transactions take, and writing leaves most of
- * the process's time to everybody else.
+ * What must stay true: a caller that writes rarely never waits; under load a write waits no longer than a few transactions take, and writing leaves most of
+ * the process's time to other work.
  */
 
 /** Of the process's time, for transactions, in the long run. */
 const SHARE = 0.08
-/** So much may be taken at once before anybody waits: a handful of transactions. */
+/** The time that transactions may take at once before a caller waits: a handful of them. */
 const BURST_MS = 20
 /** However slow the disk is. */
 const MAX_WAIT_MS = 20
-/** The pauses in a burst are shorter: whoever waits for quiet waits for so much of it. */
+/** The pauses in a burst are shorter: work that waits for quiet waits for a pause of this length. */
 const QUIET_MS = 1_000
 
 export class Pace {
@@ -36,7 +36,7 @@ export class Pace {
     return this.#monotonicMs() - this.#busyAt < QUIET_MS
   }
 
-  /** A transaction took so long. */
+  /** A transaction took `ms`. */
   spent(ms: number): void {
     this.#settle()
     this.#debtMs = Math.min(this.#debtMs + ms, BURST_MS + MAX_WAIT_MS)

@@ -1,8 +1,8 @@
 /**
  * The records of all lanes in one table, read only with their sums and links checked.
  *
- * What must stay true: nothing is returned that its lane does not vouch for: each record fits its sum, each links to the one before it, the first one to
- * what precedes it and the last one to the head. So a hole is as visible as a changed byte. A trace alone is under no sum: it may be any.
+ * What must stay true: no record is returned that its lane does not prove: each record fits its sum, each links to the one before it, the first one to
+ * the record before it and the last one to the head. So a hole is as visible as a changed byte. Only a trace is under no sum: it may be anything.
  *
  * Not here: transactions (log-file.ts).
  */
@@ -31,7 +31,7 @@ export interface Stretch {
   readonly complete: boolean
 }
 
-/** A page is read in one go and holds up the process meanwhile: some milliseconds at these bounds. */
+/** A page is read in one turn and blocks the process meanwhile: some milliseconds at these bounds. */
 const MAX_STRETCH_RECORDS = 5_000
 const MAX_STRETCH_BYTES = 4 * 1024 * 1024
 
@@ -104,7 +104,7 @@ export class RecordTable {
     return { records, complete }
   }
 
-  /** Before `before`, downwards. `above` is what the record over them links to. */
+  /** Before `before`, downwards. `above` is the link in the record above them. */
   downward(head: Head, before: number, above: number, limit: number): Stretch {
     const rows = this.#downward.iterate(idOf(head.lane, head.start), idOf(head.lane, before), limit)
     const { records, cut } = take(rows)
@@ -175,7 +175,7 @@ function take(rows: Iterable<unknown>): { records: StoredRecord[]; cut: boolean 
   return { records, cut: false }
 }
 
-/** A column of another type than the table's is damage; its sum will tell. */
+/** A column of another type than the table's is damage; its sum will show it. */
 function storedRecord(row: readonly SQLOutputValue[]): StoredRecord {
   const [offset, timestamp, key, value, prev, sum, trace] = row
   const record = {

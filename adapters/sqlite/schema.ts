@@ -1,5 +1,5 @@
 /**
- * The tables of log.sqlite, and how a new file comes to be.
+ * The tables of log.sqlite, and the creation of a new file.
  *
  * What must stay true: a file appears under its name only once it is complete, so an empty or cut one is damage, never a fresh start; and its
  * schema is letter by letter the one below, with the column for traces or, where none was ever written, without.
@@ -42,7 +42,7 @@ FROM record JOIN head ON head.lane = record.id >> 44
 WHERE record.id & 17592186044415 >= head.start`,
 }
 
-/** Beside what the sums vouch for: a log without it, or with another text in it, is the same log. */
+/** Not covered by the sums: a log without it, or with another text in it, is the same log. */
 const ADD_TRACES = 'ALTER TABLE record ADD COLUMN trace TEXT'
 /** As SQLite writes the table down after that. */
 const TRACED_RECORD = TABLES['record']?.replace(/\) STRICT$/, ', trace TEXT) STRICT')
@@ -76,7 +76,7 @@ export function hasTraces(db: DatabaseSync): boolean | undefined {
   return isOurs && found.size === names.length ? isTraced : undefined
 }
 
-/** For ever: an older version does not open it any more. */
+/** Permanent: an older version no longer opens the file. */
 export function addTraces(db: DatabaseSync): void {
   db.exec(ADD_TRACES)
 }

@@ -1,27 +1,27 @@
 /**
- * The newest entries of a lane, kept for those who follow it: nearly all of their reads ask for what this process wrote a moment ago.
+ * The newest entries of a lane, kept for readers that follow it: nearly all of their reads ask for entries that this process wrote a moment ago.
  *
- * What must stay true: only what is committed is here, without a gap up to the lane's end, and it is bounded. Damage done to the file behind it is not met
- * by these reads, which give what was written; it is named at the next open and by whoever reads the file itself, as audits do.
+ * What must stay true: only committed entries are here, without a gap up to the lane's end, and it is bounded. These reads do not notice damage of the
+ * file and return the written entries; the damage is reported at the next open and to readers of the file itself, such as audits.
  *
  * Not here: records that are read back from the file (record-table.ts).
  */
 import type { Entry, Produced, Topic } from '../../ports/log.ts'
 
-/** Followed closely within this process. The readers of other topics come late, or never. */
+/** Followed closely within this process. Other topics are read late, or never. */
 export const FOLLOWED: ReadonlySet<Topic> = new Set(['events', 'commands'])
 
-/** Of all tails of a file: some thousands of entries, the most that readers are behind under load. */
+/** Of all tails of a file: some thousands of entries, the largest lag of readers under load. */
 export const TAIL_BYTES: number = 4 * 1024 * 1024
-/** Roughly what an entry takes beside its content. */
+/** Roughly the size of an entry besides its content. */
 const ENTRY_BYTES = 250
-/** Values are copied into slabs of a tail's own: as they come they share memory with others that nobody reads again, which would be held, too. */
+/** Values are copied into slabs of a tail's own: otherwise they share memory with others that are not read again, which would be held, too. */
 const SLAB_BYTES = 64 * 1024
 
 export class Tail {
   readonly #maxBytes: number
   #entries: Entry[] = []
-  /** Index of the first that counts; those before it were let go. */
+  /** Index of the first that counts; those before it were released. */
   #from = 0
   #bytes = 0
   #slab = new Uint8Array(0)

@@ -3,7 +3,7 @@
  *
  * What must stay true: whether this task is still the owner is asked within the transaction that writes, and nothing of a commit is written before.
  *
- * Not here: who is the owner (log.ts). It is known only in memory, since the directory's lock keeps every other process out.
+ * Not here: which task is the owner (log.ts). It is known only in memory, since the directory's lock keeps every other process out.
  */
 import {
   LogError,

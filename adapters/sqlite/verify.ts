@@ -1,8 +1,8 @@
 /**
  * Reads a file through before it is used: structure, heads, every record, every saved position.
  *
- * What must stay true: a file that passes holds what was written, up to an end that may only be earlier than the truth if the write-ahead log was cut;
- * who holds a later position (the store's checkpoint) sees that by `bounds`.
+ * What must stay true: a file that passes holds the written records, up to an end that may only be earlier than the truth if the write-ahead log was
+ * cut; a reader with a later position (the store's checkpoint) sees that by `bounds`.
  *
  * Not here: the checks of every later read (record-table.ts).
  */
@@ -23,7 +23,7 @@ export async function verifyFile(file: LogFile): Promise<void> {
   }
 }
 
-/** SQLite's own view: pages that belong to nobody or to two. Our sums do not reach those. */
+/** SQLite's own check: pages that belong to no structure or to two. Our sums do not cover those. */
 function checkStructure(file: LogFile): void {
   const row = file.database.prepare('PRAGMA quick_check(1)').get()
   const found = row?.['quick_check']

@@ -1,10 +1,10 @@
 /**
  * Writes made in one turn of the event loop share a transaction, so that they share its fsync; under load, those of a few milliseconds.
  *
- * What must stay true: writes happen in the order they were asked for; a write that its own check refuses fails alone; a transaction that fails takes
- * with it all writes it holds, and each is told.
+ * What must stay true: writes happen in the order of their requests; a write that its own check refuses fails alone; if a transaction fails, all
+ * writes in it fail, and each caller gets the error.
  *
- * Not here: what a write does (log.ts).
+ * Not here: the effect of a write (log.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { LogFile, Transaction } from './log-file.ts'
@@ -20,15 +20,15 @@ export interface Write<T> {
 
 interface Pending {
   readonly bytes: number
-  /** Answers how to tell the caller, once the transaction is durable. */
+  /** Returns how to notify the caller, once the transaction is durable. */
   run(transaction: Transaction): () => void
   fail(error: unknown): void
 }
 
-/** A transaction holds up the process: at these bounds for some 50 ms. A single larger write goes alone. */
+/** A transaction blocks the process: at these bounds for some 50 ms. A single larger write has a transaction of its own. */
 const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024
 const MAX_TRANSACTION_WRITES = 5_000
-/** More than this waiting, and whoever asks for one more pays for a transaction on the spot. */
+/** With more than this waiting, a caller that asks for one more write waits for a transaction on the spot. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024
 
 export class WriteQueue {

@@ -1,5 +1,5 @@
 /**
- * Whether what a judgement calls for may be done now, or what holds it.
+ * Whether the action of a judgement may be carried out now, or what holds it.
  *
  * What must stay true: a judgement that is held is remembered with all that it says; where only the whole of it is held, its part is carried out.
  *
@@ -19,7 +19,7 @@ export interface Decision {
   readonly action: Action
   readonly stands: readonly Stand[]
   readonly hold: Hold | null
-  /** What it costs to carry it out, where that is still to be counted. */
+  /** The price of carrying it out, if that is still to be counted. */
   readonly price: Price | null
 }
 
@@ -55,7 +55,7 @@ function effectOf({ type }: Action): Effect {
   return type === 'delete' || type === 'finish' ? type : 'drop'
 }
 
-/** What a person approves when asked for it. */
+/** The text of the action that a person is asked to approve. */
 function whatOf(action: Action): string {
   return action.type === 'drop' ? `drop ${action.indexes.join(',')}` : action.type
 }

@@ -1,4 +1,4 @@
-/** An approval of a set that spans namespaces: what was shown, and only that, in its cluster only. */
+/** An approval of a set that spans namespaces: it covers exactly the shown set, in its cluster only. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/state-check.ts'
@@ -30,7 +30,7 @@ function setOf(world: World, cluster: string): SetHash {
   return planOf(world.folder.graph, cluster)
 }
 
-/** What one cluster is asked to delete once that set of it is approved. */
+/** The deletions that one cluster issues once its set is approved. */
 function approved(world: World, cluster: string, listed: SetHash): readonly string[] {
   const about = { cluster, subject: '', digest: null, who: 'anna', isProven: false, why: 'meant' }
   world.tell({ type: 'Directive', verb: 'approve', ...about, listed })

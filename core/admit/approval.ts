@@ -1,10 +1,10 @@
 /**
- * What people say of a bulk deletion: it may go, or it may not.
+ * Rulings on a bulk deletion: a person approves or rejects it.
  *
- * What must stay true: what is said holds for exactly what was shown. Where the set is another one nothing is done; what came later, or has changed, is not meant; and
- * nothing is approved for longer than an hour. Where two have to approve, both have said so of the same set within an hour, and a cluster said of both who they are.
+ * What must stay true: a ruling covers exactly the shown set. Where the set is another one nothing is done; what came later, or has changed, is not meant; and nothing
+ * is approved for longer than an hour. If two have to approve, both have approved the same set within an hour, and a cluster authenticated both.
  *
- * Not here: who may say so (services/graph).
+ * Not here: who may approve (services/graph).
  */
 import { enqueue, nodeTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
@@ -38,7 +38,7 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   enqueue(step, { work: 'rulings', cluster })
 }
 
-/** Who has approved it, once these are enough; undefined while somebody else has to. */
+/** Who approved it, once there are enough approvals; undefined while another one is needed. */
 function agreed(
   step: Step,
   { cluster, who, isProven, why }: Directive,
@@ -61,7 +61,7 @@ function agreed(
   return undefined
 }
 
-/** The approval that waits for another one, of whatever set it was. */
+/** The approval that waits for a second one, whichever set it was given for. */
 export function firstApprovalOf(graph: StateReader, cluster: ClusterId): FirstApproval | undefined {
   const first = graph.get(approvalKey(cluster))
   return first?.type === 'FirstApproval' ? first : undefined
@@ -71,7 +71,7 @@ function forgetFirst(step: Step, cluster: ClusterId): void {
   if (firstApprovalOf(step.graph, cluster) !== undefined) step.graph.remove(approvalKey(cluster))
 }
 
-/** Of one that was held when the plan was ruled on. */
+/** Rules on an object that was held when the plan was ruled on. */
 export function ruleOn(step: Step, cluster: ClusterId, uid: Uid): void {
   const ruled = step.graph.get(rulingKey(cluster))
   const held = step.graph.get(heldKey(cluster, uid))

@@ -7,7 +7,7 @@ import { openBreakerOf } from './breaker.ts'
 
 const FAMILY = ['put rs/a', 'many 30 pod/p# <- rs/a', 'delete rs/a', 'beat 30']
 
-/** How often the breaker's reason is told after so many commands settled so. */
+/** The reason of the namespace's breaker after `count` commands settled with this outcome and code; empty while it is closed. */
 function after(count: number, outcome: CommandSettled['outcome'], code: number | null): string {
   const world = new World()
   world.begin()
@@ -31,7 +31,7 @@ test('opens in a namespace when most of twenty commands of a minute are refused 
 
 test('stays closed where our own gate holds back, and where servers take what is asked', () => {
   equal(after(30, 'blocked', null), '')
-  // A dry run in place of an effect, where the cluster's lock is required and not in force.
+  // A dry run instead of an effect, where the cluster's lock is required and not enforced.
   equal(after(30, 'blocked', 200), '')
   equal(after(30, 'absent', 404), '')
 })
@@ -71,7 +71,7 @@ function asked(...counts: readonly number[]): World {
 
 function askAgain(world: World, name: string, counts: readonly number[]): void {
   const all = counts.reduce((sum, count) => sum + count, 0)
-  // So that what is missing is no mass of its kind.
+  // So that the missing objects are no bulk deletion of their kind.
   world.step(`many ${3 * all} rs/${name}-left#`)
   for (const [n, count] of counts.entries()) {
     world.step(`many ${count} rs/${name}${n}-# in n${n}`)
@@ -106,7 +106,7 @@ test('of a namespace holds that namespace only', () => {
     world.step('why pod/a0-1').join(),
     /held missing: .*; the breaker of namespace n0 is open since/,
   )
-  // The budget lets one go at a time, and never one of n0.
+  // The budget admits one at a time, and never one of n0.
   for (let minutes = 0; minutes < 40; minutes++) world.step('beat 60')
   const deleted = world.folder.commands.flatMap((command) =>
     command.type === 'DeleteObject' ? command.target.uid : [],

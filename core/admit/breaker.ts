@@ -1,8 +1,8 @@
 /**
  * Breakers: while one is open nothing is deleted or dropped, in its namespace or in its whole cluster, until a person closes it.
  *
- * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. What one
- * namespace does opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
+ * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. The
+ * activity of one namespace opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
  *
  * Not here: the reasons (burst.ts).
  */
@@ -40,7 +40,7 @@ export function openBreakerOf(
   return isOpen ? breaker : undefined
 }
 
-/** Log time at which a person closed it last; what was counted before says nothing any more. Whoever closes a cluster's closes its namespaces', too. */
+/** Log time at which a person last closed it; earlier counts no longer matter. Closing a cluster's breaker closes those of its namespaces, too. */
 export function closedAt(graph: StateReader, cluster: ClusterId, namespace = ''): number {
   const keys = [keyOf(cluster, namespace), breakerKey(cluster), breakerKey(ALL_CLUSTERS)]
   return Math.max(...keys.map((key) => breakerAt(graph, key)?.closedAt ?? 0))

@@ -1,4 +1,7 @@
-/** Holds and budgets: never sooner, never more within any ten minutes, whatever the order; no namespace uses up another's; and all is deleted in the end (I10, I11, I16). */
+/**
+ * Holds and budgets: no deletion is earlier than its hold, or above the budget of any ten minutes, in
+ * whatever order; no namespace uses up another's; and all is deleted in the end (I10, I11, I16).
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -70,7 +73,7 @@ class Rig {
     this.tell({ type: 'ObjectDeleted', cluster: CLUSTER, epoch: 1, object: last, ageMs: 0 })
   }
 
-  /** What of a kind is still there. */
+  /** The objects of a kind that still exist. */
   relist(short: string, left: readonly ObjectMeta[]): void {
     const { group, kind } = object(`${short}/x`, '0')
     const sync = ++this.#sync

@@ -1,11 +1,11 @@
 /**
- * Budgets: how much may begin to be deleted within any ten minutes of log time: in a cluster, and of that in a namespace.
+ * Budgets: how many deletions may begin within any ten minutes of log time: in a cluster, and of those in a namespace.
  *
- * What must stay true: never more begins than the policy has. Nothing is granted ahead: what costs something begins in the moment in which nothing else holds it, or waits; a
- * deletion by others is a lease of a minute for all its dependents, renewed at the price of another. No namespace uses more than half of what the others have left, so it
- * cannot use up theirs.
+ * What must stay true: never more deletions begin than the policy allows. Nothing is granted ahead: a deletion that costs something begins when nothing else holds it, or it
+ * waits; a deletion by others is a lease of a minute for all its dependents, renewed at the price of another. A namespace uses at most half of what the others have left, so
+ * it cannot use up their budget.
  *
- * Not here: what costs something (price.ts).
+ * Not here: which deletions cost something (price.ts).
  */
 import { enqueue, isBehind, judgeDependents, replaceFirst, setTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
@@ -47,7 +47,7 @@ export function roomOf(
   return Math.max(0, Math.ceil((limit - others) / 2) - own)
 }
 
-/** What it costs has begun: a deletion by others for a minute, an object for good. */
+/** Its price is paid: a deletion by others for a minute, an object for good. */
 export function isLeased(
   graph: StateReader,
   cluster: ClusterId,
@@ -112,7 +112,7 @@ class Account {
     this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
   }
 
-  /** Some wait still: they are looked at with the next minute. */
+  /** Some objects still wait: they are judged again in the next minute. */
   lookAgain(): void {
     if (this.budget.dueAt > Math.max(1, this.state.now)) return
     const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
@@ -123,8 +123,7 @@ class Account {
 }
 
 /**
- * What is to be remembered of one whose beginning costs something: it begins, waits in the queue of its namespace, or (while it is held otherwise for not much longer) has
- * asked.
+ * The turn to remember for a deletion that has a price: it begins, waits in the queue of its namespace, or (while something else holds it for not much longer) has asked.
  */
 export function pay(
   step: Step,
@@ -185,17 +184,17 @@ function payForOwner(
   step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
 }
 
-/** Those who wait are looked at. */
+/** Judges the waiting objects again. */
 export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
   enqueue(step, { work: 'tickets', cluster, uid: budget })
 }
 
 /**
- * A page of tickets. Each waits until all has been judged that was asked for before it: so all have asked before the first one goes, and a burst is noticed. Answers with the key behind which it goes on; undefined when it is over.
+ * A page of tickets. Each waits until everything requested before it has been judged: so all have asked before the first one is deleted, and a burst is noticed. Returns the key after which it continues; undefined when it is done.
  */
 export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
   const { cluster, uid, cursor } = work
-  // What is called is as new as what is asked for now.
+  // A called object is as new as the objects that ask now.
   step.work = null
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
@@ -229,7 +228,7 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
   return undefined
 }
 
-/** Whether it is still to be deleted is found when it is judged; a deletion by others is counted at once, so that what it would take along does not outnumber the room there is. */
+/** Whether it is still to be deleted is found when it is judged. A deletion by others is counted at once, so that its dependents do not exceed the remaining budget. */
 function useTicket(account: Account, { uid, coordinates: place }: Ticket): void {
   const { step, cluster } = account
   if (place === null) {

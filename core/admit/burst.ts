@@ -1,8 +1,8 @@
 /**
- * Reasons to open a breaker: more asked to be deleted than on any ordinary day, a server that refuses most of what is asked, a large share of a kind deleted at once.
+ * Reasons to open a breaker: more deletions requested than on any ordinary day, a server that refuses most requests, a large share of a kind deleted at once.
  *
- * What must stay true: looked at only where budgets count and something is done; each count is bounded and of the last minutes. Counted by namespace first, and of each
- * namespace the cluster's count takes a quarter of what opens a breaker at most: so what one namespace, or three, do is never held against all others.
+ * What must stay true: checked only where budgets count and commands are carried out; each count is bounded and covers the last minutes. Counted by namespace first;
+ * the cluster's count takes from each namespace at most a quarter of what opens a breaker: so one namespace, or three, never open the breaker of all others.
  *
  * Not here: what an open breaker does (breaker.ts).
  */
@@ -30,7 +30,7 @@ import { closedAt, openBreaker } from './breaker.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MINUTES = 10
-/** Of what opens a breaker, as much as one namespace can bring about of the cluster's. */
+/** The largest share of the cluster's limit that one namespace can reach. */
 const NAMESPACE_SHARE = 0.25
 
 export function isWatchful(graph: StateReader): boolean {
@@ -54,7 +54,7 @@ function counting(
   return since(minutes, Math.max(closed, minuteOf(now) - WINDOW_MINUTES + 1))
 }
 
-/** What the record showed, once its facts are written. */
+/** Counts the observations of the record, once its facts are written. */
 export function countObservations(step: Step): void {
   for (const each of step.observations.splice(0)) {
     const cluster = each.type === 'result' ? each.event.cluster : each.cluster
@@ -90,7 +90,7 @@ function demandText(budget: BudgetClass, asked: number, limit: number, about: st
   return `within ten minutes ${asked} ${things} of evidence ${budget} asked to go, of a budget of ${limit}${last}`
 }
 
-/** An owner was deleted by somebody else, and neither with its namespace nor by the controller that owns it. */
+/** An owner was deleted by another actor, and neither with its namespace nor by the controller that owns it. */
 function noteDeparture(
   step: Step,
   state: ClusterState,
@@ -117,7 +117,7 @@ function noteDeparture(
   openFor(step, cluster, namespace, minutes, now, most, opens)
 }
 
-/** Its own owner lives: a controller replaces or cleans up what it made. */
+/** Its own owner lives: a controller replaces or cleans up its own objects. */
 function isOfLiveOwner(graph: StateReader, cluster: ClusterId, object: ObjectMeta): boolean {
   return object.ownerReferences.some(
     (reference) => standingOf(graph, cluster, object, reference).standing === 'solid',
@@ -147,8 +147,8 @@ function openFor(
 }
 
 /**
- * What our own gate holds back is no answer of a server, and a dry run for want of the lock (2xx) no refusal. Of a namespace the cluster counts no more refusals than a quarter of
- * what opens its breaker.
+ * A command that our own gate holds back is no answer of a server, and a dry run for lack of the lock (2xx) is no refusal. The cluster counts from one namespace at most a quarter
+ * of the refusals that open its breaker.
  */
 export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { verb, outcome, code, place } = event

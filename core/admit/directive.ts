@@ -1,10 +1,10 @@
 /**
- * What people ask for while Kinfold runs: pause, resume, approve, protect.
+ * Directives that users give while Kinfold runs: pause, resume, approve, protect.
  *
- * What must stay true: a directive changes what may be carried out, never what is true of a cluster. What holds ends only by another directive, and
- * then everything it held is judged again.
+ * What must stay true: a directive changes which commands may be carried out, never the recorded state of a cluster. A directive that holds
+ * objects ends only by another directive, and then every object it held is judged again.
  *
- * Not here: what is protected (protection.ts), how reapers learn of it at once (services/reaper/control.ts).
+ * Not here: what is protected (protection.ts), how reapers apply it immediately (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
@@ -20,7 +20,7 @@ import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
 import { closeBreaker } from './breaker.ts'
 
-/** All are looked at with each verdict that deletes. */
+/** All are checked with each verdict that deletes. */
 export const MOST_PROTECTED = 200
 
 export function directive(step: Step, event: Directive): void {
@@ -45,7 +45,7 @@ export function directive(step: Step, event: Directive): void {
   }
 }
 
-/** What was issued before settles as blocked, and is judged then. */
+/** Commands issued before settle as blocked, and their objects are judged then. */
 function pause(step: Step, { cluster, who, why }: Directive): void {
   const { pauses } = directivesOf(step.graph)
   const others = pauses.filter((each) => each.cluster !== cluster)
@@ -60,7 +60,7 @@ function resume(step: Step, { cluster }: Directive): void {
   judgeAll(step, cluster)
 }
 
-/** What was issued for it before is refused by the gate, and judged then. */
+/** Commands issued for it before are refused by the gate, and their objects are judged then. */
 function protect(step: Step, event: Directive): void {
   const { cluster, subject, who, why } = event
   if (readSubject(subject) === undefined) return drop(step, 'it names nothing to protect')
@@ -69,7 +69,7 @@ function protect(step: Step, event: Directive): void {
   change(step, { protections: [...others, { cluster, subject, who, why, liftedAt: null }] })
 }
 
-/** In `guarded` it counts for a while more; whom that holds has a timer for its end. */
+/** In `guarded` the protection counts for a while longer; each object held by it has a timer for its end. */
 function unprotect(step: Step, event: Directive): void {
   const { protections } = directivesOf(step.graph)
   const lifted = protections.find((each) => isSame(each, event))
@@ -79,7 +79,7 @@ function unprotect(step: Step, event: Directive): void {
   judgeAll(step, event.cluster)
 }
 
-/** Without what is over. */
+/** Without protections that have expired. */
 function othersThan(step: Step, event: Directive): readonly ProtectedSubject[] {
   const isOver = ({ liftedAt }: ProtectedSubject): boolean =>
     liftedAt !== null && liftedAt + PROTECTED_FOR_MS < step.at.timestamp

@@ -1,4 +1,7 @@
-/** Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; what came after its owner's deletion waits an hour; and a cascade is held once (I11). */
+/**
+ * Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; an
+ * object created after its owner's deletion waits an hour; and a cascade is held once (I11).
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,15 +22,15 @@ const HOLD_MS = 30_000
 const LATE_HOLD_MS = 3_600_000
 const LATE_MS = 1_000
 const BEAT_MS = 5_000
-/** From a command to what its watch tells, at most. */
+/** From a command to the event of its watch, at most. */
 const REAPED_MS = 2_000
 
-/** A thing of the tree: its owner is one that came before it, or none. */
+/** An object of the tree: its owner is an earlier one, or none. */
 interface Thing {
   readonly owner: number
   /** A node has dependents in many namespaces. */
   readonly isClusterScoped: boolean
-  /** When it is made, if it is not there from the beginning; it may come after its owner went. */
+  /** When it is made, if it is not there from the beginning; it may be created after its owner was deleted. */
   readonly bornMs: number
   /** When a person deletes it; never, most of them. */
   readonly deletedMs: number | null
@@ -61,7 +64,7 @@ class Run {
   readonly #things: readonly Thing[]
   #now = 0
   #version = 0
-  /** What is going to be told. */
+  /** Events that are still to be published. */
   #due: { at: number; tell: () => void }[] = []
 
   constructor(things: readonly Thing[]) {
@@ -144,7 +147,7 @@ class Run {
     }
   }
 
-  /** As a reaper would, and the watch tells it a little later. */
+  /** As a reaper would; the watch publishes it a little later. */
   #reap(command: DeleteObject): void {
     const index = this.lives.findIndex(({ uid }) => uid === command.target.uid)
     const life = this.lives[index]
@@ -180,13 +183,13 @@ function ownerOf(lives: readonly Life[], { ownerIndex }: Life): Life | undefined
   return ownerIndex === null ? undefined : lives[ownerIndex]
 }
 
-/** Created after its owner's deletion was observed, as what a backup tool restores is. */
+/** Created after its owner's deletion was observed, as a backup tool restores objects. */
 function isLate(lives: readonly Life[], life: Life): boolean {
   const goneAt = ownerOf(lives, life)?.goneAt ?? null
   return goneAt !== null && life.told > goneAt + LATE_MS
 }
 
-/** When what makes it go began: somebody deleted an owner above it, or it came when its owner was gone. */
+/** When its deletion began: a user deleted an owner above it, or it was created when its owner was already deleted. */
 function begunAt(lives: readonly Life[], life: Life): number {
   const owner = ownerOf(lives, life)
   if (owner === undefined || owner.goneAt === null) return Number.POSITIVE_INFINITY

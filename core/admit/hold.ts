@@ -1,10 +1,10 @@
 /**
- * Why a verdict may not be carried out now, though its references say so, first that fits; and since when it could have been.
+ * Why a verdict may not be carried out now although its references allow it (the first reason that fits), and since when it could have been.
  *
- * What must stay true: what is not known holds. A reason ends with what lets it go, and whatever lets it go has it judged again. A hold is never
- * shorter than the policy has it: it counts from the latest that makes the object go.
+ * What must stay true: an unknown state holds. Whatever ends a reason has the object judged again. A hold is never shorter than in the policy:
+ * it counts from the latest of the events that make the object a candidate for deletion.
  *
- * Not here: what is protected (protection.ts), what people ask for while it runs (directive.ts).
+ * Not here: what is protected (protection.ts), what users direct while Kinfold runs (directive.ts).
  */
 import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, policyOf } from '../graph/graph.ts'
@@ -23,17 +23,17 @@ import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
 
-/** What the verdict would have done: `delete` an object, `drop` references, or `finish` an owner's deletion by taking a finalizer off. */
+/** The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion by removing a finalizer. */
 export type Effect = 'delete' | 'drop' | 'finish'
 
-/** Whether anything at all is asked of this cluster now, looks and warnings included. */
+/** Whether anything at all may be sent to this cluster now, live GETs and warnings included. */
 export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
   return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
 }
 
 export interface Going {
   readonly effect: Effect
-  /** The same in full: what a person approves. */
+  /** The same in full: the text that a person approves. */
   readonly what: string
   readonly evidence: Evidence
   /** All that it is judged by. */
@@ -43,9 +43,9 @@ export interface Going {
 }
 
 export interface Held {
-  /** What is to be remembered; null for nothing. */
+  /** The hold to remember; null for nothing. */
   readonly hold: Hold | null
-  /** What it costs to begin, where that has not begun yet; null for nothing. */
+  /** The price of its beginning, if it has not begun yet; null for nothing. */
   readonly price: Price | null
   /** Empty when nothing holds it. */
   readonly because: string
@@ -63,7 +63,7 @@ export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going
   const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
   const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
-  // What began to be deleted has begun, whatever becomes of the reasons why it might.
+  // A deletion that began has begun, even if the reasons that allowed it end.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
   if (by === null && endsAt === null && ruling === null && turn === 'none')
     return { hold: null, price: null, because: '' }
@@ -102,7 +102,7 @@ function hindranceOf(
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
     return { by: 'approval', because: `${what} needs approval${ruled}`, until: null }
   }
-  // Behind what would hold it in any mode: who compares with another collector is told of that.
+  // After the reasons that would hold it in any mode: a user who compares Kinfold with another collector sees those.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
@@ -113,7 +113,7 @@ function hindranceOf(
     const because = `held until ${timeText(until)} (${why})`
     return { by: 'hold', because, until }
   }
-  // Objects are called one after the other, so that all have asked before the first one goes, and a burst is noticed.
+  // Objects are called one after the other, so that all have asked before the first one is deleted, and a burst is noticed.
   const isCalled = price?.root != null || node.hold?.turn === 'called'
   if (price === null || (isCalled && roomOf(graph, cluster, price, going.time) > 0)) return null
   const because = (before && `${before}; `) + budgetText(graph, price)
@@ -121,8 +121,8 @@ function hindranceOf(
 }
 
 /**
- * By what the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: whoever enters `enforce` has those held, protected
- * and priced as if only a relist had missed their owners. The cause stays what it is.
+ * The evidence by which the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: after `enforce` is entered those are
+ * held, protected and priced as if only a relist had missed their owners. The cause itself does not change.
  */
 function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
   if (evidence === 'orphaning') return evidence
@@ -139,8 +139,8 @@ function budgetText(graph: StateReader, price: Price): string {
 }
 
 /**
- * What was said of this content, and of what would be done with it now; an approval only for as long as it lasts, and of a mass cause. What was rejected stays so when
- * it looks like no mass any more.
+ * The ruling on this content and on this effect; an approval only until it expires, and only of a bulk deletion. A rejection lasts also when the evidence is no longer
+ * `bulk`.
  */
 function rulingFor(
   graph: StateReader,
@@ -155,14 +155,14 @@ function rulingFor(
   return ruling.verdict === 'approved' && isOver ? null : ruling
 }
 
-/** By whom, and why. */
+/** Who ruled, and why. */
 export function ruledText(ruling: Ruling | null): string {
   if (ruling === null) return ''
   const why = ruling.why === '' ? '' : `: ${ruling.why}`
   return `${ruling.verdict} by ${ruling.who}${why}`
 }
 
-/** What a live watch saw to begin takes references that nobody needs along at once: dropping them deletes nothing. */
+/** If a live watch observed the deletion, unneeded references are dropped with no hold: dropping them deletes nothing. */
 function holdMsOf(
   { deletedMs, missingMs, notFoundMs }: Holds,
   effect: Effect,
@@ -182,7 +182,7 @@ function holdMsOf(
   }
 }
 
-/** An owner that came and went again in between has begun it anew, though nothing was judged meanwhile. */
+/** An owner that was created and deleted again in between restarts the wait, though nothing was judged meanwhile. */
 function sinceOf(node: Node, { stands, time }: Going): number {
   const hasWaited = stands.length > 0 && stands.every((stand) => waitedWith(node, stand) !== null)
   let since = node.hold?.since ?? (hasWaited ? 0 : time)
@@ -194,8 +194,8 @@ function sinceOf(node: Node, { stands, time }: Going): number {
 }
 
 /**
- * Since when it has waited together with its owner, which was held and which we had deleted then: a cascade has one hold. Null for what was told, or has changed,
- * after the owner went: that is held by itself.
+ * Since when it has waited together with its owner, which was held and then deleted by Kinfold: a cascade has one hold. Null for an object that was reported, or
+ * changed, after the owner was deleted: that one has a hold of its own.
  */
 function waitedWith({ position }: Node, { proof, isHearsay, isLate }: Stand): number | null {
   if (proof === null || isHearsay || isLate || position > proof.position) return null

@@ -1,8 +1,8 @@
 /**
- * What it costs that something goes: one of the budget of its class, or nothing.
+ * The price of a deletion: one from the budget of its class, or nothing.
  *
- * What must stay true: a deletion by somebody costs one, however many dependents it has; what counts as `missing` or `not-found` costs one for each object; what follows
- * from our own commands was paid for by those, also when it is reported late.
+ * What must stay true: a deletion by another actor costs one, however many dependents it has; evidence that counts as `missing` or `not-found` costs one for each
+ * object; what follows from Kinfold's own commands was paid for by those, also when it is reported late.
  *
  * Not here: whether there is room for it (budget.ts).
  */
@@ -23,7 +23,7 @@ export interface Price {
   readonly root: { readonly uid: Uid; readonly place: Coordinates } | null
 }
 
-/** `counted`: what the policy counts the evidence as. Null: it costs nothing. */
+/** `counted`: the evidence as the policy counts it. Null: it costs nothing. */
 export function priceOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -39,12 +39,12 @@ export function priceOf(
   if (counted === 'missing' || counted === 'not-found')
     return { class: counted, namespace, root: null }
   if (counted !== 'deleted' || !isDelete) return null
-  // The last one that was deleted is why it goes.
+  // The owner that was deleted last is the reason for the deletion.
   const { uid, place } = others.reduce((last, each) => (each.at < last.at ? last : each), first)
   return { class: 'deleted', namespace: place.namespace, root: { uid, place } }
 }
 
-/** None for what we deleted ourselves: that was paid for, but not for what came late. */
+/** None for an owner that Kinfold deleted: that was paid for, except for dependents that came late. */
 function rootsOf({ standing, proof, place, isLate, reference: { uid } }: Stand) {
   if (standing !== 'dangling' || proof === null || place === null) return []
   if (proof.isOurs && !isLate) return []

@@ -1,8 +1,8 @@
 /**
- * What is never deleted for lack of an owner, and what lets it go again.
+ * Which objects are never deleted for lack of an owner, and what ends that protection.
  *
- * What must stay true: an object with a mark is spared whatever is known of its owners; the policy's kinds, and the namespaces of the system, are spared where no deletion was
- * seen.
+ * What must stay true: an object with a mark is spared in every state of its owners; the policy's kinds, and the namespaces of the system, are spared where no deletion was
+ * observed.
  *
  * Not here: what is protected (guarding.ts), what was (former-protection.ts).
  */

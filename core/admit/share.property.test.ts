@@ -1,4 +1,7 @@
-/** Shares of a kind: a mass is one however it is spread over namespaces and however far the fold is behind; but what one namespace deletes is held against that one only. */
+/**
+ * Shares of a kind: a bulk deletion is recognised however it is spread over namespaces and however far the
+ * fold is behind; but the deletions of one namespace count against that one only.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -49,7 +52,7 @@ test('what a relist misses waits for a person where it is a mass in all, and onl
         const seen = new Set(dependents.slice(0, missing).map((each) => rig.verdictOf(each)))
         deepEqual([...seen], [isMass ? 'held bulk' : 'held missing'])
         equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'keep null')
-        // The next relist is another one, and what it misses is judged by itself.
+        // The next relist is another one, and the objects that it misses are judged by themselves.
         rig.relist('rs', owners.slice(missing, -1))
         rig.foldAll()
         equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'held missing')
@@ -104,7 +107,7 @@ test('what others delete of a kind opens the breaker where it is a mass: of its 
       (namespaces, deleted, share, paces) => {
         const rig = new ToldLog(GUARDED, paces)
         const { owners, dependents } = families(rig, Math.ceil(deleted / share), namespaces)
-        // Somebody else, who deletes one.
+        // Another actor, who deletes one.
         const owner = rig.put('rs/stranger in other')
         const stranger = rig.put('pod/stranger in other <- rs/stranger')
         rig.relist('rs', [...owners, owner])

@@ -1,8 +1,8 @@
 /**
  * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and timers, as keys ordered by time.
  *
- * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that what one
- * namespace puts here holds up itself only; what is about a whole kind or cluster keeps its order, in a lane of its own.
+ * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that the work
+ * of one namespace delays only that namespace; work on a whole kind or cluster keeps its order, in a lane of its own.
  *
  * Not here: what a page of work does (work.ts).
  */
@@ -26,7 +26,7 @@ import {
 } from './key.ts'
 import type { Step } from './outcome.ts'
 
-/** Keys with this prefix, in order, behind `after`. */
+/** Keys with this prefix, in order, after `after`. */
 export interface PageRequest {
   readonly prefix: string
   readonly after: string
@@ -48,7 +48,7 @@ export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Parti
   const late = isLate ? { oldest, until: tail } : { newest: number }
   graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
   if (known === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
-  // What is judged by it rests on facts that may be newer than the last judgement.
+  // Judgements by it rest on facts that may be newer than the last judgement.
   step.judged.clear()
 }
 
@@ -57,7 +57,7 @@ export function hasWork(graph: StateReader): boolean {
   return head !== tail
 }
 
-/** What is done next; undefined when there is none. */
+/** The work to do next; undefined when there is none. */
 export function firstWork(graph: StateReader): Work | undefined {
   if (!hasWork(graph)) return undefined
   const { cluster, namespace } = firstTurn(graph)
@@ -67,7 +67,7 @@ export function firstWork(graph: StateReader): Work | undefined {
   return work
 }
 
-/** Whether work that is as old as this is left in a namespace, among what is cluster-scoped, or of all clusters. */
+/** Whether work that is as old as this is left in a namespace, among cluster-scoped objects, or of all clusters. */
 export function isBehind(
   graph: StateReader,
   cluster: ClusterId,
@@ -88,7 +88,7 @@ function isLeft(graph: StateReader, cluster: ClusterId, name: string, number: nu
   return first?.type === 'Work' && first.number <= number
 }
 
-/** The first work goes on as this one; null when it is done. */
+/** The first work continues as this one; null when it is done. */
 export function replaceFirst({ graph }: Step, work: Work | null): void {
   const { cluster, namespace } = firstTurn(graph)
   const lane = laneOf(graph, cluster, namespace)
@@ -131,12 +131,12 @@ function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane
 
 const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0, newest: 0, oldest: 0, until: 0 }
 
-/** The lane of what is in a namespace, or (`*`, which no namespace is called) of what is cluster-scoped. */
+/** The lane of a namespace, or (`*`, which is no namespace's name) of cluster-scoped objects. */
 export function laneNamed(namespace = ''): string {
   return namespace === '' ? '*' : namespace
 }
 
-/** What is known of an owner has changed: the objects that reference it are judged again. */
+/** The recorded state of an owner has changed: the objects that reference it are judged again. */
 export function judgeDependents(
   step: Step,
   cluster: ClusterId,
@@ -148,7 +148,7 @@ export function judgeDependents(
   enqueue(step, { work: 'dependents', cluster, namespace, uid, place: coordinatesPart(place) })
 }
 
-/** All that has a verdict, of one cluster or (empty) of all: once, if that was asked for before and is not begun. */
+/** Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was requested before and has not begun. */
 export function judgeAll(step: Step, cluster: ClusterId): void {
   const lane = laneOf(step.graph, cluster, '')
   const last = lane && step.graph.get(workKey(cluster, '', lane.tail - 1))
@@ -160,7 +160,7 @@ export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): v
   enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
 }
 
-/** Looks for what a waiting owner waits for in a circle; once more later when that is under way. */
+/** Searches for an ownership cycle among what a waiting owner waits for; once more later if a search is under way. */
 export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   const key = ringKey(cluster, uid)
   const ring = step.graph.get(key)
@@ -171,14 +171,14 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
   step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
-  // As new as what asked for it: a walk that is begun again and again is not older than who comes meanwhile.
+  // As new as the request for it: a search that is begun again and again is not older than the work queued meanwhile.
   const number = agendaOf(step.graph).tail
   enqueue(step, { work: 'ring', cluster, namespace, uid, number })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
-/** Sets a timer in the log time of a cluster. Timers are never cancelled: what they find decides. */
+/** Sets a timer in the log time of a cluster. Timers are never cancelled: a timer that fires decides by what it finds. */
 export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
   step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
   const state = clusterOf(step.graph, cluster)
@@ -202,8 +202,8 @@ export function ownerTimer(
 }
 
 /**
- * How long what has gone is remembered, in milliseconds. As long as the policy says what was seen to go and let nobody go: with the rest, what it bears for its
- * dependents would be forgotten, that they are to be kept or (of what a relist missed with a mass) that a person has to be asked.
+ * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
+ * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
  */
 export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
   const { rememberMs } = policyOf(graph).policy

@@ -1,9 +1,9 @@
 /**
- * The state a fold reads and changes, and what stands in it under which key.
+ * The state a fold reads and changes, and which value it has under which key.
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
- * Not here: how changes are laid over what is stored (services/graph/fold/overlay.ts), what they mean (fold.ts).
+ * Not here: how changes are laid over the stored values (services/graph/fold/overlay.ts), their meaning (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'
@@ -39,13 +39,13 @@ export interface StateReader {
 export interface Graph extends StateReader {
   put(key: string, value: StateValue): void
   remove(key: string): void
-  /** What changed since the last call, in the order in which it was first changed: one record's doing. */
+  /** The changes since the last call, in the order in which their keys were first changed: those of one record. */
   takeRecent(): Map<string, StateValue | null>
   /** All changes since `clear`. */
   readonly changes: ReadonlyMap<string, StateValue | null>
   /**
-   * The stored keys with the overlay's changes laid over them: all keys with this prefix behind `after`, up to and with `upTo` (undefined:
-   * to the end), in order. `stored` must hold all of the store's in that range.
+   * The stored keys with the overlay's changes laid over them: all keys with this prefix after `after`, up to and including `upTo`
+   * (undefined: to the end), in order. `stored` must hold all of the store's in that range.
    */
   overlaid(stored: readonly string[], range: OverlaidRange): readonly string[]
   clear(): void

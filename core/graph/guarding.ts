@@ -1,10 +1,10 @@
 /**
- * What is protected in a cluster, by policy and by directive, and why an object is: kinds, namespaces, labels and annotations.
+ * Which objects of a cluster are protected, by policy and by directive, and why: kinds, namespaces, labels and annotations.
  *
- * What must stay true: decided from the object, the policy and the directives alone, so the gate asks the same question of an object that it has read.
+ * What must stay true: decided from the object, the policy and the directives alone, so the gate can decide the same for an object that it has read.
  *
- * Not here: protection that was taken back (former-protection.ts), what it holds (protection.ts), how reapers learn of it at once (services/reaper/control.ts), what of an object is
- * kept to be looked at (adapters/kubernetes/meta.ts).
+ * Not here: protection that was revoked (former-protection.ts), what it holds (protection.ts), how reapers apply it immediately (services/reaper/control.ts), which labels and
+ * annotations of an object are kept (adapters/kubernetes/meta.ts).
  */
 import { markOf } from '../model/mark.ts'
 import type { ClusterId, Coordinates, ObjectMeta } from '../model/object.ts'
@@ -14,14 +14,14 @@ import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf } from './graph.ts'
 
-/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: what runs the cluster itself. Its cascades that were seen to begin go on, or no update would ever end. */
+/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster itself. Their cascades whose beginning was observed continue, or no update would ever end. */
 export const SYSTEM_NAMESPACES: readonly string[] = [
   'kube-system',
   'kube-public',
   'kube-node-lease',
 ]
 
-/** What counts in one cluster. */
+/** The protection that applies in one cluster. */
 export interface Guarding {
   readonly policy: Protection
   /** Of directives, as `readSubject` takes them. */
@@ -52,7 +52,7 @@ export function protectedNow(object: ObjectMeta, evidence: Evidence, guarding: G
   return markOn(object, guarding) || protectedPlace(object, evidence, guarding)
 }
 
-/** By what it bears. */
+/** By its labels and annotations. */
 export function markOn(object: ObjectMeta, { policy, subjects }: Guarding): string {
   const { labels, annotations } = object
   if (labels.length === 0 && annotations.length === 0) return ''
@@ -72,7 +72,7 @@ export function markOn(object: ObjectMeta, { policy, subjects }: Guarding): stri
   return ''
 }
 
-/** By where it is and of what kind: also of one that nobody has read. */
+/** By its coordinates alone: also for an object that nothing has read. */
 export function protectedPlace(
   place: Coordinates,
   evidence: Evidence,

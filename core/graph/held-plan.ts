@@ -1,8 +1,8 @@
 /**
- * What is held, by key, and the set of what waits for a person: a plan is that set, and an approval names it.
+ * The held objects, by key, and the set of those that wait for an approval: a plan is that set, and an approval names it.
  *
- * What must stay true: kept up wherever a node is written, so it is always that of the nodes. A member names what would be done to which content; what changes
- * is another member, and as new as the record that changed it.
+ * What must stay true: kept up wherever a node is written, so it is always that of the nodes. A member names what would be done to which content; a changed
+ * member is another member, and as new as the record that changed it.
  *
  * Not here: approving (approval.ts), lists for people (services/graph).
  */
@@ -14,7 +14,7 @@ import type { StateReader } from './graph.ts'
 import { heldKey, planKey } from './key.ts'
 import type { Step } from './outcome.ts'
 
-/** What waits for approval in a cluster. */
+/** The objects that wait for approval in a cluster. */
 export function planOf(graph: StateReader, cluster: ClusterId): SetHash {
   const plan = graph.get(planKey(cluster))
   return plan?.type === 'HeldPlan' ? plan.set : EMPTY_SET
@@ -49,13 +49,13 @@ export function heldBy({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): HeldB
   return hold?.by ?? (attempt?.state === 'would-go' ? 'mode' : null)
 }
 
-/** What observe holds is everything that would ever go: that is no list. What a dry run was accepted of is. */
+/** Mode observe holds everything that would ever be deleted: that is no list. Objects with an accepted dry run are one. */
 export function listedBy(node: Node | null): HeldBy | null {
   if (node === null || node.hold?.by === 'mode') return null
   return heldBy(node)
 }
 
-/** Empty when it waits for nobody's approval. */
+/** Empty when it waits for no approval. */
 export function memberOf(node: Node | null): string {
   if (node?.hold?.by !== 'approval') return ''
   return `${node.object.uid} ${node.hash} ${node.hold.what}`

@@ -1,4 +1,4 @@
-/** Keys say what they are of, whatever texts users chose. */
+/** A key identifies its subject, whatever texts users chose. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

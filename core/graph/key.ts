@@ -51,7 +51,7 @@ export const countKey: (cluster: ClusterId, owner: Uid, coordinates: Coordinates
       `count/${clusterPart('', cluster)}/${part(owner)}/${coordinatesPart(coordinates)}`,
   )
 
-/** The walk itself; its visits have `ringPrefix`. */
+/** The search itself; its visits have `ringPrefix`. */
 export function ringKey(cluster: ClusterId, root: Uid): string {
   return `walk/${clusterPart('', cluster)}/${part(root)}`
 }
@@ -96,7 +96,7 @@ export function clusterKey(cluster: ClusterId): string {
   return clusterKeyOf(cluster, '')
 }
 
-/** What is held, and by what. */
+/** The held objects, and what holds each. */
 export function heldKey(cluster: ClusterId, uid: Uid): string {
   return heldPrefix(cluster) + part(uid)
 }
@@ -117,7 +117,7 @@ export function approvalKey(cluster: ClusterId): string {
   return `approval/${part(cluster)}`
 }
 
-/** Who waits for a budget: in each namespace in the order of asking. */
+/** The queue of a budget: in each namespace in the order of asking. */
 export function ticketKey(
   cluster: ClusterId,
   budget: string,
@@ -135,7 +135,7 @@ export function namespaceOfTicket(key: string): string {
   return decodeURIComponent(key.split('/')[3] ?? '')
 }
 
-/** Behind all tickets of that one's namespace. */
+/** After all tickets of that ticket's namespace. */
 export function endOfNamespaceTickets(key: string): string {
   return `${key.slice(0, key.lastIndexOf('/'))}/~`
 }
@@ -172,7 +172,7 @@ export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`
 }
 
-/** A definition, by its name, that is or was being deleted. */
+/** A CustomResourceDefinition, by its name, that is or was being deleted. */
 export function definitionKey(cluster: ClusterId, name: string): string {
   return `definition/${clusterPart('', cluster)}/${part(name)}`
 }
@@ -185,15 +185,15 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
   return waitsPrefix(cluster, kind) + part(dependent)
 }
 
-/** In lower case: a reference may name a kind so before anybody knows which one that is. */
+/** In lower case: a reference may name a kind so before it is known which kind that is. */
 export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): string {
   return `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`
 }
 
-/** Stands for all kinds: what waits for it is looked at when any kind gets in sync. */
+/** Means all kinds: an object that waits for it is judged again when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
-/** What a timer looks at again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
+/** What a timer checks again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
 export interface Timer {
   readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
   readonly uid: Uid
@@ -241,7 +241,7 @@ export function turnKey(number: number): string {
   return `turn/${padded(number, 15)}`
 }
 
-/** Of a namespace, or (empty) of what is no one's. */
+/** Of a namespace, or (empty) of work on whole kinds and clusters. */
 export const laneKey: (cluster: ClusterId, namespace: string) => string = rememberedByUid(
   (cluster, namespace) => `lane/${lanePart(cluster, namespace)}`,
 )
@@ -265,10 +265,10 @@ export const unreadableHomeKey: (cluster: ClusterId, namespace: string) => strin
   (cluster, namespace) => unreadableKey(homeOf(cluster, namespace)),
 )
 
-/** How far a task has come: written with each commit. */
+/** The position of a task: written with each commit. */
 export const POSITION_KEY = 'position'
 
-/** The part behind the last separator, decoded: a uid in all keys that end in one. */
+/** The part after the last separator, decoded: a uid in all keys that end in one. */
 export function lastPart(key: string): string {
   return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
 }
@@ -277,7 +277,7 @@ export function coordinatesPart(at: Coordinates): string {
   return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
 }
 
-/** What `coordinatesPart` made its text of. */
+/** The coordinates from a text of `coordinatesPart`. */
 export function coordinatesIn(text: string): Coordinates {
   const [group = '', kind = '', namespace = '', name = ''] = text.split(',').map(decodeURIComponent)
   return { group, kind, namespace, name }

@@ -1,17 +1,17 @@
 /**
- * Whether a kind can tell us about its objects: the one function that decides it.
+ * Whether the watch of a kind is a reliable source about its objects: the one function that decides it.
  *
- * What must stay true: only `live` lets the absence of an object from the graph mean anything; a kind that is out of sync is waited for no longer than `until`.
+ * What must stay true: only `live` lets the absence of an object from the graph mean anything; a kind that is out of sync is waited for until `until` at most.
  *
- * Not here: ambiguous kinds, which stand beside it (`Kind.ambiguous`).
+ * Not here: ambiguous kinds, which have a field of their own (`Kind.ambiguous`).
  */
 import { KIND_PATIENCE_MS, KIND_SILENT_MS } from '../model/constant.ts'
 import type { GroupKind } from '../model/object.ts'
 import type { ClusterState, Kind } from '../model/state.ts'
 
 /**
- * - `gone`: absent from discovery, or never served. - `unwatched`: served, and nobody watches it. - `listing`: watched, without a complete list of this epoch of
- * the cluster. - `silent`: its watch has shown no sign of life for minutes. - `live`: listed, and its watch goes on.
+ * - `gone`: absent from discovery, or never served. - `unwatched`: served, and no watcher watches it. - `listing`: watched, without a complete list of this
+ *   epoch of the cluster. - `silent`: its watch has shown no sign of life for minutes. - `live`: listed, and its watch continues.
  */
 export type KindStatus =
   | { readonly type: 'gone' | 'unwatched' | 'live' }
@@ -48,7 +48,7 @@ export function watchedAt({ pulses }: ClusterState, about: GroupKind): number | 
   return pulses.find(({ group, kind }) => group === about.group && kind === about.kind)?.aliveAt
 }
 
-/** A monitor follows it: what becomes of its objects will be published. */
+/** A monitor follows it: events of its objects will be published. */
 export function isMonitored(kind: Kind | undefined): boolean {
   return kind?.phase === 'unsynced' || kind?.phase === 'synced'
 }

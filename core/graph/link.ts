@@ -23,11 +23,11 @@ export interface Link {
   readonly blocking: boolean
   /** It blocks, and waits for dependents of its own. */
   readonly waiting: boolean
-  /** Its kind is served no more, so nobody can take the reference off. */
+  /** Its kind is absent from discovery, so no client can remove the reference. */
   readonly unserved: boolean
 }
 
-/** What a node keeps so that its edges can be found again. */
+/** The places that a node keeps so that its edges can be found again. */
 export function placesOf(step: Step, cluster: ClusterId, object: ObjectMeta): Node['places'] {
   return object.ownerReferences.map((reference) => {
     const { place } = ownerPlace(step.graph, cluster, object, reference)
@@ -61,12 +61,12 @@ function isLinkedOtherwise(before: Node, after: Node): boolean {
   return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
 }
 
-/** What never goes by itself, since nobody can say whether its owner is gone, keeps no owner waiting. */
+/** A dependent that is never deleted by itself, since it cannot be known whether its owner was deleted, keeps no owner waiting. */
 function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
 }
 
-/** In doubt since its kind went (`suspectOfGoneKind`): no other doubt has a verdict. */
+/** Untrusted since its kind left discovery (`suspectOfGoneKind`): no other untrusted node has a verdict. */
 function isUnserved(node: Node): boolean {
   return node.phase === 'suspect' && isBlocked(node)
 }
@@ -117,7 +117,7 @@ export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link
   return links
 }
 
-/** `dependents` more edges like `link` (0: it has become what it is, -1: it went), which was `before`. */
+/** Adds `dependents` edges like `link` (0: the edge changed, -1: it was removed); `before` is what it was. */
 function count(
   step: Step,
   cluster: ClusterId,
@@ -141,7 +141,7 @@ function count(
   if (changed.dependents === 0) step.graph.remove(key)
   else step.graph.put(key, changed)
   if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
-  // Nothing is left that it waits for, but for what may wait for it in turn; or that is over.
+  // Nothing is left that it waits for, except objects that may wait for it in turn; or that is over.
   if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
     judgeWaitingOwner(step, cluster, owner, place)
   }
@@ -157,7 +157,7 @@ const NO_COUNT: Count = { type: 'Count', dependents: 0, blocking: 0, waiting: 0,
 
 const NO_LINK = { blocking: false, waiting: false, unserved: false } as const
 
-/** An owner of that kind is not let go while this kind's watch is not in sync. */
+/** An owner of that kind is not released while this kind's watch is not in sync. */
 function rememberBlocker(
   step: Step,
   cluster: ClusterId,

@@ -1,5 +1,5 @@
 /**
- * What folding one record brings about besides the changed state, and the step in which it is gathered.
+ * The outcome of folding one record besides the changed state, and the step in which it is gathered.
  *
  * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
  */
@@ -15,7 +15,7 @@ import type { ClusterState, Work } from '../model/state.ts'
 import type { Graph } from './graph.ts'
 import { clusterOf } from './graph.ts'
 
-/** Where and when the record stands in the log. */
+/** The record's coordinates in the log, and its time. */
 export interface At {
   readonly partition: number
   readonly partitions: number
@@ -36,13 +36,13 @@ export interface Outcome {
   readonly commands: Command[]
   /** Owner references judged, and a subject each: bounded for a record (fold.ts). */
   work: number
-  /** Work is left: a `Continue` is appended behind all that was published meanwhile. */
+  /** Work is left: a `Continue` is appended after everything published meanwhile. */
   continues: boolean
   readonly history: History[]
   readonly relists: RelistRequest[]
   /** Objects whose lineage may have changed, by `objectKey`. */
   readonly touched: Map<string, Touch>
-  /** Objects, by `objectKey`, that have been gone for longer than is remembered. */
+  /** Objects, by `objectKey`, that have been deleted for longer than the memory lasts. */
   readonly forgotten: string[]
   /** Why the record changed nothing; null when it was taken. */
   dropped: string | null
@@ -51,7 +51,7 @@ export interface Outcome {
 export interface Touch {
   readonly cluster: ClusterId
   readonly uid: Uid
-  /** Of one that is no node any more: what it was, and whether it is gone or only out of sight. */
+  /** For an object that is no longer a node: what it was, and whether it was deleted or is only unwatched. */
   readonly last: {
     readonly object: ObjectMeta
     readonly verdict: Verdict | null
@@ -66,15 +66,15 @@ export interface Step {
   readonly outcome: Outcome
   /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
   readonly dirty: Map<string, Subject>
-  /** What safeguards count of the record: read once its facts are all written (fold.ts). */
+  /** The record's observations for the safeguards: read once its facts are all written (fold.ts). */
   readonly observations: Observation[]
-  /** Those judged since anything was put on the agenda: nothing they rest on has changed, so this record judges them no more. */
+  /** Objects judged since anything was put on the agenda: no input of theirs has changed, so this record does not judge them again. */
   readonly judged: Set<string>
   /** How many owner references this record may still judge. */
   references: number
-  /** Of the work that is under way; null where the record itself brings it about. */
+  /** Of the work that is under way; null where the record itself causes it. */
   work: Work | null
-  /** It brings facts, and is not there to go on with the agenda. */
+  /** It has facts, and does not exist only to continue the agenda. */
   readonly isNews: boolean
 }
 

@@ -1,8 +1,8 @@
 /**
- * Where an owner reference points: which kind it names, as the cluster serves it, and the owner's coordinates.
+ * Where an owner reference points: which kind it names, as the cluster serves it, and at which coordinates.
  *
  * What must stay true: a reference's kind is resolved here and nowhere else. A kind is known as it is written or, as upstream's RESTMapper has it too, in
- * lower case; where several kinds are written alike in lower case, none of them is meant.
+ * lower case; where several kinds are equal in lower case, none of them matches.
  *
  * Not here: which status a reference has (judge/standing.ts).
  */
@@ -25,7 +25,7 @@ export interface OwnerPlace {
   readonly named: GroupKind
   /** Undefined when it was never served here. */
   readonly kind: Kind | undefined
-  /** Undefined when nobody knows the scope of that kind, or a cluster-scoped object names an owner in a namespace. */
+  /** Undefined when the scope of that kind is unknown, or a cluster-scoped object names an owner in a namespace. */
   readonly place: Coordinates | undefined
 }
 

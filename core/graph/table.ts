@@ -4,7 +4,7 @@
  * What must stay true: every key begins with the name of its table, alone or before a slash, and every value has its table's type, which is its schema's name, too
  * (schemas/). A type of state without a table does not compile; testing/state-check.ts compares keys and values with it.
  *
- * Not here: the keys themselves (key.ts), what the values mean (model/state.ts, model/node.ts).
+ * Not here: the keys themselves (key.ts), the meaning of the values (model/state.ts, model/node.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import type { StateValue } from '../model/state.ts'
@@ -16,7 +16,7 @@ export interface Table extends Shape {
 
 interface Shape {
   readonly name: string
-  /** What a key names behind the table's name, each part behind a slash; `?`: not in every key. */
+  /** The parts of a key after the table's name, each after a slash; `?`: not in every key. */
   readonly key: readonly string[]
   /** Pages are read of the keys that agree in so many parts; null: by the whole key only. */
   readonly page: number | null
@@ -25,7 +25,7 @@ interface Shape {
    * they are read in pages, or once: a third of all that changes would only drive out the others.
    */
   readonly remembered: 'decoded' | 'bytes' | 'no'
-  /** It is what is left to do, and not what is: a rehearsal begins without it. */
+  /** It holds work that is left to do, no state: a rehearsal begins without it. */
   readonly isWork: boolean
 }
 

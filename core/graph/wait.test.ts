@@ -1,4 +1,4 @@
-/** What a node waits for is given up when it leaves. */
+/** A node's waits are removed when it leaves. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/state-check.ts'

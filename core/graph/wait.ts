@@ -1,7 +1,7 @@
 /**
  * What a node waits for: kinds that are not served, not in sync, or have to be relisted before it can be judged.
  *
- * What must stay true: whoever waits is judged again when the kind changes (work.ts), and waits for nothing that it does not name.
+ * What must stay true: a node that waits is judged again when the kind changes (work.ts), and waits only for kinds that it references.
  */
 import type { ClusterId, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { kindOfReference } from '../model/reference.ts'

@@ -1,7 +1,7 @@
 /**
- * What happened within the last ten minutes of log time, counted by minute and namespace.
+ * Counts of the last ten minutes of log time, by minute and namespace.
  *
- * What must stay true: bounded, whatever tenants do: namespaces beyond a cap are counted together, never left out.
+ * What must stay true: bounded, however many names tenants use: namespaces beyond a cap are counted together, never left out.
  *
  * Not here: what is counted (budget.ts, burst.ts).
  */
@@ -17,7 +17,7 @@ export function minuteOf(timeMs: number): number {
   return Math.floor(timeMs / MINUTE_MS)
 }
 
-/** With one more in the minute of `now`, and without minutes older than `span`. Log time never goes back, and a record of before counts as of the newest minute. */
+/** With one more in the minute of `now`, and without minutes older than `span`. Log time never decreases, so an earlier record counts as of the newest minute. */
 export function withOne(
   minutes: readonly MinuteCounts[],
   now: number,
@@ -54,7 +54,7 @@ export function byNamespace(minutes: readonly MinuteCounts[]): ReadonlyMap<strin
   return sums
 }
 
-/** Of one namespace at most: in minutes in which it is not counted apart it may be all that is counted together. */
+/** The most that one namespace may have: in minutes in which it is not counted apart it may be everything that is counted together. */
 export function mostOf(minutes: readonly MinuteCounts[], namespace: string): number {
   const countIn = (all: readonly NamespaceCount[], name: string): number | undefined =>
     all.find((each) => each.namespace === name)?.count
@@ -65,7 +65,7 @@ export function mostOf(minutes: readonly MinuteCounts[], namespace: string): num
   )
 }
 
-/** All of them together, where each counts as at most so many. Objects without a namespace are no tenant's, and what is counted together is of many: they count as they are. */
+/** All of them together, where each counts as at most so many. Objects without a namespace belong to no tenant, and those counted together belong to many: they count as they are. */
 export function sumOf(
   counts: ReadonlyMap<string, number>,
   most: number = Number.MAX_SAFE_INTEGER,

@@ -34,7 +34,7 @@ test('what is decided again after an outage is as old as before it: the cluster 
   equal(again.decidedAt, first.decidedAt)
 })
 
-/** When the command for the dependent of an owner that waits or orphans is decided, if what tells of the owner comes five seconds after the world's start. */
+/** When the command for the dependent of an owner that waits or orphans is decided, if the event about the owner comes five seconds after the world's start. */
 function decidedOf(
   deletedAt: number,
   graceSeconds: number | null,
@@ -91,7 +91,7 @@ test('an owner that went before another asked to orphan went before, whichever i
     for (const line of ['rs/a', 'rs/b', 'pod/d <- rs/a, rs/b']) fold(0, world.put(line))
     const orphaning = world.put('rs/b [deleting orphan]')
     if (orphaning.type !== 'ObjectUpdated') throw new Error(`a ${orphaning.type} tells of it`)
-    // It was asked for a minute in; its watcher slept, and tells of it a while later.
+    // The deletion was requested after a minute; its watcher slept, and publishes it a while later.
     fold(100_000, { ...orphaning, object: { ...orphaning.object, deletedAt: 1_060_000 } })
     const gone = world.remove('rs/a')
     if (gone.type !== 'ObjectDeleted') throw new Error(`a ${gone.type} tells of it`)

@@ -1,10 +1,10 @@
 /**
- * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered of it.
+ * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered about it.
  *
- * What must stay true: no state change, no new command; a command carries all that its guard needs, and says whether what decided it is fresh; what went stale
- * or was refused is asked for again after a growing wait.
+ * What must stay true: no state change, no new command; a command carries all that its guard needs, and says whether what decided it is fresh; a stale or
+ * refused command is issued again after a growing wait.
  *
- * Not here: the verdict (verdict.ts), looking owners up (verification.ts), what becomes of a command (settle.ts).
+ * Not here: the verdict (verdict.ts), verifying owners (verification.ts), the result of a command (settle.ts).
  */
 import type { Decision } from '../admit/admission.ts'
 import { nodeTimer } from '../graph/agenda.ts'
@@ -25,7 +25,7 @@ import { weaker } from '../model/proof.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
-/** What is under way for a node by its verdict: what was, or a new command. Null for nothing. */
+/** The attempt of a node for its verdict: the present one, or a new command. Null for none. */
 export function attemptFor(
   step: Step,
   state: ClusterState,
@@ -54,7 +54,7 @@ export function attemptFor(
     command: command.id,
     basis: verdict.basis,
   })
-  // The first look finds what was carried out and not confirmed; it sets the next timer itself.
+  // The first check finds commands that were carried out and not confirmed; it sets the next timer itself.
   nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
   return {
     command: command.id,
@@ -146,9 +146,9 @@ function commandFor(
 }
 
 /**
- * When the oldest of what decided was seen, whenever the command comes: a cluster may have been restored since. A watcher that is behind tells now what was
- * long ago, so a record's time says little of an owner that waits or orphans: the user may have asked for another end since. That cannot be longer ago than its deletion, whose
- * time comes from its server, whoever tells it how late.
+ * When the oldest fact behind the decision was observed, however late the command comes: a cluster may have been restored since. A watcher that lags publishes now what was
+ * true long ago, so a record's time says little about an owner that waits or orphans: the user may have chosen another propagation policy since. That cannot be longer ago than
+ * its deletion, whose time comes from its server, however late a watcher publishes it.
  */
 function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
   const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
@@ -163,7 +163,7 @@ function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): 
   return Math.min(step.at.timestamp, ...times)
 }
 
-/** Only what a live watch saw can be fresh: whatever else shows an absence is verified in any case, an approved bulk deletion too. */
+/** Only a deletion that a live watch observed can be fresh: any other evidence of absence is verified in any case, an approved bulk deletion too. */
 function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsStale): Freshness {
   const isSeen = weaker(evidence, 'waiting') === 'waiting'
   return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
@@ -172,16 +172,16 @@ function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsSta
 type IsStale = (stand: Stand) => boolean
 
 /**
- * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; nobody watches it, and a GET found it; or the
- * deletion was observed before the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the
- * dependent's kind was relisted, or before `enforce` was entered. Cause, hold and budget stay what they are.
+ * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; it is unwatched, and a GET found it; or the deletion was observed before
+ * the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the dependent's kind was
+ * relisted, or before `enforce` was entered. Cause, hold and budget do not change.
  */
 function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: Node): IsStale {
   const { relistedAt = -1n } = kindOf(step.graph, cluster, node.object) ?? {}
   const { enforcedAt } = policyOf(step.graph)
   const isBefore = (position: bigint): boolean =>
     position < state.startedAt || position < relistedAt || position < enforcedAt
-  // A watcher that goes on where another one ended publishes first what is over: an owner deleted in one way, and only then in another.
+  // A watcher that takes over from another one first publishes past states: an owner deleted with one propagation policy, and only then with another.
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
   return (stand) => {
     const { standing, proof, isHearsay } = stand
@@ -236,7 +236,7 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   if (place === null || claim === undefined) return []
   const kind = kindOf(step.graph, cluster, place)
   invariant(kind !== undefined, 'a place whose kind is not known')
-  // It was seen to go, and then its kind: nobody can look any more, and a restore that brought it back would bring its kind back as well.
+  // Its deletion was observed, and then its kind left discovery: no GET is possible any longer, and a restore that brought the owner back would bring its kind back as well.
   if (kind.phase === 'unserved' && stand.proof?.class === 'deleted') return []
   return [
     {
@@ -252,7 +252,7 @@ function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
   ]
 }
 
-/** What a look at the owner can bear out, or not. */
+/** What a live GET of the owner can confirm or refute. */
 function claimedOf({ standing }: Stand): OwnerClaim['claim'] | undefined {
   if (standing === 'dangling') return 'absent'
   if (standing === 'waiting') return 'waiting'

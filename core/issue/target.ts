@@ -7,7 +7,7 @@ import type { Target } from '../model/command.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import type { Kind } from '../model/state.ts'
 
-/** By a version that is served, which may be another than the one it was told in. Of a kind that nobody knows, an aggregated server may be the one that answers. */
+/** By a version that is served, which may be another than the one in which it was reported. If the kind is unknown, an aggregated server may be the one that answers. */
 export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
   const { group, namespace, name, uid, resourceVersion } = object
   const { aggregated = true, resource = object.resource } = kind ?? {}
@@ -16,7 +16,7 @@ export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
   return { ...place, version, resource, uid, resourceVersion, aggregated }
 }
 
-/** The one that is asked for where it is served, else the preferred one. */
+/** The requested version if it is served, otherwise the preferred one. */
 export function servedVersion({ versions }: Pick<Kind, 'versions'>, version: string): string {
   return versions.includes(version) ? version : (versions[0] ?? version)
 }

@@ -1,4 +1,4 @@
-/** Owners that nobody watches: how often they are looked for, and what a look takes back. */
+/** Unwatched owners: how often they are verified, and what a live GET revokes. */
 import { deepEqual, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
@@ -6,7 +6,7 @@ import { World } from '../../testing/story.ts'
 const BEAT_SECONDS = 10
 const HOUR_BEATS = 3_600 / BEAT_SECONDS
 
-/** Looks asked for, each answered at once. */
+/** Live GETs issued, each answered at once. */
 function looksIn(world: World, beats: number): number {
   let looks = 0
   for (let beat = 0; beat < beats; beat++) {
@@ -31,7 +31,7 @@ test('an owner that nobody watches is looked for every ten minutes at most, howe
   const world = unwatched()
   world.tell(world.found('widget/w'))
   looksIn(world, HOUR_BEATS)
-  // A gate that looks for the sake of one of its dependents tells, too.
+  // A gate that verifies for the sake of one of its dependents publishes the result, too.
   for (let i = 0; i < 20; i++) {
     world.tell(world.found('widget/w'))
     looksIn(world, 7)

@@ -1,9 +1,9 @@
 /**
- * Live GETs: of owners that nothing is known of, once for all of their dependents; and of what a server said is deleted, where no watch confirms that.
+ * Live GETs: of owners about which nothing is known, once for all of their dependents; and of objects that a server said are deleted, if no watch confirms that.
  *
  * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
  *
- * Not here: what the answer changes (settle.ts).
+ * Not here: the effect of the answer (settle.ts).
  */
 import { mayIssue } from '../admit/hold.ts'
 import { ownerTimer } from '../graph/agenda.ts'
@@ -30,7 +30,7 @@ import { verifyIntent } from '../observe/settle.ts'
 import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
 
-/** Asks for each owner that nothing is known of, once its kind could have shown it. */
+/** Verifies each owner about which nothing is known, once its kind could have shown it. */
 export function verifyOwners(
   step: Step,
   state: ClusterState,
@@ -41,9 +41,9 @@ export function verifyOwners(
   let asked = 0
   for (const { standing, place, reference } of stands) {
     if (standing !== 'unverified' || place === null) continue
-    // An object may have thousands, and others wait behind them.
+    // An object may have thousands, and other objects wait after it.
     if (asked >= most) return
-    // It is a node in doubt, or in another place: a relist settles the one, a look at these coordinates the other.
+    // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
     const node = nodeOf(step.graph, cluster, reference.uid)
     if (node !== undefined && isSamePlace(node.object, place)) continue
     const version = versionOf(reference.apiVersion)
@@ -101,7 +101,7 @@ export function verifyOwner(
 
 /**
  * Asks whether an object is still there, which by a server's answer is deleted. Null where the answer would prove nothing: of an ambiguous kind, or when it was last seen in another
- * epoch of the cluster, whose relists say what became of it.
+ * epoch of the cluster, whose relists settle it.
  */
 export function verifyDeletion(
   step: Step,

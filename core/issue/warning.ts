@@ -1,7 +1,7 @@
 /**
- * Warnings to whoever wrote a reference that nothing can ever come of: an Event on the dependent, in the words that people search for (B43).
+ * Warnings to the author of a reference that can never take effect: an Event on the dependent, in the words that people search for (B43).
  *
- * What must stay true: a warning is said once for a verdict, before what the verdict brings about, and changes nothing itself.
+ * What must stay true: a warning is issued once for a verdict, before the verdict's command, and changes nothing itself.
  *
  * Each is a command with an id of its own, so they are made one by one, as they are issued.
  *
@@ -10,7 +10,7 @@
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 
-/** Of one object, which may have thousands of references: whoever reads them knows by then what is wrong. */
+/** For one object, which may have thousands of references: after so many warnings their reader knows what is wrong. */
 const MOST_WARNINGS = 16
 
 const REASON = 'OwnerRefInvalidNamespace'
@@ -33,7 +33,7 @@ export function* warningsOf(
   }
 }
 
-/** Nothing can ever come of it. */
+/** It can never take effect. */
 export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {
   if (isOutOfScope) return true
   return standing === 'dangling' && proof?.class === 'not-found' && place?.namespace !== ''

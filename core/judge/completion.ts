@@ -1,10 +1,10 @@
 /**
- * When an owner that is being deleted has no dependents left to wait for: then its finalizer goes, and so does it.
+ * When an owner that is being deleted has no dependents left to wait for: then its finalizer is removed, and the server deletes it.
  *
- * What must stay true: decided from counts, never from a scan; level-triggered, so a lost moment cannot hang an owner; not before all that may
- * know of a dependent has spoken, but never waiting for a kind that cannot be seen for good.
+ * What must stay true: decided from counts, never from a scan; level-triggered, so a lost event cannot block an owner for ever; not before
+ * every kind that may have a dependent has been listed, but never waiting for a kind that can never be listed.
  *
- * Not here: what becomes of the dependents (verdict.ts), finding rings (ring.ts).
+ * Not here: what happens to the dependents (verdict.ts), finding ownership cycles (ring.ts).
  */
 import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, countOf, kindOf } from '../graph/graph.ts'
@@ -16,7 +16,7 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 
 export type Completion =
-  /** For people: for what. `until`: log time at which it is worth another look though nothing is told; null when only news can help. */
+  /** For people: what it waits for. `until`: log time at which it is judged again although no event came; null when only an event can help. */
   | { readonly type: 'wait'; readonly because: string; readonly until: number | null }
   | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
 
@@ -33,7 +33,7 @@ export function completionOf(
       ? left.dependents === 0
       : left.blocking === 0 || (ringed && left.blocking === left.waiting)
   if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
-  // Once all have spoken, a kind that falls silent afterwards changes nothing. But another watcher has to tell first what came while nobody watched.
+  // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new watcher first has to publish what happened while no watcher ran.
   const hasSpoken = verdict?.type === 'finish'
   const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
@@ -57,8 +57,8 @@ export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): b
 }
 
 /**
- * What is of a kind that is served no more may be there when it is again, and then names its owner still. That it was let go of stands on the owner, for any log and any
- * collector to read; once that is gone it stands in this log alone. So it waits, however long.
+ * An object whose kind is absent from discovery may exist when the kind is served again, and then still references its owner. That it was orphaned is recorded on the
+ * owner, where every log and collector can read it; once the owner is deleted, only this log has it. So the owner waits, however long.
  */
 function whatNames({ dependents, unserved }: Left): string {
   if (dependents > unserved) return 'dependents name it'
@@ -86,7 +86,7 @@ function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefin
 }
 
 /**
- * Why it cannot be said yet that an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
+ * Why it is unknown yet whether an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
  * no longer than `until`.
  */
 function unfitness(

@@ -1,11 +1,11 @@
 /**
- * Rings: waiting owners that wait for each other, found by a walk over what each waits for, a page of dependents at a time.
+ * Ownership cycles: waiting owners that wait for each other, found by a search over what each waits for, a page of dependents at a time.
  *
- * What must stay true: the walk ends at the first thing that somebody outside a ring still waits for, so only what nothing else holds up is let go;
- * it changes the order in which waiting owners go and never whether. This is Tarjan's algorithm, and the first component that it completes leads
- * nowhere else. Whatever changes what an owner waits for begins a walk there, so a ring that closes later is found then.
+ * What must stay true: the search ends at the first object that cannot be in a cycle, so only a cycle that nothing else blocks is released; it
+ * changes the order in which waiting owners are deleted, never whether. This is Tarjan's algorithm, and the first component that it completes leads
+ * nowhere else. Any change in what an owner waits for begins a search there, so a cycle that closes later is found then.
  *
- * Not here: when an owner may go for other reasons (completion.ts).
+ * Not here: when an owner may be deleted for other reasons (completion.ts).
  */
 import type { PageRequest } from '../graph/agenda.ts'
 import { beginWalk, enqueue } from '../graph/agenda.ts'
@@ -28,7 +28,7 @@ import type { ClusterId, Uid } from '../model/object.ts'
 import type { Ring, RingVisit, Work } from '../model/state.ts'
 import { mayBeRing } from './completion.ts'
 
-/** Where the walk goes on: the dependents of the object at which it stands. */
+/** Where the search continues: the dependents of its current object. */
 export function ringPage(
   graph: StateReader,
   { cluster, uid: root }: Work,
@@ -40,20 +40,20 @@ export function ringPage(
   return { prefix, after, countKey: countKeyOfEdges(prefix) }
 }
 
-/** Of one that is no node any more: nowhere, and there the walk ends. */
+/** For an object that is no longer a node: nowhere, and there the search ends. */
 function placeOf(graph: StateReader, cluster: ClusterId, uid: Uid): string {
   const node = nodeOf(graph, cluster, uid)
   return node === undefined ? '' : coordinatesPart(node.object)
 }
 
-/** One step of the walk: on to a dependent not visited yet, or back. True when the walk is over. */
+/** One step of the search: on to a dependent not visited yet, or back. True when the search is over. */
 export function walk(step: Step, work: Work, keys: readonly string[]): boolean {
   const { cluster, uid: root } = work
   const ring = ringOf(step.graph, cluster, root)
   const visit = visitOf(step.graph, cluster, root, ring.current)
   invariant(visit !== undefined, 'a walk stands where it has not been')
   const node = nodeOf(step.graph, cluster, ring.current)
-  // What it waits for has changed since, or it has gone: whoever still waits hears of that.
+  // What it waits for has changed since, or it was deleted: the owners that still wait are notified of that.
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
     return end(step, work, NO_RING)
   }
@@ -109,13 +109,13 @@ function goBack(
 
 const NO_RING = Number.MAX_SAFE_INTEGER
 
-/** The walk is over; those visited from `first` on are a ring. */
+/** The search is over; those visited from `first` on are a cycle. */
 function end(step: Step, { cluster, namespace, uid }: Work, first: number): boolean {
   enqueue(step, { work: 'ring-end', cluster, namespace, uid, sync: first })
   return true
 }
 
-/** Forgets what was visited, and lets the ring's members go. */
+/** Removes the visits, and releases the members of the cycle. */
 export function endWalk(step: Step, work: Work, keys: readonly string[]): boolean {
   const { cluster, uid: root, sync: first } = work
   for (const key of keys) {

@@ -1,11 +1,11 @@
-/** The standing of a reference is the first row of the table that fits. */
+/** The status of a reference is the first row of the table that fits. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
 import { nodeOf } from '../graph/graph.ts'
 import { standingOf } from './standing.ts'
 
-// Steps as in a story; the last word is how the references of the object named last stand.
+// Steps as in a story; the last word is the status of the references of the object named last.
 const cases = [
   ['an owner that is there', 'put rs/web; put pod/a <- rs/web', 'solid'],
   ['a cluster-scoped owner', 'put node/n; put pod/a in other <- node/n', 'solid'],

@@ -1,5 +1,5 @@
 /**
- * How one owner reference of one dependent stands: the first row of the table that fits.
+ * The status of one owner reference of one dependent: the first row of the table that fits.
  *
  * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
  */
@@ -26,23 +26,23 @@ export interface Stand {
   readonly proof: Proof | null
   /** Of `dangling`: its owner's deletion had been observed when it was named, so that is weaker evidence for this dependent. */
   readonly isLate: boolean
-  /** Offset of the event that this standing rests on; null when on none. */
+  /** Offset of the event that this status rests on; null when on none. */
   readonly basis: bigint | null
   /** Of `orphaned`: since when, in append time. */
   readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
-  /** No watch tells of the owner, or not the cluster's own server: so what is known of it is looked at once more before it is acted upon. */
+  /** No watch reports the owner, or not a watch of the cluster's own server: so it is verified once more before anything is done. */
   readonly isHearsay: boolean
 }
 
-/** What is known of the owner that a reference names. */
+/** The recorded state of the owner that a reference names. */
 interface OwnerAt {
   readonly phase: Phase | 'absent' | 'unknown'
   readonly proof: Proof | null
   readonly orphanedAt: number | null
   readonly basis: bigint | null
-  /** Found by a GET: no watch tells of it. */
+  /** Found by a GET: no watch reports it. */
   readonly isHearsay: boolean
 }
 
@@ -77,7 +77,7 @@ export function standingOf(
     basis: owner?.basis ?? null,
     orphanedAt: standing === 'orphaned' ? (owner?.orphanedAt ?? null) : null,
     isOutOfScope: kind !== undefined && place === undefined,
-    // What another server answers for may only be hidden: that one tells whom it likes what it likes.
+    // The owner of an aggregated server may only be hidden: such a server decides who sees what.
     isHearsay: owner?.isHearsay === true || kind?.aggregated === true,
   })
 
@@ -89,10 +89,10 @@ export function standingOf(
     )
   }
   const owner = ownerAt(graph, cluster, reference.uid, place)
-  // Whatever it is called by, it is let go of: that deletes nothing.
+  // By whatever version it is referenced, the dependent is orphaned: that deletes nothing.
   if (owner.orphanedAt !== null)
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
-  // What was seen to go is gone by whatever it was called then. Of what was never there only a look says so, by a version that can still be asked.
+  // An observed deletion counts for every version it was served in then. That an owner never existed is proved only by a GET, through a version that is still served.
   const { proof } = owner
   const versions = proof === null || proof.class === 'not-found' ? kind.versions : proof.versions
   if (!versions.includes(versionOf(reference.apiVersion))) {
@@ -102,7 +102,7 @@ export function standingOf(
     case 'orphaning':
       return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
     case 'absent': {
-      // It is looked at once more, and that may be in the other resource.
+      // It is verified once more, and that may be through the other resource.
       if (kind.ambiguous) return ofUnknown(kind, stand, name)
       const isLate = proof !== null && cameLate(graph, proof, namedAt)
       const how = isLate ? 'was deleted before this object referenced it' : 'no longer exists'
@@ -121,7 +121,7 @@ export function standingOf(
 }
 
 /**
- * A backup tool restores an object with the reference that it had, whose owner was deleted long ago: nobody who deleted that one had this object in mind. Both times are in log
+ * A backup tool restores an object with its old reference, whose owner was deleted long ago: the user who deleted that owner did not mean this object. Both times are in log
  * time, so it does not matter which was reported first (decision 0030).
  */
 function cameLate(graph: StateReader, { class: cause, at }: Proof, namedAt: number): boolean {
@@ -129,7 +129,7 @@ function cameLate(graph: StateReader, { class: cause, at }: Proof, namedAt: numb
   return isMeant && policyOf(graph).policy.preset === 'guarded' && namedAt > at + LATE_MS
 }
 
-/** Nothing is known at these coordinates: can anything be learnt? */
+/** Nothing is known at these coordinates: can a verification find out? */
 function ofUnknown(
   kind: Kind,
   stand: (standing: Standing, reason: string) => Stand,
@@ -150,7 +150,7 @@ export function ownerAt(
 ): OwnerAt {
   const node = nodeOf(graph, cluster, uid)
   if (node !== undefined && isSamePlace(node.object, place)) {
-    // Sighted in an earlier epoch of the cluster: nobody knows yet whether it came back.
+    // Seen in an earlier epoch of the cluster: it is not known yet whether it came back.
     const seen = seenOf(graph, cluster, place, uid)
     const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
     const phase = isCurrent ? phaseAsOwner(node) : 'suspect'
@@ -163,8 +163,8 @@ export function ownerAt(
   const state = clusterOf(graph, cluster)
   switch (owner.state) {
     case 'absent': {
-      // A restore brings owners back, and what they asked for may have been undone with them. Of one that stays away nobody took it back: its mark lasts,
-      // and it is looked at once more before anything is dropped by it.
+      // A restore brings owners back, and may undo their deletion requests with them. If the owner stays away, its request was not revoked: its mark
+      // lasts, and it is verified once more before a reference is dropped by it.
       const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
       const isHearsay = owner.orphanedAt !== null && !isOfEpoch
       return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }

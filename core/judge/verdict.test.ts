@@ -3,7 +3,7 @@ import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
 
-/** What a row tells before it asks `why pod/a`. */
+/** The steps of a row before it asks `why pod/a`. */
 function verdictAfter(steps: string): string {
   const world = new World()
   world.begin()
@@ -12,7 +12,7 @@ function verdictAfter(steps: string): string {
   return why.replace(/^= \w+, /, '').replace(/:.*$/, '')
 }
 
-// `rs/gone` and `job/gone` were seen deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` lives.
+// `rs/gone` and `job/gone` were observed deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` exists.
 const SCENE =
   'put rs/gone; put job/gone; put rs/live; put rs/waits [deleting foreground]; put rs/keeps [deleting orphan]; ' +
   'beat 1; delete rs/gone; delete job/gone'
@@ -155,7 +155,7 @@ for (const [name, steps, expected] of evidence) {
   test(`is ${expected} when ${name}`, () => equal(verdictAfter(steps), expected))
 }
 
-// What acts: by mode and preset, each class of evidence.
+// Which classes of evidence act, by mode and preset.
 const acts = [
   ['enforce parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
   ['dry-run parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],

@@ -1,5 +1,5 @@
 /**
- * What should become of one object as a dependent: the first row of the table that fits, and the evidence it rests on.
+ * The verdict on one object as a dependent: the first row of the table that fits, and the evidence it rests on.
  *
  * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
  * policy it rests on.
@@ -54,16 +54,16 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(graph, cluster, node, dropped)
     const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
-    // What has to be looked at holds up no orphan: an owner that nobody can look at would keep the one that orphans.
+    // An owner that has to be verified does not delay an orphan: one that cannot be verified would keep the owner that orphans waiting.
     if (weaker(evidence, 'waiting') === evidence) return orphaned
-    // Nor does what would be held beside it: it is dropped later, and may not take the object.
+    // Nor does a reference that would be held: it is dropped later, and may not take the object.
     const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
     return { ...all, part: orphaned }
   }
   if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
   const isBlocked = of('unresolvable').length > 0
-  // What was not known when it was let go is dropped like what was: else what is left would hang on who told first.
+  // A reference whose owner was not known to be deleted when the object was orphaned is dropped like one whose owner was: otherwise the result would depend on which watch published first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(graph, cluster, node, before)
     const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
@@ -142,7 +142,7 @@ export function evidenceOf(
   return evidence
 }
 
-/** What a proof counts for, for this dependent: its own cause, less where that one came late, or a bulk deletion by what is known since. */
+/** The class of a proof for this dependent: its own cause, weaker if the dependent came late, or a bulk deletion by later knowledge. */
 function classOf(
   graph: StateReader,
   cluster: ClusterId,
@@ -159,8 +159,8 @@ function classOf(
 }
 
 /**
- * What names an owner since before its kind had this scope, or was gone for a while or defined anew, means one that was elsewhere, or went with its kind: that nobody is found
- * where the kind's objects are now says little of it. All of its kind went then, a mass cause.
+ * A reference made before the owner's kind got this scope, was absent for a while or was defined anew means an owner that was elsewhere, or was deleted with its kind: that
+ * none is found where the kind's objects are now proves little. All objects of the kind were deleted then, a bulk deletion.
  */
 function isOlderThanKind(
   graph: StateReader,
@@ -177,7 +177,7 @@ function isOlderThanKind(
   return wasRedefined(graph, cluster, { resource, group: place.group }, createdAt + 1, at - 1)
 }
 
-/** Whoever deletes the definition of a kind has its objects deleted one by one first, each as if somebody meant it. */
+/** When a user deletes a CustomResourceDefinition, its objects are deleted one by one first, each as if it had been deleted on purpose. */
 function wentWithItsKind(
   graph: StateReader,
   cluster: ClusterId,
@@ -214,15 +214,15 @@ export function lastRequest(stands: readonly Stand[]): number | null {
 }
 
 /**
- * The request of the last owner decides: what dangled before an owner asked to orphan must not delete the orphan. Of an owner that nobody saw go nobody
- * knows when it went: in doubt before, so that the orphan is kept.
+ * The request of the last owner decides: a reference that dangled before an owner orphaned the object must not delete the orphan. If no watch observed
+ * the owner's deletion, its time is unknown: then it counts as before, so that the orphan is kept.
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
   return proof.class !== 'deleted' || proof.at - proof.ageMs <= letGoAt
 }
 
-/** By one command, whose patch has two operations for each: a server takes 10,000 of them. What is left is dropped by the next. */
+/** By one command, whose patch has two operations for each: a server takes 10,000 of them. The rest is dropped by the next. */
 const MOST_DROPPED = 4_000
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -1,5 +1,5 @@
 /**
- * What a reaper is asked to do: a claim about a cluster, whose result comes back as an event.
+ * A request to a reaper: a claim about a cluster, whose result comes back as an event.
  *
  * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the references it was judged by), so
  * carrying it out twice, late or from a replayed log changes nothing that it was not judged for.
@@ -30,7 +30,7 @@ export interface CommandBase {
   readonly partition: number
   /** The reaper takes the stricter of this and its own. Never `observe`: then nothing is issued. */
   readonly mode: Exclude<Mode, 'observe'>
-  /** What the command is about; for `VerifyOwner` the owner. */
+  /** The subject of the command; for `VerifyOwner` the owner. */
   readonly target: Target
   readonly evidence: Evidence
   /** One sentence for people: why. */
@@ -39,7 +39,7 @@ export interface CommandBase {
   readonly basis: readonly bigint[]
 }
 
-/** Everything a path needs. `uid` may be what a user typed in a reference. */
+/** Everything a path needs. `uid` may be a text that a user typed in a reference. */
 export interface Target extends Coordinates {
   readonly version: string
   readonly resource: string
@@ -66,16 +66,16 @@ export interface DeleteObject extends CommandBase {
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
   readonly freshness: Freshness
-  /** Who approved it, for `bulk`; empty for nobody. */
+  /** Who approved it, for `bulk`; empty for no approval. */
   readonly approvedBy: string
   /**
-   * Log time of the oldest of what decided: what was seen then need not be so now, whenever the command comes. 0 for nobody knows. Where an owner waits or
-   * orphans it is no later than when that owner's deletion was asked for: who watches late tells what was then.
+   * Log time of the oldest fact behind the decision: it may be untrue now, however late the command comes. 0 for unknown. Where an owner waits or orphans
+   * it is no later than the request of that owner's deletion: a watcher that lags publishes what was true then.
    */
   readonly decidedAt: number
 }
 
-/** Drop references from a dependent: when orphaning, and those that count for nothing beside a solid one. */
+/** Drop references from a dependent: when orphaning, and those without effect next to a solid one. */
 export interface OrphanDependent extends CommandBase {
   readonly type: 'OrphanDependent'
   readonly references: readonly OwnerReference[]
@@ -91,7 +91,7 @@ export interface RemoveFinalizer extends CommandBase {
   readonly type: 'RemoveFinalizer'
   readonly finalizer: string
   readonly finalizers: readonly string[]
-  /** Its deletionTimestamp: after a restore one lives again under the same uid with the same finalizers. 0 for nobody knows. */
+  /** Its deletionTimestamp: after a restore an object may exist again under the same uid with the same finalizers. 0 for unknown. */
   readonly deletedAt: number
 }
 
@@ -108,11 +108,11 @@ export interface WarnObject extends CommandBase {
 }
 
 /**
- * What became of a command:
+ * The result of a command:
  * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
- * - `absent`: there was nothing left to do: the object is gone, is another one, or is already being deleted.
+ * - `absent`: there was nothing left to do: the object was deleted, is another one, or is already being deleted.
  * - `would-go`: the server accepted it in a dry run.
- * - `stale`: the object is not what the command was judged by; `object` is what was seen.
- * - `blocked`: refused or not to be had now; `reason` says by whom.
+ * - `stale`: the object is not the one the command was judged by; `object` is what the server holds.
+ * - `blocked`: refused or not available now; `reason` says by whom.
  */
 export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'

@@ -2,19 +2,19 @@
  * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
  */
 
-/** What one record does at most, since it is committed in one turn of the event loop: keys of the agenda that it looks at, a page at a time, and owner references that it judges. */
+/** The limits of one record, since it is committed in one turn of the event loop: keys of the agenda that it reads, a page at a time, and owner references that it judges. */
 export const KEYS_PER_RECORD = 512
 export const KEYS_PER_PAGE = 64
 /** A page with fewer keys costs as much as so many. */
 export const KEYS_OF_A_READ = 8
 export const REFERENCES_PER_RECORD = 1_024
-/** Owners that one object has looked up at once: what is left is looked up when those are answered. */
+/** Owners of one object that are verified at once: the others are verified when those are answered. */
 export const LOOKED_UP_AT_ONCE = 16
 /** And more of an object that has so many that it would take more rounds: all of its references are judged in each. */
 export const ROUNDS_OF_LOOKS = 64
-/** What has more references is judged once, in its namespace's turn, however many of its owners changed: else judging it costs as much for each of them. */
+/** An object with more references is judged once, in its namespace's turn, however many of its owners changed: otherwise judging it costs as much for each of them. */
 export const REFERENCES_AT_ONCE = 8
-/** What has more references is judged at `Continue` only, behind all that was published meanwhile: once, however many of its owners changed. */
+/** An object with more references is judged at `Continue` only, after everything published meanwhile: once, however many of its owners changed. */
 export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
@@ -30,60 +30,60 @@ export const COMMAND_MARGIN_MS = 60_000
 export const BACKOFF_FIRST_MS = 1_000
 export const BACKOFF_LAST_MS: number = 10 * 60_000
 
-/** How often what was carried out and undone by somebody is carried out again without a wait. */
+/** How often a command whose effect was undone by another actor is carried out again without a wait. */
 export const FREE_REPEATS = 3
 
-/** What was carried out and no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
+/** A command that was carried out and that no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
 export const CONFIRM_MS = 3_000
 export const CONFIRM_LATE_MS = 30_000
 export const RELIST_MS: number = 2 * 60_000
 
-/** How long after a watcher's start no finalizer is taken off: what happened meanwhile is told within that time, one watch sooner than another. */
+/** How long after a watcher's start no finalizer is removed: events of the meantime are published within that time, by one watch sooner than by another. */
 export const CATCH_UP_MS = 10_000
 
-/** How long it is remembered what an owner that went bears for its dependents, and then for as long as an edge to it remains: a policy may not shorten it (`memoryMs`). */
+/** How long a deleted owner's information for its dependents is remembered, and then for as long as an edge to it remains: a policy may not shorten it (`memoryMs`). */
 export const MEMORY_MS: number = 30 * 24 * 3_600_000
 
-/** How often it is looked at whether one that is past its time is still named. */
+/** How often it is checked whether an owner past that time is still referenced. */
 export const FORGET_AGAIN_MS: number = 24 * 3_600_000
 
 /** Missing from one relist: more than this share of a kind, and more than this many, is a bulk deletion. */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
-/** How long what a deletion by others takes along may begin to be deleted, once that is counted. */
+/** For how long the dependents of a deletion by others may begin to be deleted, once that is counted. */
 export const LEASE_MS = 60_000
-/** Minutes, the present one included, of which the budget counts what began: any ten minutes, and the minute within which it was leased. */
+/** Minutes, the present one included, whose deletions the budget counts: any ten minutes, and the minute within which it was leased. */
 export const BUDGET_MINUTES = 12
 /** So many namespaces of a minute are counted apart. */
 export const NAMESPACES_COUNTED = 64
 
-/** More than so many times a budget, and at least so many, asked to go within ten minutes is no ordinary day. */
+/** More than so many times a budget, and at least so many, requested within ten minutes are no ordinary day. */
 export const BURST_TIMES = 3
 export const BURST_LEAST = 100
 /** Of so many commands of a minute, and more, most must not be refused. */
 export const REFUSED_LEAST = 20
 
-/** How long it is known of a namespace that it was being deleted, once it is gone. */
+/** How long it is remembered that a namespace was terminating, after it was deleted. */
 export const ENDED_MEMORY_MS: number = 10 * 60_000
 
-/** How long what a person approved may go. */
+/** For how long an approval is valid. */
 export const APPROVAL_MS: number = 60 * 60_000
 
-/** In `guarded`, protection that was taken back counts for so long. */
+/** In `guarded`, for how long protection counts after it was revoked. */
 export const PROTECTED_FOR_MS: number = 10 * 60_000
 
-/** A kind that is served no longer so soon after an owner of it went took it along; so many of these times are remembered of a kind. */
+/** If a kind leaves discovery this soon after an owner of it was deleted, the owner was deleted with its kind; so many of these times are remembered for a kind. */
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16
 
-/** In `guarded`, what references its owner for the first time so much later than that one's deletion was observed is no part of what that deletion takes along: a controller may not have heard of it for a moment. */
+/** In `guarded`, an object that first references its owner this much later than the owner's deletion was observed is no part of that cascade: a controller may not have observed the deletion for a moment. */
 export const LATE_MS = 1_000
 
-/** How much later the watch of a kind may tell of its objects than that of definitions tells of what took them along: one that is silent for longer is out of sync. */
+/** How much later the watch of a kind may publish the deletion of its objects than the watch of CustomResourceDefinitions publishes what caused it: a watch that is silent for longer is out of sync. */
 export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 
-/** Of a sighting that no epoch of its cluster vouches for any more. */
+/** Of a sighting that no epoch of its cluster confirms any longer. */
 export const NO_CLUSTER_EPOCH = -1
 
 export function backoffMs(count: number): number {

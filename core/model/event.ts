@@ -1,10 +1,10 @@
 /**
- * What a watcher saw, a reaper learned, an operator wished or the graph noted to itself: everything the fold reads.
+ * What a watcher observed, a reaper found out, an operator requested or the graph recorded for itself: everything the fold reads.
  *
  * What must stay true: whatever changes a verdict is one of these records, so a replay needs nothing else. Times are append
  * times of the log and therefore no fields. Absent is null, never undefined: these are the shapes of schemas/*.avsc.
  *
- * Not here: what is asked of a cluster (command.ts), where a record goes (partition.ts).
+ * Not here: requests to a cluster (command.ts), the partition of a record (partition.ts).
  */
 import type { CommandType, Outcome } from './command.ts'
 import type { SetHash } from './hash.ts'
@@ -39,10 +39,10 @@ export type Event =
   | Directive
   | Unreadable
 
-/** What may stand in the log. */
+/** A record that may be in the log. */
 export type LoggedEvent = Exclude<Event, Unreadable>
 
-/** A sighting: told by a live watch (`sync` null) or within a relist. */
+/** A sighting: published by a live watch (`sync` null) or within a relist. */
 export interface ObjectAdded {
   readonly type: 'ObjectAdded'
   readonly cluster: ClusterId
@@ -52,7 +52,7 @@ export interface ObjectAdded {
   readonly object: ObjectMeta
 }
 
-/** As `ObjectAdded`, for an object the watcher has told before. The fold treats both alike: orders differ, ends do not. */
+/** As `ObjectAdded`, for an object the watcher has published before. The fold treats both alike: orders differ, ends do not. */
 export interface ObjectUpdated {
   readonly type: 'ObjectUpdated'
   readonly cluster: ClusterId
@@ -61,14 +61,14 @@ export interface ObjectUpdated {
   readonly object: ObjectMeta
 }
 
-/** Only ever from a live watch. What a relist misses is concluded by the fold, never told as a deletion. */
+/** Only ever from a live watch. An object that a relist misses is concluded by the fold, never published as a deletion. */
 export interface ObjectDeleted {
   readonly type: 'ObjectDeleted'
   readonly cluster: ClusterId
   readonly epoch: number
   /** The last state, with the version of the deletion. */
   readonly object: ObjectMeta
-  /** How long before it could be told it may have been seen, where that is more than a second: the log was away, or the watcher slept. */
+  /** How much earlier than its publication it may have been observed, where that is more than a second: the log was unreachable, or the watcher slept. */
   readonly ageMs: number
 }
 
@@ -100,14 +100,14 @@ export interface OwnerFound {
   readonly command: CommandId
 }
 
-/** A live GET proved that this uid is not at these coordinates. It speaks of the coordinates only. */
+/** A live GET proved that this uid is not at these coordinates. It proves nothing about other coordinates. */
 export interface OwnerAbsent {
   readonly type: 'OwnerAbsent'
   readonly cluster: ClusterId
   readonly clusterEpoch: number
   readonly owner: Coordinates
   readonly uid: Uid
-  /** A typed NotFound naming what was asked, or another uid in the place. */
+  /** A typed NotFound naming the requested object, or another uid at the coordinates. */
   readonly how: 'NotFound' | 'OtherUid'
   /** The uid that is there instead. */
   readonly otherUid: Uid | null
@@ -146,7 +146,7 @@ export interface WatcherStarted {
   /** The configured name, a label for people. */
   readonly name: string
   readonly epoch: number
-  /** Counts how often the cluster went back in time. A new one voids pending commands, and what was `deleted` before proves nothing. */
+  /** Counts how often the cluster was restored. A new epoch voids pending commands, and a `deleted` proof from before it proves nothing. */
   readonly clusterEpoch: number
 }
 
@@ -184,7 +184,7 @@ export interface KindServed extends GroupKind {
   readonly reason: string
   /** Several resources share the kind: references to it are unresolvable. */
   readonly ambiguous: boolean
-  /** Served by an aggregated API server: a GET goes before each DELETE. */
+  /** Served by an aggregated API server: a GET precedes each DELETE. */
   readonly aggregated: boolean
 }
 
@@ -217,20 +217,20 @@ export interface PolicyChanged {
   readonly why: string
 }
 
-/** In every partition: what an operator asked for. Unknown verbs change nothing. */
+/** In every partition: a directive of an operator. Unknown verbs change nothing. */
 export interface Directive {
   readonly type: 'Directive'
   readonly verb: string
   /** Empty for all. */
   readonly cluster: ClusterId
-  /** What it is about, as the verb wants it; empty for all of the cluster. */
+  /** Its subject, as the verb demands it; empty for all of the cluster. */
   readonly subject: string
   /** Of the plan that is approved or rejected, as people saw it. */
   readonly digest: string | null
-  /** Of the plan that is approved or rejected: the set of what it holds. */
+  /** Of the plan that is approved or rejected: the set of the objects that it holds. */
   readonly listed: SetHash
   readonly who: string
-  /** A cluster said who it is; anybody may call himself anything. */
+  /** The cluster authenticated the user; otherwise the name is only claimed. */
   readonly isProven: boolean
   readonly why: string
 }

@@ -24,7 +24,7 @@ export function lanes(text: string): readonly [number, number] {
   return [b >>> 0, a >>> 0]
 }
 
-/** Hash of a set of uids, kept up as members come and go; the order of changes does not matter. */
+/** Hash of a set of uids, kept up to date as members are added and removed; the order of changes does not matter. */
 export interface SetHash {
   readonly count: number
   readonly high: number

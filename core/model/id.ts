@@ -1,5 +1,5 @@
 /**
- * What records name each other by: a command, and a relist.
+ * The ids by which records name each other: of a command, and of a relist.
  *
  * What must stay true: it imports nothing, so that every record may name every other one without a cycle of files.
  *

@@ -1,7 +1,7 @@
 /**
- * The impossible. What must stay true: nobody catches an `InvariantError`; the process ends and the partition moves elsewhere.
+ * The impossible. What must stay true: no code catches an `InvariantError`; the process ends and the partition moves elsewhere.
  *
- * Not here: what can be expected of a cluster, a log or a person; those are answers and events.
+ * Not here: failures that a cluster, a log or a person can cause; those are answers and events.
  */
 export class InvariantError extends Error {
   override readonly name = 'InvariantError'

@@ -1,9 +1,9 @@
 /**
- * What users write on an object so that it stays: our own mark, and those of tools that they use already.
+ * The marks that users put on an object so that it stays: our own mark, and those of tools that they use already.
  *
- * What must stay true: data, of which the fold, the gate and the admission policy are made alike; every key in it is told of every object.
+ * What must stay true: data, from which the fold, the gate and the admission policy are all built; every key in it is published for every object.
  *
- * Not here: what else is protected (admit/protection.ts), what is told of objects (ports/projection.ts).
+ * Not here: other protection (admit/protection.ts), which fields of objects are published (ports/projection.ts).
  */
 import type { GroupKind, ObjectMeta } from './object.ts'
 
@@ -14,7 +14,7 @@ export type MarkMatch =
   /** Words with commas between them, blanks around them left out: one of these is among them. */
   | { readonly type: 'lists'; readonly values: readonly string[] }
 
-/** What somebody writes on an object so that it stays. */
+/** A label or annotation that a user puts on an object so that it stays. */
 export interface Mark {
   /** Whose it is, for people. */
   readonly name: string
@@ -65,8 +65,8 @@ export const OTHERS_MARKS: readonly Mark[] = [
 ]
 
 /**
- * To these their controllers copy all of its annotations (Deployment, DaemonSet, StatefulSet), so others' annotations there speak of it: they must not keep
- * the ReplicaSets of a Deployment that somebody deleted himself.
+ * Controllers (Deployment, DaemonSet, StatefulSet) copy all annotations of the owner to these, so other tools' annotations there are about the owner: they
+ * must not keep the ReplicaSets of a Deployment that a user deleted.
  */
 export const COPIED_TO: readonly GroupKind[] = [
   { group: 'apps', kind: 'ReplicaSet' },
@@ -75,7 +75,7 @@ export const COPIED_TO: readonly GroupKind[] = [
 
 export const ALL_MARKS: readonly Mark[] = [...OWN_MARKS, ...OTHERS_MARKS]
 
-/** The first of these that speaks of the object. */
+/** The first of these marks that counts for the object. */
 export function markOf(object: ObjectMeta, othersMarks: boolean): Mark | undefined {
   const isCopy = isCopied(object)
   return (othersMarks ? ALL_MARKS : OWN_MARKS).find((mark) => {

@@ -1,4 +1,4 @@
-/** A node moves along its table, and into doubt for every other move. */
+/** A node moves along its table, and becomes untrusted by every other move. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { object } from '../../testing/notation.ts'

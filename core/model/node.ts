@@ -1,7 +1,7 @@
 /**
- * A node of the graph: one object that was seen, the phase it is in, and what is under way for it.
+ * A node of the graph: one object that was observed, the phase it is in, and the command under way for it.
  *
- * What must stay true: one `phase`. A move that `mayMove` does not allow is no crash but a doubt: the node becomes `suspect`, gets no verdict and waits for a
+ * What must stay true: one `phase`. A move that `mayMove` does not allow is no crash: the node becomes `suspect` (untrusted), gets no verdict and waits for a
  * relist.
  */
 import type { CommandType, Outcome } from './command.ts'
@@ -14,7 +14,7 @@ import type { Evidence } from './proof.ts'
 /**
  * - `observed`: seen, not being deleted. - `deleting`: has a deletionTimestamp and no collector's finalizer.
  * - `waiting`: being deleted in the foreground. - `orphaning`: being deleted with the orphan finalizer (which wins over the other).
- * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet. - `suspect`: it exists, but its content is in doubt.
+ * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet. - `suspect`: it exists, but its content is untrusted.
  */
 export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'
 
@@ -32,12 +32,12 @@ export function phaseOf(object: ObjectMeta): Phase {
   return 'deleting'
 }
 
-/** How its dependents have to take it: one that is said to be gone counts as it was until that is confirmed. */
+/** The phase for its dependents: an object that is only said to be deleted counts as it was until that is confirmed. */
 export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>): Phase {
   return phase === 'reaped' ? phaseOf(object) : phase
 }
 
-/** The mark after a sighting. In doubt it stays: whoever took the finalizer off, the request was that dependents live on. */
+/** The mark after a sighting. If it is unclear, the mark stays: whichever client removed the finalizer, the request was that dependents stay. */
 export function markAfter(
   before: Pick<Node, 'object' | 'orphanedAt' | 'isFreed'> | null,
   object: ObjectMeta,
@@ -53,7 +53,7 @@ export function markAfter(
   return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
 }
 
-/** It goes because we asked, and not only tried; the answer may be lost. Where we were refused, whoever deletes it is somebody else. */
+/** It is deleted because Kinfold requested it, not only tried to; the answer may be lost. If the server refused us, another actor deletes it. */
 export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
   if (isReaped || phase === 'reaped') return true
   if (attempt?.verb !== 'DeleteObject' || attempt.isDryRun) return false
@@ -69,15 +69,15 @@ export function isFinishing(attempt: Attempt | null): attempt is Attempt {
  * The command a node (or an owner to verify) waits for.
  *
  * - `issued`: not settled; judged again at `until`. - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
- * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not told it yet.
- * - `done`: carried out, and the object stays; remembered in case somebody undoes it: the same again at `until`.
+ * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not published it yet.
+ * - `done`: carried out, and the object stays; remembered in case another actor undoes it: the same again at `until`.
  */
 export interface Attempt {
   readonly command: CommandId
   readonly verb: CommandType
-  /** What was decided: an equal intent issues nothing new. Compared, and never read. */
+  /** The decision: an equal intent issues nothing new. Compared, and never read. */
   readonly intent: string
-  /** Asked for in mode dry-run, whatever became of it. */
+  /** Issued in mode dry-run, whatever its result. */
   readonly isDryRun: boolean
   /** Of `RemoveFinalizer`: which one. Empty for others. */
   readonly finalizer: string
@@ -101,10 +101,10 @@ export function backedOff(attempt: Attempt, now: number, reason: string): Attemp
 }
 
 /**
- * - `keep`: has a solid owner. - `deleting`: somebody deletes it already. - `blocked`: a reference cannot be resolved.
- * - `verify`: an owner must be looked up first. - `drop`: references go, the object stays. - `reap`: it goes.
- * - `held`: it would be dropped or reaped, but the policy does not let this class of evidence act.
- * - `wait`: as an owner, it stays until its dependents are gone, or have lost their references. - `finish`: they have, so its finalizer goes.
+ * - `keep`: has a solid owner. - `deleting`: it is already being deleted. - `blocked`: a reference cannot be resolved.
+ * - `verify`: an owner must be looked up first. - `drop`: references are removed, the object stays. - `reap`: it is deleted.
+ * - `held`: it would be dropped or reaped, but the policy does not allow it for this class of evidence.
+ * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references. - `finish`: they have, so its finalizer is removed.
  */
 export type VerdictType =
   | 'keep'
@@ -127,24 +127,24 @@ export interface Verdict {
 }
 
 /**
- * What holds an object that would go, or lose references:
- * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a mass cause, which a person approves.
+ * What holds an object that would be deleted, or lose references:
+ * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a bulk deletion, which a person approves.
  * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
  */
 export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
 
-/** What is remembered of an object that is to go, for as long as it is without a break. */
+/** Remembered for an object that is to be deleted, for as long as it is without a break. */
 export interface Hold {
-  /** Null: nothing holds it any more. */
+  /** Null: nothing holds it now. */
   readonly by: HeldBy | null
   /** Log time since when it has been to go. */
   readonly since: number
-  /** Log time at which its hold is over; null when only news can help. */
+  /** Log time at which its hold is over; null when only an event can help. */
   readonly until: number | null
-  /** What would be done: `delete`, or `drop` with the indexes of references. */
+  /** The pending effect: `delete`, or `drop` with the indexes of references. */
   readonly what: string
   readonly ruling: Ruling | null
-  /** In the queue of its budget; `begun` whatever held it afterwards. */
+  /** In the queue of its budget; `begun` even if it was held afterwards. */
   readonly turn: Turn
 }
 
@@ -155,7 +155,7 @@ export interface Hold {
  */
 export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
 
-/** What a person said of it when it waited for approval: of this content, and of what would be done. */
+/** A person's ruling on it while it waited for approval: on this content and this effect. */
 export interface Ruling {
   readonly verdict: 'approved' | 'rejected'
   readonly who: string
@@ -166,7 +166,7 @@ export interface Ruling {
   readonly what: string
 }
 
-/** Of an owner's coordinates what its reference does not say. */
+/** The owner's coordinates that its reference does not contain. */
 export interface EdgePlace {
   /** As it is served: a reference may have it in lower case. */
   readonly kind: string
@@ -181,31 +181,31 @@ export interface Node {
   /** `projectionHash(object)`. */
   readonly hash: string
   readonly phase: Phase
-  /** Offset of the event that told this content. */
+  /** Offset of the event that published this content. */
   readonly position: bigint
-  /** For each owner reference what its edge was made for, or null where it has no edge. */
+  /** For each owner reference the place that its edge was made for, or null where it has no edge. */
   readonly places: readonly (EdgePlace | null)[]
   /** For each owner reference the log time since when it has been there, as far as is known (`namedAtBirth`). */
   readonly namedAt: readonly number[]
   /**
-   * The mark: since when (append time) it has been orphaning, and nobody but us has taken that finalizer off since. Its dependents are orphaned, however
-   * late they come, and however it ends. Null for none.
+   * The mark: since when (append time) it has been orphaning, while no other client has removed that finalizer. Its dependents are orphaned, however
+   * late they come, and however the owner is deleted. Null for none.
    */
   readonly orphanedAt: number | null
-  /** We asked for its orphan finalizer to be taken off: that it is off is no change of anybody's mind. */
+  /** We requested the removal of its orphan finalizer: that it is absent is no user's change of mind. */
   readonly isFreed: boolean
-  /** The same of the last owner that let it go, while it names something that it named then; null when none did. */
+  /** The mark of the last owner that orphaned it, while it still has a reference that it had then; null when none did. */
   readonly letGoAt: number | null
-  /** All that it waits for waits for it in turn: what still blocks it does not count. */
+  /** All that it waits for waits for it in turn: objects that still block it do not count. */
   readonly ringed: boolean
-  /** A server has taken our DELETE of it: that it goes, and what follows from that, is nobody else's doing. */
+  /** A server has accepted our DELETE of it: its deletion, and what follows from it, is initiated by Kinfold alone. */
   readonly isReaped: boolean
   /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
   readonly protectedUntil: number | null
-  /** Whoever wrote its references has been warned of them, for this verdict. */
+  /** The author of its references has been warned of them, for this verdict. */
   readonly isWarned: boolean
   readonly verdict: Verdict | null
-  /** Null while it is not to go, or nothing keeps it from going. */
+  /** Null while it is not to be deleted, or nothing holds it. */
   readonly hold: Hold | null
   readonly attempt: Attempt | null
 }

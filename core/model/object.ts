@@ -11,7 +11,7 @@ import { hash64 } from './hash.ts'
 /** The uid of a cluster's kube-system namespace. The configured name of a cluster is only a label. */
 export type ClusterId = string
 
-/** Whatever a user typed into a reference, so not always a UUID. */
+/** Any text that a user typed into a reference, so not always a UUID. */
 export type Uid = string
 
 /** Opaque, but decimal on every server we know; compare with `compareVersions`. */
@@ -31,7 +31,7 @@ export interface Coordinates extends GroupKind {
   readonly name: string
 }
 
-/** `controller` and `blockOwnerDeletion` are null when absent: the test of a JSON Patch tells absent from false. */
+/** `controller` and `blockOwnerDeletion` are null when absent: the test of a JSON Patch distinguishes absent from false. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -114,7 +114,7 @@ function isDecimal(version: string): boolean {
 
 /**
  * Hash of everything a fold reads from an object: all but resourceVersion, version and generation. A `Touched` entry with an equal hash
- * vouches that the content we hold is the content the server holds.
+ * confirms that the content we hold is the content the server holds.
  */
 export function projectionHash(object: ObjectMeta): string {
   return hash64(

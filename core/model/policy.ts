@@ -1,5 +1,5 @@
 /**
- * What people decide about Kinfold: mode, preset, and what guards the ordinary day.
+ * The operator's decisions about Kinfold: mode, preset, and the safeguards of an ordinary day.
  *
  * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else. A preset is a name for numbers: the event carries
  * them, so an audit says which ones decided.
@@ -9,7 +9,7 @@ import type { GroupKind } from './object.ts'
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
 
-/** `parity` acts on every evidence but `bulk` at once; `guarded` holds by class, within budgets, and spares what is protected. */
+/** `parity` acts immediately on every evidence but `bulk`; `guarded` holds by class, within budgets, and spares protected objects. */
 export type Preset = 'parity' | 'guarded'
 
 export interface Policy {
@@ -21,13 +21,13 @@ export interface Policy {
   /** Null: none. */
   readonly budgets: Budgets | null
   readonly protection: Protection
-  /** How many people have to approve what waits for approval: 1, or 2 of whom a cluster said who they are. */
+  /** How many people have to approve a held set: 1, or 2 whose identity the cluster proved. */
   readonly approvals: number
-  /** How long what has gone is remembered, and then for as long as a reference names it: log time in milliseconds, a day at least. */
+  /** How long a deleted owner is remembered, and then for as long as a reference names it: log time in milliseconds, a day at least. */
   readonly rememberMs: number
 }
 
-/** How long an object must have stood without an owner before it is deleted for it: log time in milliseconds, by the class of evidence. */
+/** How long an object must have been without an owner before it is deleted for that: log time in milliseconds, by the class of evidence. */
 export interface Holds {
   readonly deletedMs: number
   readonly missingMs: number
@@ -36,16 +36,16 @@ export interface Holds {
 
 export type BudgetClass = 'deleted' | 'missing' | 'not-found'
 
-/** What may begin to go within any ten minutes of log time, in each cluster. */
+/** How many deletions may begin within any ten minutes of log time, in each cluster. */
 export interface Budgets {
-  /** Deletions by others whose dependents go: one, however many dependents it has. */
+  /** Deletions by others whose dependents are deleted: one, however many dependents it has. */
   readonly deleted: number
   /** Objects. */
   readonly missing: number
   readonly notFound: number
 }
 
-/** What is never deleted, whoever owned it. */
+/** Objects that are never deleted, whatever their owners. */
 export interface Protection {
   /** Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to begin takes them along. */
   readonly kinds: readonly GroupKind[]
@@ -69,7 +69,7 @@ export function policyFor(mode: Mode, preset: Preset): Policy {
   return { mode, preset, ...rest, ...PRESETS[preset] }
 }
 
-/** Bear data, or others' rights and guards. */
+/** They hold data, or the rights and guards of others. */
 const PROTECTED_KINDS: readonly GroupKind[] = [
   ...of('', 'Namespace', 'Node', 'PersistentVolume', 'PersistentVolumeClaim', 'Secret'),
   ...of('apiextensions.k8s.io', 'CustomResourceDefinition'),

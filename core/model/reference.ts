@@ -1,5 +1,5 @@
 /**
- * The kind that an owner reference is written with, and what its status may be.
+ * The kind that an owner reference names, and the statuses it may have.
  *
  * What must stay true: no graph is read here.
  *

@@ -1,8 +1,8 @@
 /**
  * The values of a partition's store. Their keys are made in key.ts.
  *
- * What must stay true: a key that is missing can only ever lead to "unverified". Small values that change often stand apart from big
- * ones that do not, since every change is a record on the log.
+ * What must stay true: a key that is missing can only ever lead to "unverified". Small values that change often are kept apart from
+ * big ones that do not, since every change is a record on the log.
  */
 
 import type { SetHash } from './hash.ts'
@@ -46,7 +46,7 @@ export type StateValue =
   | UnreadableHome
   | Position
 
-/** `seen/<cluster>/<kind>/<uid>`: the newest version vouched for, and when it was last listed. */
+/** `seen/<cluster>/<kind>/<uid>`: the newest confirmed version, and when it was last listed. */
 export interface Seen {
   readonly type: 'Seen'
   readonly resourceVersion: ResourceVersion
@@ -65,16 +65,16 @@ export interface Edge {
 export interface Count {
   readonly type: 'Count'
   readonly dependents: number
-  /** Those with `blockOwnerDeletion` that may ever go: a blocked dependent stays for good, so nobody waits for it. */
+  /** Those with `blockOwnerDeletion` that may ever be deleted: a blocked dependent stays for good, so no owner waits for it. */
   readonly blocking: number
   /** Those of `blocking` that wait for dependents of their own. */
   readonly waiting: number
-  /** Those of a kind that is served no more: they bear the reference until it is. */
+  /** Those of a kind that is absent from discovery: they have the reference until the kind is served again. */
   readonly unserved: number
 }
 
 /**
- * `owner/<cluster>/<uid>/<coordinates>`: what is known of an owner that is no node here.
+ * `owner/<cluster>/<uid>/<coordinates>`: the recorded state of an owner that is no node here.
  *
  * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
  */
@@ -82,13 +82,13 @@ export interface Owner {
   readonly type: 'Owner'
   readonly state: 'unknown' | 'absent' | 'found'
   readonly proof: Proof | null
-  /** The mark: since when it was orphaning; it went so, and late dependents are orphaned, too. Null for none. */
+  /** The mark: since when it was orphaning; it was deleted so, and late dependents are orphaned, too. Null for none. */
   readonly orphanedAt: number | null
   /** Of `found`: the phase the GET showed. */
   readonly phase: Phase | null
   /** Offset of the event that said so. */
   readonly position: bigint
-  /** How often a `found` owner was looked up, for the growing wait. */
+  /** How often a `found` owner was verified, for the growing wait. */
   readonly checks: number
   /** Of one that was deleted: of its dependents, in the queue of the budget (budget.ts). */
   readonly turn: Turn
@@ -98,7 +98,7 @@ export interface Owner {
 }
 
 /**
- * - `unserved`: not in discovery (any more). - `unmonitored`: served, but not watched. - `unsynced`: watched, no complete list yet.
+ * - `unserved`: not in discovery (never, or no longer). - `unmonitored`: served, but not watched. - `unsynced`: watched, no complete list yet.
  * - `synced`: from the first complete list until a break.
  */
 export type KindPhase = 'unserved' | 'unmonitored' | 'unsynced' | 'synced'
@@ -117,7 +117,7 @@ export interface Kind {
   readonly since: number
   /** Epoch of the cluster that `synced` holds for. */
   readonly clusterEpoch: number
-  /** The relist that is being told; 0 for none. */
+  /** The relist that is being published; 0 for none. */
   readonly openSync: SyncId
   /** Offset at which the open, or else the last, relist started; -1 for none. */
   readonly relistedAt: bigint
@@ -127,7 +127,7 @@ export interface Kind {
   readonly held: SetHash
   /** Kinds of dependents that have blocked an owner of this kind. */
   readonly blockers: readonly GroupKind[]
-  /** Append times at which it was told to be served no longer: the last few. */
+  /** Append times at which it was reported absent from discovery: the last few. */
   readonly goneAt: readonly number[]
   /** Append time since when its scope is another; 0 for one that never changed. */
   readonly scopedAt: number
@@ -146,9 +146,9 @@ export interface ClusterState {
   readonly name: string
   readonly epoch: number
   readonly clusterEpoch: number
-  /** Offset of the present watcher's start: nobody watched the cluster in all the time before and after it. */
+  /** Offset of the present watcher's start: between two watchers the cluster was unwatched. */
   readonly startedAt: bigint
-  /** Offset at which this epoch of the cluster began here: what was found or told before says nothing of it. */
+  /** Offset at which this epoch of the cluster began here: what was found or published before proves nothing about it. */
   readonly epochAt: bigint
   /** Append time of that start. */
   readonly startedTime: number
@@ -175,7 +175,7 @@ export interface PolicyState {
   readonly position: bigint
   /** Offset at which `enforce` was entered: deletions observed before it are held, protected and priced as missing is, and verified once more. */
   readonly enforcedAt: bigint
-  /** What it protected until just now and does not any more; null for nothing. */
+  /** What it protected until just now and no longer does; null for nothing. */
   readonly former: FormerProtection | null
 }
 
@@ -186,7 +186,7 @@ export interface FormerProtection {
   readonly until: number
 }
 
-/** `directives`: what people asked for that still holds. Few: all of it is read with each verdict. */
+/** `directives`: the users' directives that still hold. Few: all of it is read with each verdict. */
 export interface Directives {
   readonly type: 'Directives'
   readonly pauses: readonly Pause[]
@@ -209,7 +209,7 @@ export interface ProtectedSubject {
   readonly subject: string
   readonly who: string
   readonly why: string
-  /** Append time at which it was lifted: it counts for a while more. Null while it stands. */
+  /** Append time at which it was lifted: it counts for a while longer. Null while the protection is set. */
   readonly liftedAt: number | null
 }
 
@@ -223,7 +223,7 @@ export interface Queued {
   readonly type: 'Queued'
 }
 
-/** `due/<cluster>/<time>/<what>/<of what>`: something to look at again once that time is reached; what, its key says (`timerOf`). */
+/** `due/<cluster>/<time>/<what>/<of what>`: something to check again once that time is reached; its key says what (`timerOf`). */
 export interface Due {
   readonly type: 'Due'
 }
@@ -249,27 +249,27 @@ export interface Work {
   readonly type: 'Work'
   readonly work: WorkType
   readonly cluster: string
-  /** Its lane: a namespace, `*` of what is cluster-scoped, empty where it is about a whole kind or cluster. */
+  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster. */
   readonly namespace: string
-  /** The turn at which it was asked for, or the work that it comes of: it is no older than any with a larger one. */
+  /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
   readonly number: number
-  /** Of `tickets`: a namespace was passed over, whose work was still to be judged. */
+  /** Of `tickets`: a namespace was skipped, whose work was still to be judged. */
   readonly isAgain: boolean
   readonly kind: GroupKind | null
-  /** Of `dependents` and walks: an owner. Of `tickets`: the class of the budget. */
+  /** Of `dependents` and searches for ownership cycles: an owner. Of `tickets`: the class of the budget. */
   readonly uid: Uid
   /** Of `dependents`: the coordinates by which the owner is named, as in the edges' keys. */
   readonly place: string
-  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the ring found. */
+  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the cycle found. */
   readonly sync: SyncId
   readonly resourceVersion: ResourceVersion
   /** Of that relist: the cluster's epoch, and how many it listed. */
   readonly clusterEpoch: number
   readonly listed: number
-  /** How much of it is found missing until now: of what we had asked to go, and of the rest. */
+  /** How many are found missing until now: initiated by Kinfold, and others. */
   readonly ours: number
   readonly others: number
-  /** Of `missed`: the class of what it proves of others. */
+  /** Of `missed`: the class of evidence for the others. */
   readonly evidence: 'missing' | 'bulk'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
@@ -296,19 +296,19 @@ export interface Lane {
   readonly tail: number
   /** The largest `Work.number` put there. */
   readonly newest: number
-  /** Until `head` is at `until` there may be work behind newer one, no older than this. */
+  /** Until `head` is at `until` there may be older work after newer work, none older than this. */
   readonly oldest: number
   readonly until: number
 }
 
-/** `walk/<cluster>/<uid>`: a walk over what a waiting owner waits for, depth first, to find those that wait for each other. */
+/** `walk/<cluster>/<uid>`: a search over what a waiting owner waits for, depth first, to find owners that wait for each other. */
 export interface Ring {
   readonly type: 'Ring'
-  /** Where the walk stands. */
+  /** The current object of the search. */
   readonly current: Uid
   /** Visited so far. */
   readonly visited: number
-  /** Asked for again meanwhile. */
+  /** Requested again meanwhile. */
   readonly again: boolean
 }
 
@@ -318,9 +318,9 @@ export interface RingVisit {
   readonly index: number
   /** The lowest index that it is known to lead back to. */
   readonly low: number
-  /** Whence the walk came; empty where it began. */
+  /** The object visited before; empty where the search began. */
   readonly from: Uid
-  /** The last edge looked at. */
+  /** The last edge read. */
   readonly cursor: string
 }
 
@@ -328,7 +328,7 @@ export interface RingVisit {
 export interface HeldNode {
   readonly type: 'HeldNode'
   readonly by: HeldBy
-  /** Offset of the record that has it so: what waits for approval since a later one than a ruling's is not meant by that. */
+  /** Offset of the record that made it so: an object that waits for approval since a later one than a ruling's is not covered by the ruling. */
   readonly position: bigint
 }
 
@@ -338,7 +338,7 @@ export interface HeldPlan {
   readonly set: SetHash
 }
 
-/** `ruling/<cluster>`: what a person said last of all that waited for approval then. */
+/** `ruling/<cluster>`: the last ruling of a person on all objects that waited for approval then. */
 export interface PlanRuling {
   readonly type: 'PlanRuling'
   readonly verdict: Ruling['verdict']
@@ -364,22 +364,22 @@ export interface Ticket {
   readonly type: 'Ticket'
   readonly uid: Uid
   readonly coordinates: Coordinates | null
-  /** The turn on the agenda at which it was asked for. */
+  /** The turn on the agenda at which it was requested. */
   readonly number: number
 }
 
-/** `budget/<cluster>/<class>`: what asked to be deleted, and what began to be, within each of the last minutes. */
+/** `budget/<cluster>/<class>`: the requested and the begun deletions of each of the last minutes. */
 export interface Budget {
   readonly type: 'Budget'
   readonly asked: readonly MinuteCounts[]
   readonly begun: readonly MinuteCounts[]
   /** Number of the next ticket. */
   readonly next: number
-  /** Log time at which those who wait are looked at; 0 while nobody waits. */
+  /** Log time at which waiting objects are judged again; 0 while none waits. */
   readonly dueAt: number
 }
 
-/** What happened in a minute, by namespace (window.ts). */
+/** The counts of a minute, by namespace (window.ts). */
 export interface MinuteCounts {
   /** Since 1970. */
   readonly minute: number
@@ -396,7 +396,7 @@ export interface Ending {
   readonly type: 'Ending'
 }
 
-/** `definition/<cluster>/<resource.group>`: when the definition of that kind was being deleted, the last few times. */
+/** `definition/<cluster>/<resource.group>`: when the CustomResourceDefinition of that kind was being deleted, the last few times. */
 export interface Definition {
   readonly type: 'Definition'
   readonly spans: readonly DefinitionSpan[]
@@ -404,7 +404,7 @@ export interface Definition {
 
 export interface DefinitionSpan {
   readonly since: number
-  /** Null while it goes on. */
+  /** Null while its deletion continues. */
   readonly until: number | null
 }
 
@@ -438,7 +438,7 @@ export interface UnreadableHome {
   readonly reason: string
 }
 
-/** `position`: how far the events are folded, and the running digests of what came of them. */
+/** `position`: how far the events are folded, and the running digests of their results. */
 export interface Position {
   readonly type: 'Position'
   readonly partition: number
@@ -450,6 +450,6 @@ export interface Position {
   readonly foldVersion: number
   /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
   readonly last: string
-  /** Of `orders`, those that came into force last, by offset: each does so once (services/graph/fold/order.ts). */
+  /** Of `orders`, those that took effect last, by offset: each does so once (services/graph/fold/order.ts). */
   readonly inForce: readonly string[]
 }

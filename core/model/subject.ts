@@ -1,11 +1,11 @@
 /**
- * What a directive protects, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
+ * The subject of a protecting directive, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
  *
- * What must stay true: what cannot be read is no subject; whoever meets one that is recorded holds (services/reaper/control.ts).
+ * What must stay true: a text that cannot be read is no subject; a reaper that meets a recorded one holds (services/reaper/control.ts).
  */
 import type { Coordinates, GroupKind, ObjectMeta, Pair } from './object.ts'
 
-/** What a directive protects. */
+/** The subject of a protecting directive. */
 export type Subject =
   | { readonly type: 'namespace'; readonly name: string }
   | ({ readonly type: 'kind' } & GroupKind)
@@ -46,7 +46,7 @@ export function readKeyValue(text: string): {
   return { key: text.slice(0, equals), value: text.slice(equals + 1) }
 }
 
-/** Whether this is what it protects. */
+/** Whether this is the subject. */
 export function isSubject(object: ObjectMeta, text: string): boolean {
   const subject = readSubject(text)
   if (subject?.type === 'label') return has(object.labels, subject)
@@ -54,7 +54,7 @@ export function isSubject(object: ObjectMeta, text: string): boolean {
   return isPlaceOf(object, text)
 }
 
-/** By where it is and of what kind alone. What goes with a namespace or a definition is spared only if that is, too. */
+/** By its coordinates alone. An object deleted with a namespace or a CustomResourceDefinition is spared only if that is spared, too. */
 export function isPlaceOf(place: Coordinates, text: string): boolean {
   const subject = readSubject(text)
   if (subject?.type === 'namespace') return namespacesOf(place).includes(subject.name)
@@ -68,7 +68,7 @@ export function namespacesOf({ group, kind, namespace, name }: Coordinates): rea
   return kind === 'Namespace' && group === '' ? [namespace, name] : [namespace]
 }
 
-/** A definition's name tells its group, and not its kind. */
+/** The name of a CustomResourceDefinition contains its group, and not its kind. */
 function isDefinitionOf({ group, kind, name }: Coordinates, defined: string): boolean {
   return (
     group === 'apiextensions.k8s.io' &&

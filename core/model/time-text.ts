@@ -1,7 +1,7 @@
 /**
  * Times for people, as in RFC 3339, in UTC.
  *
- * What must stay true: a time is never told earlier than it is, so what is said to happen then has not happened before.
+ * What must stay true: a time is never printed earlier than it is, so an announced event has not happened before.
  */
 
 /** The last one that a `Date` can name. */

@@ -1,10 +1,10 @@
 /**
- * What one act of a user deletes in bulk: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
+ * Bulk deletions by one act of a user: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
  *
- * What must stay true: what was deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about that.
- * Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
+ * What must stay true: an object deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about
+ * that. Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
  *
- * Not here: kinds that discovery misses (sync.ts), what it means for a verdict or a budget (verdict.ts, price.ts, burst.ts).
+ * Not here: kinds that discovery misses (sync.ts), the effect on a verdict or a budget (verdict.ts, price.ts, burst.ts).
  */
 import { judgeAll, setTimer } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
@@ -57,7 +57,7 @@ export function isDefinition({ kind, group }: GroupKind): boolean {
   return kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io'
 }
 
-/** An object is seen, or leaves (null): told of a definition whose deletion begins or ends. */
+/** An object is seen, or leaves (null): records when the deletion of a CustomResourceDefinition begins or ends. */
 export function noteDefinition(
   step: Step,
   cluster: ClusterId,
@@ -78,13 +78,13 @@ export function noteDefinition(
   const others = spansOf(step.graph, cluster, name).filter((span) => span !== open)
   const kept = fitted([...others, { since, until }])
   step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
-  // What waits because one of its objects was deleted may wait for a person now.
+  // An object that waits because an owner of the kind was deleted may now wait for an approval.
   if (open === undefined) judgeAll(step, cluster)
 }
 
 const NOTHING = { kind: '', group: '', name: '' }
 
-/** Beyond so many the first two that are over become one, and what went between them went with it as well: in doubt a person is asked. */
+/** Beyond so many the first two closed spans become one, and deletions between them count as caused by the CustomResourceDefinition as well: if it is unclear a person has to approve. */
 function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   if (spans.length <= KINDS_GONE_REMEMBERED) return spans
   const [first, second] = spans.filter(({ until }) => until !== null)
@@ -94,14 +94,14 @@ function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   return [{ since, until }, ...spans.filter((span) => span !== first && span !== second)]
 }
 
-/** Whether an object of this resource that went at that time went with its definition. */
+/** Whether an object of this resource that was deleted at that time was deleted with its CustomResourceDefinition. */
 export function wentWithDefinition(
   graph: StateReader,
   cluster: ClusterId,
   { resource, group }: { readonly resource: string; readonly group: string },
   at: number,
 ): boolean {
-  // A group that is no domain is the server's own: nobody defines its kinds.
+  // A group without a dot is built into the server: its kinds have no CustomResourceDefinition.
   if (!group.includes('.')) return false
   return spansOf(graph, cluster, `${resource}.${group}`).some(
     ({ since, until }) =>
@@ -109,7 +109,7 @@ export function wentWithDefinition(
   )
 }
 
-/** Whether a definition of this resource was deleted, or on its way, in that time, both ends included. */
+/** Whether a CustomResourceDefinition of this resource was deleted, or being deleted, in that time, both ends included. */
 export function wasRedefined(
   graph: StateReader,
   cluster: ClusterId,
@@ -127,14 +127,14 @@ function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly
   return definition?.type === 'Definition' ? definition.spans : []
 }
 
-/** In order of time. Of a full list the second is forgotten: between the first and the next it may have gone at any time. */
+/** In order of time. Of a full list the second is forgotten: between the first and the next the kind may have been absent at any time. */
 export function withGone(goneAt: readonly number[], at: number): readonly number[] {
   if (goneAt.length < KINDS_GONE_REMEMBERED) return [...goneAt, at]
   const [first = at, , ...later] = goneAt
   return [first, ...later, at]
 }
 
-/** Whether it may have gone in that time, both ends included. */
+/** Whether the kind may have been absent in that time, both ends included. */
 export function mayHaveGone(goneAt: readonly number[], from: number, to: number): boolean {
   const [first = 0, second = 0] = goneAt
   const isFull = goneAt.length >= KINDS_GONE_REMEMBERED

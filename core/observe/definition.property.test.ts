@@ -1,4 +1,7 @@
-/** A definition that is deleted takes its objects along: what hangs on them never goes as if a person had deleted them one by one, however the watches lag and the fold is behind. */
+/**
+ * Deleting a CustomResourceDefinition deletes its objects: their dependents are never deleted as if a person
+ * had deleted the owners one by one, however the watches lag and the fold is behind.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,12 +16,15 @@ import { policyFor } from '../model/policy.ts'
 const RUNS = Number(process.env['RUNS'] ?? 150)
 const CLUSTER = 'c'
 const BEAT_MS = 5_000
-/** When the definition begins to go. */
+/** When the deletion of the CustomResourceDefinition begins. */
 const SINCE_MS = 700_000
 
 interface Taken {
   readonly namespace: number
-  /** When its deletion is told, after the definition began to go; before it, since the watch of definitions may lag by less than a hold. */
+  /**
+   * When its deletion is published, after the deletion of its CustomResourceDefinition began; before it,
+   * since the watch of CustomResourceDefinitions may lag by less than a hold.
+   */
   readonly toldMs: number
 }
 
@@ -63,7 +69,7 @@ function story(taken: readonly Taken[], lastsMs: number, how: How): readonly Tol
     ...taken.flatMap(({ namespace: n, toldMs }, i) => [
       seen(0, `widget/w${i} in n${n}`),
       seen(0, `pod/p${i} in n${n} <- widget/w${i}`),
-      // The last of them is told when the definition is gone, at most as much later as a watch may lag.
+      // The last of them is published when the CustomResourceDefinition is deleted, later at most by the lag of a watch.
       gone(SINCE_MS + Math.min(toldMs, lastsMs + 150_000), `widget/w${i} in n${n}`),
     ]),
     ...(how === 'seen' ? [seen(SINCE_MS, `${name} [deleting customresourcecleanup]`)] : []),
@@ -95,7 +101,7 @@ test('what went with its definition is never taken for a deletion by a person, a
       fc.constantFrom<How>('seen', 'deleted', 'relist'),
       fc.nat({ max: 30 }),
       (taken, durationMs, how, behind) => {
-        // Of one whose beginning is not told only the end is: it may not be long after the first of its objects.
+        // If the beginning is not published, only the end is: it may not be long after the deletion of the first object.
         const lastsMs = how === 'seen' ? durationMs : 0
         const log = foldedLog()
         const gone: string[] = []

@@ -1,8 +1,8 @@
 /**
- * Objects that leave: seen to go, missing from a relist, or out of sight since their kind is not watched any more.
+ * Objects that leave: their deletion was observed, a relist misses them, or their kind is no longer watched.
  *
- * What must stay true: what is remembered of one that went is that it was here, why it counts as gone, and whether it orphaned its dependents; a deletion
- * is final within an epoch of its cluster.
+ * What must stay true: for a deleted object it is remembered that it was here, why it counts as deleted, and whether it orphaned its dependents; a
+ * deletion is final within an epoch of its cluster.
  *
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
@@ -41,7 +41,7 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   depart(step, state, cluster, object, proof, 'its deletion was observed')
 }
 
-/** Proof of a deletion. Ours where we asked for it; then what it takes along may have been held for that already. */
+/** Proof of a deletion. Initiated by Kinfold if we requested it; then its dependents may have been held for that already. */
 export function deletionOf(
   step: Step,
   state: ClusterState,
@@ -56,7 +56,7 @@ export function deletionOf(
   return { ...proofOf(step, state, cluster, object, 'deleted'), ...how, isOurs, heldSince }
 }
 
-/** An object is gone: its node goes, and what is remembered is that it was here. */
+/** An object was deleted: its node is removed, and it is remembered that it was here. */
 export function depart(
   step: Step,
   state: ClusterState,
@@ -66,7 +66,7 @@ export function depart(
   why: string,
 ): void {
   const known = nodeOf(step.graph, cluster, object.uid)
-  // Another object may bear its uid (a server that shows it once more): that one stays.
+  // Another object may have its uid (a server that shows it once more): that one stays.
   const node = known !== undefined && isSamePlace(known.object, object) ? known : undefined
   const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
   const isTold =
@@ -109,7 +109,7 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
   step.graph.put(kindKey(cluster, object), { ...kind, held })
 }
 
-/** Nothing will tell what becomes of it, such as of what is of an unwatched kind: from now on it is looked up like any unwatched owner. */
+/** No event will say what happens to it, such as to an object of an unwatched kind: from now on it is verified like any unwatched owner. */
 export function forget(step: Step, cluster: ClusterId, node: Node, why: string): void {
   const { object, verdict } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
@@ -144,8 +144,8 @@ export function proofOf(
 }
 
 /**
- * Whoever orphans its dependents does so whether it is watched or not. And that it was here, and until when, is remembered: whoever looks for it in vain after a restore of
- * the cluster has to know that it went with that. What names it may not be watched either just now.
+ * An owner orphans its dependents whether it is watched or not. It is also remembered that it was here, and until when: if a live GET does not find it after a restore of
+ * the cluster, the restore removed it. Its dependents may be unwatched now, too.
  */
 function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | undefined): void {
   const { object, orphanedAt } = node
@@ -171,7 +171,7 @@ export const UNKNOWN_OWNER: Owner = {
   attempt: null,
 }
 
-/** Found by a look, or watched once: then `position` is where it was known last. */
+/** Found by a GET, or watched once: then `position` is where it was last known. */
 export function wasHere({ state, position }: Owner): boolean {
   return state === 'found' || (state === 'unknown' && position >= 0n)
 }

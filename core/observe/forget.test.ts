@@ -1,4 +1,4 @@
-/** What is remembered of the gone is forgotten after its time, and its lineage with it. */
+/** A deleted object is forgotten after its time, and its lineage with it. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../../testing/story.ts'
@@ -6,7 +6,7 @@ import { type Preset, policyFor } from '../model/policy.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** What a heartbeat, so many days after the story began, brings to be forgotten. */
+/** What a heartbeat, so many days after the story began, causes to be forgotten. */
 function forgotten(world: World, days: number): string[] {
   return world.folder.fold(world.beat(0), days * DAY_MS).flatMap((outcome) => outcome.forgotten)
 }

@@ -1,7 +1,7 @@
 /**
- * Protection that was taken back: by a policy, by a directive, or with a mark that somebody took off. It counts for ten minutes more.
+ * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It counts for ten minutes more.
  *
- * What must stay true: each is remembered with the fact that took it back, so that none of it is lost when several are taken back one after the other.
+ * What must stay true: each is remembered with the fact that revoked it, so that none is lost when several are revoked one after the other.
  *
  * Not here: what is protected now (guarding.ts).
  */
@@ -17,7 +17,7 @@ import type { Evidence } from '../model/proof.ts'
 import type { FormerProtection, PolicyState } from '../model/state.ts'
 import { isSubject } from '../model/subject.ts'
 
-/** What a policy leaves to be spared for a while when another one takes its place. */
+/** The protection of a policy that lasts for a while when another policy replaces it. */
 export function formerAfter(
   { policy, former, position }: PolicyState,
   next: Protection,
@@ -53,7 +53,7 @@ function isSameSize(one: Protection, other: Protection): boolean {
   return sizeOf(one) === sizeOf(other) && one.othersMarks === other.othersMarks
 }
 
-/** Until when a mark counts that this sighting does not show any more. */
+/** Until when a mark counts that this sighting no longer shows. */
 export function protectedUntilAfter(
   graph: StateReader,
   cluster: ClusterId,
@@ -62,13 +62,13 @@ export function protectedUntilAfter(
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
-  // What nothing asks for any more is not told any more: what a policy or an order named until just now is gone from the object by the next list.
+  // A key that nothing asks for is no longer published: what a policy or a directive named until just now is missing from the object after the next list.
   const all = lately(graph, cluster, now)
   const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
 }
 
-/** The log time until which something that was taken back counts still; null when nothing does. */
+/** The log time until which a revoked protection still counts; null when nothing does. */
 export function sparedUntil(
   graph: StateReader,
   cluster: ClusterId,
@@ -88,7 +88,7 @@ export function sparedUntil(
   return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
 }
 
-/** What counts now, and what counts still of what was taken back. */
+/** The present protection, and revoked protection that still counts. */
 function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
   const guarding = guardingOf(graph, cluster)
   const { former } = policyOf(graph)

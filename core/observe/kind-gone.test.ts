@@ -1,4 +1,4 @@
-/** A kind that comes and goes for ever: what a person rejected, or was never asked, does not go by itself. */
+/** A kind that repeatedly leaves and enters discovery: an object that a person rejected, or was never asked about, is not deleted by itself. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../../testing/story.ts'

@@ -1,4 +1,4 @@
-/** One uid named at more coordinates than anybody means: each is counted by itself, and none changes what is done where the owner is. */
+/** One uid named at more coordinates than any user means: each is counted by itself, and none changes what is done at the coordinates of the owner. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/state-check.ts'
@@ -23,7 +23,7 @@ function naming(object: ObjectMeta, uid: string, names: readonly string[]): Obje
   return { ...object, ownerReferences }
 }
 
-/** A world, and what puts an object there that names that uid so. */
+/** A world, and a function that creates an object there that names that uid so. */
 function worldOf(): {
   readonly world: World
   readonly put: (text: string, uid: string, names: readonly string[]) => void

@@ -1,4 +1,4 @@
-/** What a relist has missed is looked at in pages, and a cluster may be restored between two of them. */
+/** Objects that a relist has missed are processed in pages, and a cluster may be restored between two of them. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { object } from '../../testing/notation.ts'
@@ -23,7 +23,7 @@ test('what a relist of an earlier epoch had begun to look for misses nothing of 
   const listed = world
     .relist('pod')
     .filter((event) => !('object' in event && event.object?.uid === 'pod-zz'))
-  // Newer than the list, and told by the watch before that is told to its end.
+  // Newer than the list, and published by the watch before the list is complete.
   const later = world.put('pod/zz [h.io/x]')
   let isLeft = false
   for (const event of [...listed.slice(0, -1), later, ...listed.slice(-1)])
@@ -45,7 +45,7 @@ test('what a relist of an earlier epoch had begun to look for misses nothing tha
   world.step('put rs/old')
   world.step('put rs/kept')
   const policy = policyFor('enforce', 'parity')
-  // All is to be judged before it is looked for what the list misses.
+  // Everything is to be judged before the objects that the list misses are searched for.
   folder.foldOne({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   world.remove('rs/old')
   for (const event of world.relist('rs')) {
@@ -97,7 +97,7 @@ class TwoNamespaces extends ToldLog {
     this.relist('rs', this.left(0))
     for (let each = 0; each < 6_000; each++) this.put(`pod/x${each} in n2 <- rs/n2-89`)
     this.foldAll()
-    // All is to be judged before it is looked for what a list misses.
+    // Everything is to be judged before the objects that a list misses are searched for.
     const policy = policyFor('enforce', 'guarded')
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   }

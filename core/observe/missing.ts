@@ -1,10 +1,10 @@
 /**
- * What a complete list did not hold: counted first, then removed, a page of keys at a time.
+ * Objects that a complete list did not hold: counted first, then removed, a page of keys at a time.
  *
  * What must stay true: an object is missing only by a list of its epoch that is newer than the version we hold. None is removed before all are counted, since a share of a kind
  * that is missing at once is a bulk deletion.
  *
- * Not here: lists that begin and end (sync.ts), what is remembered of an object that left (departure.ts).
+ * Not here: lists that begin and end (sync.ts), what is remembered about an object that left (departure.ts).
  */
 import { enqueue, judgeWaiters, kindOfWork, replaceFirst } from '../graph/agenda.ts'
 import { clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
@@ -19,8 +19,8 @@ import type { ClusterState, Work } from '../model/state.ts'
 import { depart, proofOf } from './departure.ts'
 
 /**
- * Before anything that a relist misses goes it is counted: what we asked to be deleted is no part of a mass cause, however much of it went while no watch could
- * tell.
+ * Counts the objects that a relist misses before any is removed: deletions that Kinfold requested are no part of a bulk deletion, however many of them took
+ * effect while no watch could report them.
  */
 export function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
   let { ours, others } = work
@@ -64,7 +64,7 @@ function evidenceOf(
 ): 'missing' | 'bulk' {
   if (isOlderEpoch) return 'bulk'
   if (isOurs) return 'missing'
-  // It was counted as ours perhaps, and refused since.
+  // It may have been counted as initiated by Kinfold, and the request was refused since.
   const isAsked = node.attempt?.verb === 'DeleteObject'
   return isAsked && isMass(ours + others, ours + others + listed) ? 'bulk' : evidence
 }
@@ -76,13 +76,13 @@ interface Missing {
   readonly isOlderEpoch: boolean
 }
 
-/** Undefined for what the relist listed, or cannot speak of. */
+/** Undefined for an object that the relist listed, or that it can prove nothing about. */
 function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
   const kind = kindOfWork(work)
   const state = clusterOf(step.graph, work.cluster)
   const seen = seenOf(step.graph, work.cluster, kind, uid)
   if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
-  // A relist of before the epoch says nothing of it: the next one looks for all that it has not told.
+  // A relist from before the epoch proves nothing about it: the next one searches for all objects that it does not list.
   if (work.clusterEpoch !== state.clusterEpoch) return undefined
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined

@@ -1,5 +1,5 @@
 /**
- * What an owner orphans may be of a kind that is not served meanwhile: when that is served again it loses its reference, and is never deleted.
+ * A dependent that an owner orphans may be of a kind that is not served meanwhile: when the kind is served again the dependent loses its reference, and is never deleted.
  *
  * What must stay true: as long as the owner is there, its finalizer says so itself, to any log; once it is deleted, only the mark in this log does.
  */
@@ -39,7 +39,7 @@ suite('when a kind is served again', () => {
   for (const days of [0, MONTH_AND_MORE]) {
     test(`after ${days} days, its object loses the owner that orphaned it and was deleted meanwhile`, () => {
       const world = begun()
-      // Somebody takes the finalizer off.
+      // Another client removes the finalizer.
       steps(world, 'unserve widget', 'put pv/x [deleting orphan]', 'put pod/b', 'delete pv/x')
       backAfter(world, days)
       match(

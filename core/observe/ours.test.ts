@@ -1,4 +1,4 @@
-/** What goes by us is what we asked for and were not refused: whoever deletes the rest is held, counted and braked like anybody. */
+/** A deletion is initiated by Kinfold if we requested it and were not refused: deletions by any other actor are held, counted and braked like all others. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
@@ -9,7 +9,7 @@ const COUNT = 300
 
 type Asked = 'not' | 'and not answered' | 'blocked' | 'stale'
 
-/** So many ConfigMaps, each the owner of a pod, and what became of our own DELETEs of them. */
+/** So many ConfigMaps, each the owner of a pod, and the results of our own DELETEs of them. */
 function families(policy: string, asked: Asked): World {
   const world = new World()
   world.begin()

@@ -1,10 +1,10 @@
 /**
- * How long it is remembered what is known of an owner that is no node.
+ * How long the knowledge about an owner that is no node is kept.
  *
- * What must stay true: an owner that is gone is remembered for as long as the policy has it, and for as long as an object references it; then its key is removed, and its public
+ * What must stay true: a deleted owner is remembered for as long as the policy demands, and for as long as an object references it; then its key is removed, and its public
  * record with it.
  *
- * Not here: when it is looked up again (timer.ts), for how long a policy may have it remembered (agenda.ts `memoryMs`).
+ * Not here: when it is verified again (timer.ts), for how long a policy may keep it (agenda.ts `memoryMs`).
  */
 import { memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { isNamed, nodeOf } from '../graph/graph.ts'
@@ -16,7 +16,7 @@ import { objectKey } from '../model/partition.ts'
 import type { ClusterState, Owner } from '../model/state.ts'
 import { wasHere } from './departure.ts'
 
-/** Forgets an owner whose time is over, and looks again later otherwise. */
+/** Forgets an owner whose time is over; otherwise checks again later. */
 export function forgetOwner(
   step: Step,
   state: ClusterState,

@@ -1,4 +1,4 @@
-/** A kind is served otherwise than before: whoever stands on it is looked at again, though it waits for nothing. */
+/** A kind is served otherwise than before: an object whose status rests on it is judged again, though it waits for nothing. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/state-check.ts'

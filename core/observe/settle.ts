@@ -1,8 +1,8 @@
 /**
- * What became of commands: settled, an owner found, an owner absent.
+ * Results of commands: settled, an owner found, an owner absent.
  *
- * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` speaks of coordinates only, so it removes no
- * node but one that our DELETE removed before it was asked for; a result of an earlier epoch of the cluster says nothing.
+ * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` is about coordinates only, so it removes no
+ * node but one that our DELETE removed before the verification was issued; a result of an earlier epoch of the cluster proves nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
@@ -48,7 +48,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   tellResult(step, event)
   step.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
-  // What the server returned is a sighting like any other; of another uid it says nothing about ours.
+  // What the server returned is a sighting like any other; for another uid it proves nothing about ours.
   if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
     sight(step, state, event.cluster, event.object, null, isOurs)
@@ -56,7 +56,7 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   markDirty(step, event.cluster, event.uid)
 }
 
-/** Of a kind that no monitor follows any more, nobody would tell that it goes. */
+/** For a kind without a monitor, no event would report its deletion. */
 function isWatched(step: Step, { cluster, place }: CommandSettled): boolean {
   return isMonitored(kindOf(step.graph, cluster, place))
 }
@@ -69,7 +69,7 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     touch(step, event.cluster, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
-  // Carried out twice, by a reaper that died or is in another mode: what it did the first time is what awaits confirmation.
+  // Carried out twice, by a reaper that died or is in another mode: the first result awaits confirmation.
   const isDone = attempt.state === 'confirming'
   switch (event.outcome) {
     case 'would-go':
@@ -81,9 +81,9 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       if (event.object !== null) {
         return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
       }
-      // Gone, says the server; so says the watch soon. The timer of the command looks whether it did. The last heartbeat may be seconds ago.
+      // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
-      // So is one whose last finalizer was taken off.
+      // The same holds for an object whose last finalizer was removed.
       const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const phase = isGone ? 'reaped' : node.phase
       if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
@@ -100,8 +100,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
 }
 
 /**
- * Whoever undoes it, such as a controller that adopts a dependent again, has it done again: a few times at once, since that ends by itself where it is
- * a race, then in growing waits.
+ * If another actor undoes it, such as a controller that adopts a dependent again, the command is repeated: a few times at once, since a race ends by
+ * itself, then after growing waits.
  */
 function carriedOut(
   step: Step,
@@ -116,7 +116,7 @@ function carriedOut(
   return { ...settled, state: 'done', until }
 }
 
-/** Whether the timer of a command's issue is still to come. That of one settled before, otherwise, may be gone. */
+/** Whether the timer of a command's issue is still to fire. The timer of a command settled earlier, or in another way, may have fired. */
 function hasTimer({ state, until }: Attempt, now: number): boolean {
   const issuedAt = until - COMMAND_LIFE_MS - COMMAND_MARGIN_MS
   return state === 'issued' && now < issuedAt + CONFIRM_MS
@@ -142,7 +142,7 @@ function verificationSettled(step: Step, state: ClusterState, event: CommandSett
   ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
 }
 
-/** What a server said is deleted was verified by this command, which proves nothing of it: it is verified again, in growing waits. */
+/** This command verified an object that a server said is deleted, and proves nothing about it: it is verified again, after growing waits. */
 function isUnconfirmed(
   step: Step,
   state: ClusterState,
@@ -176,16 +176,16 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const former = ownerOf(step.graph, cluster, uid, place)
   const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
   const wasSeenToGo = former?.proof != null && former.proof.command === null
-  // What a look told, a look takes back; and where nobody watches and looks can be made, nobody else would.
+  // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is possible, no other source would.
   if (wasSeenToGo && isWatchedOrGone && node === undefined) {
-    // Seen deleted, and there: the cluster may have gone back in time. A relist tells.
+    // Its deletion was observed, and it exists: the cluster may have been restored. A relist settles it.
     askRelist(step, cluster, place, `${place.name} was found after its deletion was observed`)
     return drop(step, 'its deletion was observed')
   }
-  // A look that was on its way for long may tell of before: the next one says whether it lives.
+  // A GET that was long under way may show an earlier state: the next one shows whether the owner exists.
   const markSeen = wasSeenToGo ? former.orphanedAt : null
   const checks = (former?.checks ?? 0) + 1
-  // No monitor may ever tell that it goes.
+  // No monitor may ever report its deletion.
   const lookAt = state.now + backoffMs(checks + 5)
   const phase = phaseOf(event.object)
   const found: Owner = {
@@ -208,7 +208,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   if (isNews) judgeDependents(step, cluster, uid, place)
 }
 
-/** What a look answered of another epoch of the cluster is asked anew. */
+/** A GET that was answered in another epoch of the cluster is repeated. */
 export function verifyIntent({ clusterEpoch }: ClusterState): string {
   return `verify in epoch ${clusterEpoch}`
 }
@@ -223,8 +223,8 @@ function answeredAttempt(state: ClusterState, command: CommandId, until: number)
 }
 
 /**
- * Of one that is being deleted still, in the foreground as well, nobody saw who took the finalizer off: in doubt its dependents live on. Where a look saw it orphan and the next
- * one sees it wait, it was turned.
+ * If the owner is still being deleted, in the foreground as well, it was not observed which client removed the finalizer: then its dependents stay. Where one GET saw it
+ * orphaning and the next one sees it waiting, a user changed the propagation policy.
  */
 function markOfFound(phase: Phase, former: Owner | undefined, time: number): number | null {
   if (phase === 'orphaning') return former?.orphanedAt ?? time
@@ -250,7 +250,7 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   }
   const former = ownerOf(step.graph, cluster, uid, place)
   if (former?.state === 'absent') return
-  // It was there before the cluster was restored, and did not come back: a mass cause.
+  // It was here before the cluster was restored, and did not come back: a bulk deletion.
   const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
   const evidence = isOfBefore ? 'bulk' : 'not-found'
   const orphanedAt = former?.orphanedAt ?? null

@@ -1,7 +1,7 @@
 /**
- * What is seen of objects: told by watches and relists, and returned by servers in answer to our commands.
+ * Sightings of objects: published by watches and relists, and returned by servers in answer to our commands.
  *
- * What must stay true: no event moves a held resourceVersion without vouching for the content; older versions change nothing; a
+ * What must stay true: no event moves a held resourceVersion without confirming the content; older versions change nothing; a
  * deletion is final within an epoch of its cluster.
  *
  * Not here: objects that leave (departure.ts).
@@ -43,9 +43,9 @@ export function sight(
   if (!isServed(step, cluster, object)) return
   const node = nodeOf(step.graph, cluster, object.uid)
   const isHere = node !== undefined && isSamePlace(node.object, object)
-  // What is a node here is nothing else here.
+  // An object that is a node here has no other record here.
   const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
-  // What a GET could not find (not-found) may have been created since; what a watch or a relist saw go never comes back under its uid.
+  // An owner that a GET could not find (not-found) may have been created since; one whose deletion a watch or a relist observed never comes back under its uid.
   const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
   const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
   if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
@@ -66,7 +66,7 @@ export function sight(
   const isSetBack =
     compared < 0 && isHere && isListedSince(step, cluster, object, sync, node.position)
   if (compared < 0 && !isSetBack) {
-    // It is listed all the same, at a version older than one we have seen since.
+    // It is listed nevertheless, at a version older than one we have seen since.
     if (seen !== undefined && sync !== null) putSeen(step, cluster, object, { ...seen, sync })
     return
   }
@@ -78,7 +78,7 @@ export function sight(
   })
   const isListed = sync !== null
   if (node === undefined || !isHere) {
-    // Since when one that was forgotten has had its references is forgotten, too.
+    // If it was forgotten, the time since which it has had its references is forgotten, too.
     const isForgotten = node !== undefined || wasHere(owner)
     const now = step.at.timestamp
     const earliest = isForgotten ? now : isListed ? 0 : now - KIND_SILENT_MS
@@ -88,7 +88,7 @@ export function sight(
   changed(step, cluster, node, object, how)
 }
 
-/** An aggregated server shows objects of the cluster's own once more, under their uids (Projects are Namespaces): whichever is told first, the cluster's own counts. */
+/** An aggregated server shows objects of the cluster's own once more, under their uids (Projects are Namespaces): whichever is published first, the cluster's own counts. */
 function isProjection(step: Step, cluster: ClusterId, shown: GroupKind, own: GroupKind): boolean {
   const isAggregated = (kind: GroupKind): boolean =>
     kindOf(step.graph, cluster, kind)?.aggregated === true
@@ -96,8 +96,8 @@ function isProjection(step: Step, cluster: ClusterId, shown: GroupKind, own: Gro
 }
 
 /**
- * A relist that began after the object was seen last, to go or at a later version, holds it: a restore that no version of the cluster tells of brought it back
- * as it was, or an earlier list lied. What is there counts, for lists are never older than their beginning; a DELETE names its version.
+ * A relist that began after the object was last seen, deleted or at a later version, holds it: a restore that no version of the cluster shows brought it back
+ * as it was, or an earlier list was wrong. What the list holds counts, for lists are never older than their beginning; a DELETE names its version.
  */
 function isListedSince(
   step: Step,
@@ -110,7 +110,7 @@ function isListedSince(
   return sync !== null && known?.openSync === sync && known.relistedAt > position
 }
 
-/** What is told of a kind before it is served, or after it went, is vouched for by nobody. */
+/** An event about a kind before it is served, or after it left discovery, is confirmed by no server. */
 function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
   const phase = kindOf(step.graph, cluster, kind)?.phase ?? 'unserved'
   if (phase !== 'unserved') return true
@@ -206,7 +206,7 @@ function changed(
           isFreed: node.isFreed && orphanedAt !== null,
           ringed: node.ringed && phase === 'waiting',
         }),
-    // What was decided in another epoch of the cluster is decided anew.
+    // A decision of another epoch of the cluster is made anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
   noteNamespace(step, cluster, node.object, object)
@@ -219,21 +219,21 @@ function changed(
   markDirty(step, cluster, object.uid)
 }
 
-/** A node of its own, before it was forgotten or missed: a look finds what never was one. */
+/** It was a node before it was forgotten or missed: a GET may also find an owner that never was one. */
 function wasHere(owner: Owner | undefined): boolean {
   if (owner?.proof == null) return owner !== undefined && owner.position >= 0n
   return owner.proof.class !== 'not-found'
 }
 
 /**
- * Since when a new object has had its references, at the latest. Its server's clock says in which second it was created, ours when it was seen: not later than that, and of
- * what a watch reports not longer before than a watch may be silent. What a list holds may be of any age (decision 0030).
+ * Since when a new object has had its references, at the latest. Its server's clock says in which second it was created, ours when it was seen: not later than that, and if
+ * a watch reports it, earlier at most by the time that a watch may be silent. An object in a list may be of any age (decision 0030).
  */
 function namedAtBirth({ createdAt }: ObjectMeta, earliest: number, now: number): number {
   return Math.min(now, Math.max((createdAt ?? now) + 999, earliest))
 }
 
-/** What was added is as old as the sighting that shows it. */
+/** An added reference is as old as the sighting that shows it. */
 function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly number[] {
   const identityOf = ({ apiVersion, kind, name, uid }: OwnerReference): string =>
     JSON.stringify([groupOf(apiVersion), kind, name, uid])
@@ -243,7 +243,7 @@ function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly numb
   return after.ownerReferences.map((each) => known.get(identityOf(each)) ?? now)
 }
 
-/** What it is given after it let go of all it had is a new claim: who asked before that to keep it has no say in it. */
+/** References that it gets after it lost all it had are a new claim: an owner that orphaned it before that has no say in it. */
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
   const uids = new Set(before.ownerReferences.map(({ uid }) => uid))
   return after.ownerReferences.some(({ uid }) => uids.has(uid))
@@ -264,7 +264,7 @@ function isConfirming(node: Node): boolean {
   return node.attempt?.state === 'confirming'
 }
 
-/** A relist holds what a server said is gone, unchanged: that answer is not believed again before its wait is over. */
+/** A relist still holds, unchanged, an object that a server said is deleted: that answer is not believed again before its wait is over. */
 function listedStill(step: Step, cluster: ClusterId, node: Node): void {
   const { object, attempt } = node
   const phase = phaseOf(object)
@@ -307,7 +307,7 @@ export function touched(step: Step, event: Touched): void {
     const seen = seenOf(step.graph, event.cluster, event, entry.uid)
     const node = nodeOf(step.graph, event.cluster, entry.uid)
     if (seen === undefined || node === undefined) {
-      // The watcher believes that it was told; a relist in full tells it, unless it has gone since.
+      // The watcher believes that it has published it; a full relist does, unless the object was deleted since.
       askRelist(step, event.cluster, event, `${entry.uid} was touched and is not known`)
       continue
     }
@@ -338,7 +338,7 @@ export function touched(step: Step, event: Touched): void {
   }
 }
 
-/** The content that was in doubt is the server's, and so is what it says of a mark: a restore may have taken the request back. */
+/** The untrusted content is confirmed as the server's, and so is its mark: a restore may have undone the request. */
 function vouch(step: Step, cluster: ClusterId, node: Node): void {
   const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
   const phase = phaseOf(node.object)
@@ -357,7 +357,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   markDirty(step, cluster, node.object.uid)
 }
 
-/** No verdict, and nothing under way, until a relist; what waited for it in a circle may be another by then. */
+/** No verdict, and nothing under way, until a relist; the objects that waited for it in an ownership cycle may be others by then. */
 const IN_DOUBT = {
   phase: 'suspect',
   verdict: null,
@@ -386,18 +386,18 @@ export function suspect(
   if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
     askRelist(step, cluster, node.object, why)
   }
-  // It is no solid ground any more.
+  // A status can no longer rest on it.
   judgeDependents(step, cluster, node.object.uid, node.object)
 }
 
-/** Its kind is no longer served: what is missing when it is served again went without a delete of its own, a mass cause. */
+/** Its kind is no longer served: an object that is missing when it is served again was deleted without a DELETE of its own, a bulk deletion. */
 export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): void {
   const seen = seenOf(step.graph, cluster, node.object, node.object.uid)
   if (seen !== undefined) {
     putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
   }
   const because = 'its kind is no longer served'
-  // Blocked: nobody can reap it, so nobody waits for it.
+  // Blocked: no reaper can delete it, so no owner waits for it.
   const basis = [step.at.position, policyOf(step.graph).position]
   suspect(step, cluster, node, because, { type: 'blocked', evidence: null, because, basis })
 }

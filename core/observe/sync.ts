@@ -1,5 +1,5 @@
 /**
- * Clusters, their kinds and relists: what is watched, since when, and what a complete list did not hold.
+ * Clusters, their kinds and relists: which are watched, since when, and which objects a complete list did not hold.
  *
  * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
@@ -37,7 +37,7 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     drop(step, 'from a watcher that was succeeded')
     return
   }
-  // Open syncs need no closing: their SyncFinished would bear an older epoch.
+  // Open syncs need no closing: their SyncFinished would have an older epoch.
   step.graph.put(clusterKey(event.cluster), {
     type: 'ClusterState',
     name: event.name,
@@ -94,7 +94,7 @@ export function kindServed(step: Step, event: KindServed): void {
     former.ambiguous !== ambiguous ||
     former.scope !== scope ||
     former.versions.join() !== versions.join()
-  // Who waits is among all: with nothing in between, kinds that change together are one walk over all.
+  // Waiting nodes are among all nodes: with nothing in between, kinds that change together are judged in one pass over all.
   const isOther =
     former === undefined ? noteKindName(step, event.cluster, event) : isOtherGround(former, event)
   if (isOther) judgeAll(step, event.cluster)
@@ -104,7 +104,7 @@ export function kindServed(step: Step, event: KindServed): void {
   }
 }
 
-/** Whoever stands on it waits for nothing, and may stand on nothing now: in another scope, or by a version that is served no more. */
+/** A node whose status rests on it waits for nothing, and its status may have lost its basis: the kind has another scope, or its version is no longer served. */
 function isOtherGround(former: Kind, { scope, versions }: KindServed): boolean {
   return hasOtherScope(former, scope) || former.versions.some((each) => !versions.includes(each))
 }
@@ -132,7 +132,7 @@ export function kindGone(step: Step, event: KindGone): void {
   putKind(step, state, event, kind, { ...kind, ...gone })
   enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
   judgeWaiters(step, event.cluster, event)
-  // What waits because one of its objects went may wait for a person now.
+  // An object that waits because an owner of this kind was deleted may now wait for an approval.
   if (policyOf(step.graph).policy.preset === 'guarded') judgeAll(step, event.cluster)
 }
 
@@ -163,7 +163,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   })
   const { listed } = event
   if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
-  // Nobody is judged by what the list misses as if it were there: who waits comes after it.
+  // No node is judged as if the objects that the list misses existed: waiting nodes come after them.
   enqueue(step, {
     work: 'missing',
     cluster: event.cluster,
@@ -175,7 +175,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   })
 }
 
-/** With what it changes in the numbers of kinds. */
+/** With its change of the counts of kinds. */
 function putKind(
   step: Step,
   state: ClusterState,
@@ -192,7 +192,7 @@ function putKind(
     monitored: state.monitored + monitored,
     synced: state.synced + synced,
   })
-  // Owners that were not let go, since a kind might have held a dependent.
+  // Owners that were not released, since a kind might have held a dependent.
   judgeWaiters(step, about.cluster, ANY_KIND)
 }
 

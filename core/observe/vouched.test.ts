@@ -1,4 +1,4 @@
-/** History tells every phase of an object, also the one in which it is found again after a doubt: who looks when a deletion began reads them. */
+/** History records every phase of an object, also the one in which it is found again after it was untrusted: the search for the begin of a deletion reads them. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'

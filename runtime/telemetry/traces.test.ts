@@ -21,6 +21,7 @@ import type { Event } from '../../core/model/event.ts'
 import type { Writable } from '../../ports/codec.ts'
 import type { Appending, Entry, Log, Topic } from '../../ports/log.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
+import { withCloudEvents } from '../../services/graph/cloud-events.ts'
 import { isOrder } from '../../services/graph/fold/order.ts'
 import { deleteObject, POD, verifyOwner } from '../../testing/reaper.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
@@ -95,12 +96,15 @@ async function recordOf(log: Log, traces: Traces | undefined): Promise<unknown> 
   return { held, audit: await auditPartition(parts, new AbortController().signal) }
 }
 
-test('with and without traces a log holds the same bytes, and an audit says the same of them', async () => {
+test('with and without traces and headers of CloudEvents a log holds the same bytes, and an audit says the same of them', async () => {
   const { traces } = rig()
   const log = new MemoryLog({ partitions: 1, clock: new ManualClock() })
   const other = new MemoryLog({ partitions: 1, clock: new ManualClock() })
   const withTraces = await recordOf(log, traces)
   deepEqual(withTraces, await recordOf(other, undefined))
+  const third = new MemoryLog({ partitions: 1, clock: new ManualClock() })
+  const described = withCloudEvents(third, { codec, application: 'kinfold', registry: undefined })
+  deepEqual(withTraces, await recordOf(described, rig().traces))
   equal((withTraces as { audit: { type: string } }).audit.type, 'identical')
   ok((await entriesOf(log, 'commands')).length > 0)
   ok((await entriesOf(log, 'commands')).every(({ trace }) => traceOf(trace) !== undefined))

@@ -20,14 +20,21 @@ import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
 import { addClusterList } from './query/cluster-list.ts'
+import { addDependents } from './query/dependent-question.ts'
+import type { HistoryIndex } from './query/history-index.ts'
+import { addKubernetes } from './query/kubernetes-question.ts'
 import { addObjectList } from './query/list-question.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions } from './query/question.ts'
+import { addChanges } from './record/change-question.ts'
+import { addDeletions } from './record/deletion-question.ts'
+import { addHorizon } from './record/horizon-question.ts'
 import { addStreams } from './record-stream.ts'
 
 export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly log: Log
   readonly codec: Codec
+  readonly index: HistoryIndex
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
@@ -40,17 +47,23 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
     reply.type('application/json').send(document),
   )
   addQuestions(server, parts)
+  addDependents(server, parts)
   addObjectList(server, parts)
   addClusterList(server, parts)
+  addKubernetes(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
   addAuditEvents(server, parts)
   addStreams(server, parts)
+  addChanges(server, parts)
+  addDeletions(server, parts)
+  addHorizon(server, parts)
 }
 
 /** Those that are about one object, or show a part to who may not see all, and orders, look for themselves. */
 const OWN_LOOK: ReadonlySet<string> = new Set([
-  ...['/v1/tree', '/v1/why', '/v1/lineage', '/v1/history', '/v1/directives', AUDIT_PATH],
+  ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
+  ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],
 ])
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {

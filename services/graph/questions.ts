@@ -8,6 +8,7 @@ import { type AccessParts, createAccess } from './query/access.ts'
 import type { ActorIndex } from './query/actor-index.ts'
 import { createCascades } from './query/cascade.ts'
 import { createClusters } from './query/clusters.ts'
+import { createDependentList } from './query/dependent-list.ts'
 import { createForwarding } from './query/forward.ts'
 import { createGraphDump } from './query/graph-dump.ts'
 import type { HistoryIndex } from './query/history-index.ts'
@@ -26,22 +27,28 @@ export interface QuestionsOptions {
   /** Undefined: nobody is named as who deleted something. */
   readonly actors?: ActorIndex | undefined
   /** Undefined: whoever is let in may ask anything. */
-  readonly access?: Omit<AccessParts, 'clusters'> | undefined
+  readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
 
-export interface Questions extends QuestionParts, DirectiveParts {}
+export interface Questions extends QuestionParts, DirectiveParts {
+  readonly index: HistoryIndex
+}
 
-const OPEN: Omit<AccessParts, 'clusters'> = { authority: undefined, isReadingReviewed: false }
+const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
+  authority: undefined,
+  isReadingReviewed: false,
+}
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
-    ...{ log, codec, clock, clusters },
+    ...{ log, codec, clock, clusters, index },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
-    access: createAccess({ clusters, ...access }),
+    access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index, actors),
     objectList: createObjectList(index, clusters),
+    dependents: createDependentList(index),
     planner: createPlanner(index),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),

@@ -20,6 +20,7 @@ const PATHS = [
   'plan',
   'held',
   'objects',
+  'dependents',
   'nothing',
   '..%2f..',
   '%00',

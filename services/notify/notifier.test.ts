@@ -3,6 +3,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import type { WebhookEvent } from '../../ports/webhook.ts'
+import { cloudEventOf } from './cloud-event.ts'
 import { createNotifier, type Notice, type NoticeType, type Notifier } from './notifier.ts'
 
 const MINUTE = 60_000
@@ -30,11 +31,9 @@ function start(): Rig {
     notices: () => rig.notices,
     isKnown: () => rig.isKnown,
     onFailed: (reason) => failures.push(reason),
-    webhook: {
-      async send(event) {
-        if (rig.isAway) throw new Error('it is away')
-        told.push(event)
-      },
+    async tell(telling) {
+      if (rig.isAway) throw new Error('it is away')
+      told.push(cloudEventOf(telling))
     },
   })
   const running = notifier.run(stop.signal)

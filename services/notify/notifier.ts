@@ -1,14 +1,13 @@
 /**
- * Tells a webhook what waits for a person, and when it is over.
+ * Tells a receiver what waits for a person, and when it is over.
  *
  * What must stay true: it looks at what is, not at what happened, so nothing is missed while the receiver is away, and what was over before it came back is
  * never told. What is not known is not over. One event at a time, a few a minute at most, and what comes and goes within minutes is one: whoever fills a cluster
  * with odd objects fills nobody's inbox. It holds up nobody.
  *
- * Not here: what waits for a person (cli/notice.ts), the call (ports/webhook.ts).
+ * Not here: what waits for a person (cli/notice.ts), what a receiver makes of it (cloud-event.ts for a webhook, cli/notify.ts for Kubernetes Events).
  */
 import type { Clock } from '../../ports/clock.ts'
-import type { Webhook, WebhookEvent } from '../../ports/webhook.ts'
 
 export type NoticeType = 'approval' | 'breaker' | 'held' | 'lock'
 
@@ -26,8 +25,23 @@ export interface Notice {
   readonly command: string
 }
 
+/** `grown`: it is told already, and is many more by now. */
+export type TellingKind = 'waiting' | 'grown' | 'over'
+
+/** One notice on its way to a receiver, which may get it twice. */
+export interface Telling {
+  /** The same for the same telling, however often it is tried. */
+  readonly id: string
+  readonly notice: Notice
+  readonly what: TellingKind
+  /** Log time in milliseconds: since when it waits, and when this became so. */
+  readonly sinceMs: number
+  readonly timeMs: number
+}
+
 export interface NotifierParts {
-  readonly webhook: Webhook
+  /** Resolves only once the receiver has taken it; rejects with an Error that says why it did not. It is called again then. */
+  readonly tell: (telling: Telling, signal: AbortSignal) => Promise<void>
   /** What waits now. */
   readonly notices: () => readonly Notice[]
   /** Whether this process can say that it is over: it has the cluster, and knows. */
@@ -130,7 +144,7 @@ class LevelNotifier implements Notifier {
     const [key, standing, what] = next
     this.#sentAt.push(nowMs)
     try {
-      await this.#parts.webhook.send(eventOf(standing, what, this.#parts.clock.now()), signal)
+      await this.#parts.tell(tellingOf(standing, what, this.#parts.clock.now()), signal)
     } catch (error) {
       if (signal.aborted) return false
       this.#retryAtMs = nowMs + Math.min(RETRY_MS * 2 ** this.#failures, RETRY_MOST_MS)
@@ -155,7 +169,7 @@ class LevelNotifier implements Notifier {
   }
 
   /** What is over first: it leaves room. */
-  #next(): readonly [key: string, standing: Standing, what: What] | undefined {
+  #next(): readonly [key: string, standing: Standing, what: TellingKind] | undefined {
     for (const [key, told] of this.#told) {
       // One that is over and began again, while the receiver was away, is another one.
       const now = this.#standing.get(key)
@@ -173,23 +187,13 @@ class LevelNotifier implements Notifier {
   }
 }
 
-type What = 'waiting' | 'grown' | 'over'
-
 function keyOf({ type, cluster, part }: Notice): string {
   return [type, cluster.id, part].filter((each) => each !== '').join('/')
 }
 
-function eventOf({ notice, sinceMs }: Standing, what: What, nowMs: number): WebhookEvent {
-  const { type, cluster, message, command, count } = notice
-  const since = new Date(sinceMs).toISOString()
-  const id = `${keyOf(notice)}/${since}`
-  const isOver = what === 'over'
-  return {
-    id: isOver ? `${id}/over` : what === 'grown' ? `${id}/${count}` : id,
-    type: `dev.kinfold.${type}.${isOver ? 'over' : 'waiting'}`,
-    source: `/clusters/${cluster.id}`,
-    subject: cluster.name,
-    timeMs: what === 'waiting' ? sinceMs : nowMs,
-    data: { cluster, since, message: isOver ? `over: ${message}` : message, command },
-  }
+function tellingOf({ notice, sinceMs }: Standing, what: TellingKind, nowMs: number): Telling {
+  const id = `${keyOf(notice)}/${new Date(sinceMs).toISOString()}`
+  const behind = { waiting: '', grown: `/${notice.count}`, over: '/over' }
+  const timeMs = what === 'waiting' ? sinceMs : nowMs
+  return { id: id + behind[what], notice, what, sinceMs, timeMs }
 }

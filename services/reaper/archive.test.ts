@@ -21,7 +21,7 @@ const PLAIN: ArchiveSettings = { secrets: false, key: undefined }
 const folder = mkdtempSync(join(tmpdir(), 'archive-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Carries the command out and gives what became of it, and the requests it took beside the proof of identity. */
+/** Carries the command out and returns its result, and the requests it took besides the proof of identity. */
 async function reapOne(
   world: World,
   command: Command,
@@ -174,7 +174,7 @@ test('does not outrun a pause that was pressed while it wrote', async () => {
     const offset = await append(topic, partition, records)
     if (topic !== 'archive') return offset
     await world.control('pause', { verb: 'pause' })
-    // Until the reaper has heard of it.
+    // Until the reaper has read it.
     await world.log.read('orders', 0, 0n, { limit: 10, waitMs: 0 })
     for (let turns = 0; turns < 20; turns++) await Promise.resolve()
     return offset

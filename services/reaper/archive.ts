@@ -1,10 +1,10 @@
 /**
- * Puts an object away, whole, before it is deleted: read it, see that it is the very one that the DELETE will name, append it, wait for the log.
+ * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that the DELETE will name, appends it, and waits for the log.
  *
- * What must stay true: `Kept` is said only when the log has acknowledged the last piece of what was read at just this uid and version. Whatever else
- * happens, nothing is deleted (F95, I14).
+ * What must stay true: `Kept` is returned only when the log has acknowledged the last piece of the object read at just this uid and version. In every
+ * other case nothing is deleted (F95, I14).
  *
- * Not here: that the gate is passed again behind it (reap.ts), where keys come from (main.ts), how long it is kept (the graph trims).
+ * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long it is kept (the graph trims).
  */
 import { createHash } from 'node:crypto'
 import type { DeleteObject } from '../../core/model/command.ts'
@@ -21,7 +21,7 @@ import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json
 import type { Caller } from './call.ts'
 
 export interface ArchiveSettings {
-  /** Of Secrets too the whole object; else their metadata, without annotations: those may hold what the Secret holds. */
+  /** Of Secrets too the whole object; else their metadata, without annotations: those may contain the Secret's data. */
   readonly secrets: boolean
   /** Undefined: as they are. */
   readonly key: ArchiveKey | undefined
@@ -40,9 +40,9 @@ export interface ArchiveRequest {
 }
 
 export type Keeping =
-  /** `object`: as it was read, and is to go. */
+  /** `object`: as it was read, and is to be deleted. */
   | { readonly type: 'Kept'; readonly object: ObjectMeta }
-  /** It is another one, another version of it, or gone: what was read says what follows. */
+  /** It is another object, another version of it, or deleted: the read object decides what follows. */
   | { readonly type: 'Moved'; readonly read: GetAnswer }
   | { readonly type: 'Failed'; readonly reason: string }
 
@@ -55,9 +55,9 @@ export interface ArchiveParts {
   readonly settings: ArchiveSettings
 }
 
-/** Bytes of one piece: with what surrounds it a record stays far below its limit. */
+/** Bytes of one piece: with its envelope a record stays far below its limit. */
 const PIECE_BYTES = 512 * 1024
-/** No API server stores an object of this size; whatever answers so is not to be trusted with the log. */
+/** No API server stores an object of this size; a server that answers so is not to be trusted with the log. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024
 
 export function createArchive(parts: ArchiveParts): Archive {
@@ -140,7 +140,7 @@ function piecesOf(
   }))
 }
 
-/** One after the other, so that the last piece vouches for those before it. A piece that is there twice is taken once. */
+/** One after the other, so that the last piece confirms those before it. A piece that occurs twice is read once. */
 /** Undefined once the last piece is acknowledged. */
 async function append(
   { command, caller }: ArchiveRequest,

@@ -1,4 +1,4 @@
-/** Which command goes next, and which never goes. */
+/** Which command is sent next, and which is never sent. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ function of(uid: string, id: string, kind = POD.kind, namespace = POD.namespace)
 /** For all kinds together. */
 const LIMIT = 8
 
-/** Ids of what goes, each finished before the next. */
+/** Ids of the sent commands, each finished before the next. */
 function drain(backlog: Backlog): string[] {
   const ids: string[] = []
   for (let next = backlog.next(LIMIT); next !== undefined; next = backlog.next(LIMIT)) {
@@ -108,7 +108,7 @@ test('lets looks at other places, looks for other partitions and warnings stand 
   )
 })
 
-/** What may go now, by kind. */
+/** The commands that may be sent now, by kind. */
 function begun(backlog: Backlog): Job[] {
   return Array.from({ length: 100 }, () => backlog.next(LIMIT)).filter((next) => next !== undefined)
 }
@@ -161,7 +161,7 @@ test('replaces a look by a later one at the same place', () => {
 
 const LOOKS = 1_000
 
-/** Fills all slots with looks, adds one DELETE elsewhere, and says how many calls it waits for. */
+/** Fills all slots with live GETs, adds one DELETE elsewhere, and says how many calls it waits for. */
 function slotsUntilDeleted(looks: readonly Command[], deletion: Command): number {
   const backlog = createBacklog()
   for (const look of looks) backlog.add(job(look))
@@ -192,9 +192,9 @@ test('I36: a DELETE waits for one call of each other namespace, however many loo
   for (const [looks, change] of [
     [looksOf('evil', () => ({})), deletion],
     [looksOf('evil', (index) => ({ kind: `K${index % 50}` })), deletion],
-    // Of the very uid that is deleted: whoever writes a reference may name any.
+    // Of the very uid that is deleted: the author of a reference may name any.
     [looksOf('evil', () => ({ uid: POD.uid })), deletion],
-    // Of cluster-scoped owners, beside the deletion of an object that has a namespace, and of one that has none.
+    // Of cluster-scoped owners, together with the deletion of an object that has a namespace, and of one that has none.
     [looksOf('', () => ({})), deletion],
     [looksOf('', () => ({})), inCluster],
   ] as const) {

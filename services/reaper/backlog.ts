@@ -3,9 +3,9 @@
  * decision first; namespaces take turns, and in each of them kinds do.
  *
  * What must stay true: two changes of one object are never under way together; a command that is superseded was never sent. A kind whose calls
- * hang or fail does not keep those of others from going (I21), and neither does a namespace with thousands of them (I36).
+ * hang or fail does not block those of others (I21), and neither does a namespace with thousands of them (I36).
  *
- * Not here: whose turn it is (rotation.ts), how many go at once (throttle.ts), what is written about the superseded (reaper.ts).
+ * Not here: whose turn it is (rotation.ts), the number of concurrent calls (throttle.ts), the results of superseded commands (reaper.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { CommandId } from '../../core/model/id.ts'
@@ -24,7 +24,7 @@ export interface Backlog {
   add(job: Job): Job | undefined
   /** Undefined when every waiting command's target has one under way, or its kind has as many as it may of `limit` for all. */
   next(limit: number): Job | undefined
-  /** It was answered; the next about its uid may go. */
+  /** It was answered; the next about its uid may be sent. */
   finished(job: Job): void
   /** Waiting ones. */
   size(): number
@@ -38,7 +38,7 @@ interface Lane {
 
 interface Subject {
   underWay: { readonly job: Job; readonly lane: string } | undefined
-  /** At most one per question, in the order they came. */
+  /** At most one per question, in the order of arrival. */
   readonly waiting: Map<string, Job>
 }
 
@@ -69,7 +69,7 @@ export function createBacklog(): Backlog {
     return lane.underWay < Math.ceil(limit / lanes.size) || rotation.size() === lane.waiting
   }
 
-  /** Those of which one may go now. */
+  /** Those of which one may be sent now. */
   function open(limit: number): ReadonlySet<string> {
     const keys = new Set<string>()
     for (const [key, lane] of lanes) if (lane.waiting > 0 && mayBegin(lane, limit)) keys.add(key)
@@ -134,14 +134,16 @@ export function createBacklog(): Backlog {
 }
 
 /**
- * Whose turn it takes: its namespace's. References of any namespace may have cluster-scoped owners looked at, so those looks take turns of their own, which no
- * change of a cluster-scoped object waits behind.
+ * Whose turn it takes: its namespace's. References of any namespace may cause live GETs of cluster-scoped owners, so those GETs take turns of their own, which
+ * no change of a cluster-scoped object waits for.
  */
 function turnOf({ type, target: { namespace } }: Command): string {
   return namespace === '' && type === 'VerifyOwner' ? 'looks at cluster-scoped owners' : namespace
 }
 
-/** A reference may name any uid, also somebody else's: what is asked for its sake elsewhere does not hold up what becomes of that object. */
+/**
+ * A reference may name any uid, also that of another tenant's object: a verification for its sake elsewhere does not delay commands for that object.
+ */
 function subjectOf(command: Command): string {
   return `${turnOf(command)}/${command.target.uid}`
 }
@@ -154,8 +156,8 @@ function rivalOf({ waiting, underWay }: Subject, question: string): Job | undefi
 }
 
 /**
- * What one command has in common with another that replaces it. Changes of an object replace each other, whichever verb. A look replaces a
- * look of the same partition at the same place, and a warning an equal one; neither replaces a change.
+ * What one command has in common with another that replaces it. Changes of an object replace each other, whichever verb. A live GET
+ * replaces one of the same partition at the same coordinates, and a warning an equal one; neither replaces a change.
  */
 function questionOf(command: Command): string {
   switch (command.type) {
@@ -172,7 +174,7 @@ function questionOf(command: Command): string {
   }
 }
 
-/** Decided at an earlier place of the same partition. Ids that do not say count by the order they came in. */
+/** Decided at an earlier place of the same partition. Ids that are not comparable count by the order of arrival. */
 function isEarlier(one: CommandId, other: CommandId): boolean {
   const a = placeOf(one)
   const b = placeOf(other)

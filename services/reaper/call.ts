@@ -4,7 +4,7 @@
  * What must stay true: a broken connection voids the proof of identity, since the next one may lead elsewhere; a call that throws a
  * `ClusterError` is an unknown answer and proves nothing.
  *
- * Not here: what an answer means (settle.ts), the time limit of a call (the cluster's adapter).
+ * Not here: the meaning of an answer (settle.ts), the time limit of a call (the cluster's adapter).
  */
 import type { Target } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
@@ -37,7 +37,7 @@ export interface Caller {
     verb: CallVerb,
     call: (cluster: Cluster) => Promise<A>,
   ): Promise<A | UnknownAnswer>
-  /** GET, with short retries; `onCall` hears of each. */
+  /** GET, with short retries; `onCall` is called for each. */
   look(target: Target, onCall: () => void, signal: AbortSignal): Promise<GetAnswer>
   /** As `look`, with the body. */
   read(target: Target, onCall: () => void, signal: AbortSignal): Promise<ReadAnswer>

@@ -1,5 +1,5 @@
 /**
- * Fold, reaper and API server together, without a watch that reports any deletion: what our DELETE removed is verified, and its foreground owner completes.
+ * Fold, reaper and API server together, without a watch that reports any deletion: an object that our DELETE removed is verified, and its foreground owner completes.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { World } from '../../testing/reaper-world.ts'
 const SECOND = 1_000
 const KIND = { group: '', kind: 'ConfigMap' } as const
 
-/** A fold of what a watcher of the world reports, at log times of its own. */
+/** A fold of the reports of a watcher of the world, at log times of its own. */
 class Watched {
   readonly world: World
   readonly #folder: Folder = folder()
@@ -60,7 +60,7 @@ class Watched {
     return this.fold({ type: 'Heartbeat', cluster: this.world.id, epoch: 1, kinds })
   }
 
-  /** Carries them out, and folds what became of them. */
+  /** Carries them out, and folds their results. */
   async reap(commands: readonly Command[]): Promise<readonly Command[]> {
     await this.world.command(...commands)
     const results = await this.world.settled(this.#results + commands.length)

@@ -1,11 +1,11 @@
 /**
- * What `orders` says now of what is paused and protected, and `control` of each cluster: connected, its epoch. Followed by the reaper itself, so that a pause does not queue
- * behind commands.
+ * The current pauses and protections from `orders`, and from `control` for each cluster: whether it is connected, and its epoch. The reaper itself follows both, so that a pause does
+ * not queue behind commands.
  *
  * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected, protection as of everything. So does one that may have
- * been given since either was last read: nobody acts on what is older than `controlFreshMs`. What was asked for and is lost with the end of `orders` holds until it is taken back (F39).
+ * been given since either was last read: no command is based on a state older than `controlFreshMs`. A directive that is lost with the end of `orders` holds until it is revoked (F39).
  *
- * Not here: requests to relist (the watcher reads those), what is done about a pause (gate.ts).
+ * Not here: requests to relist (the watcher reads those), the effect of a pause (gate.ts).
  */
 import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
 import type { ClusterId } from '../../core/model/object.ts'
@@ -28,9 +28,9 @@ import type { LogRetry } from './log-retry.ts'
 export interface Control {
   /** Why nothing may be done in this cluster now; empty when it may. */
   pausedBecause(cluster: ClusterId): string
-  /** As the policy has it, whatever a command was given under; `enforce` where none is told. */
+  /** As the policy has it, whatever policy a command was given under; `enforce` where none was published. */
   policyMode(): Mode
-  /** What must not be deleted there. */
+  /** The protection in that cluster. */
   guarding(cluster: ClusterId): Guarding
   /** Labels and annotations that objects have to be read with, so that it is seen. */
   projection(cluster: ClusterId): Projection
@@ -39,7 +39,7 @@ export interface Control {
 }
 
 export interface FollowedControl extends Control {
-  /** Reads what stands now; `follow` goes on from there. */
+  /** Reads the current state; `follow` continues from there. */
   load(signal: AbortSignal): Promise<void>
   follow(signal: AbortSignal): Promise<void>
 }
@@ -141,7 +141,7 @@ export function createControl(
     }
   }
 
-  /** Of what is left of a lost end: an older word lets nothing go that a lost one may have held back since. */
+  /** From the rest after a lost end: an older record releases nothing that a lost one may have held since. */
   function holdsBack({ key, value }: Entry): boolean {
     if (key === PROTECT_POLICY_KEY) return policy === null
     const verb = value === null ? 'none' : controlIn(codec, value)?.verb
@@ -170,7 +170,7 @@ export function createControl(
     guarding: (cluster) => ({
       policy: policy ?? NOTHING,
       subjects: subjectsOf(cluster),
-      // Which deletions nobody saw is known where they are decided.
+      // Which deletions were unobserved is known where they are decided.
       namespacesWhereUnseen: [],
     }),
     projection: (cluster) =>
@@ -184,7 +184,7 @@ export function createControl(
 }
 
 interface Follower {
-  /** When it was last asked what stands, by a question that was answered. Monotonic. */
+  /** When the current state was last requested, with an answer. Monotonic. */
   askedAt(): number
   load(signal: AbortSignal): Promise<void>
   follow(signal: AbortSignal): Promise<void>
@@ -197,7 +197,7 @@ interface FollowerParts {
   readonly bounds: ControlBounds
 }
 
-/** Of a compacted topic. `loaded`: what stands now, and whether the topic ends before what was read of it; `more`: what came since. */
+/** For a compacted topic. `loaded`: the current state, and whether the topic ends before what was read of it; `more`: the records since. */
 function follower(
   topic: 'orders' | 'control',
   { log, retry, clock, bounds }: FollowerParts,
@@ -217,7 +217,7 @@ function follower(
   }
 
   async function load(signal: AbortSignal): Promise<void> {
-    // The end first: what is appended in between is applied twice, never left out.
+    // The end first: records appended in between are applied twice, never left out.
     const end = (await retry(() => log.bounds(topic, 0), signal)).end
     const entries = await asked(() => log.latest(topic, 0), signal)
     loaded(entries, end < next)
@@ -236,14 +236,14 @@ function follower(
           next = page.next
         } catch (error) {
           if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
-          await load(signal) // Compacted beyond us, or its end is lost: what stands now is all we need.
+          await load(signal) // Compacted beyond us, or its end is lost: the current state is all we need.
         }
       }
     },
   }
 }
 
-/** Before any policy was told: no command is older. */
+/** Before any policy was published: no command is older. */
 const NOTHING: Protection = {
   kinds: [],
   namespaces: [],

@@ -1,4 +1,4 @@
-/** Which Kubernetes Events are written of what became of commands, and how many at most. */
+/** Which Kubernetes Events are written about results of commands, and how many at most. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

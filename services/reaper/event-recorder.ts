@@ -1,10 +1,10 @@
 /**
- * Kubernetes Events about what became of commands: `Collected` on the owner whose dependents were deleted, `Blocked` on what the API server does not let go.
+ * Kubernetes Events about the results of commands: `Collected` on the owner whose dependents were deleted, `Blocked` on an object that the API server does not delete.
  *
- * What must stay true: it waits for nobody, and nobody waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one
- * namespace fewer, so that no tenant takes them all. What is too much is counted and left out; the record of what happened is the history, and not these.
+ * What must stay true: it waits for nothing, and nothing waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one namespace fewer,
+ * so that no tenant takes them all. Events beyond the limit are counted and left out; the record of what happened is the history, not these.
  *
- * Not here: Events about references that count for nothing: these are commands (core/issue/warning.ts).
+ * Not here: Events about references that have no effect: these are commands (core/issue/warning.ts).
  */
 import type { Command, Target } from '../../core/model/command.ts'
 import type { ClusterId, Coordinates } from '../../core/model/object.ts'
@@ -22,7 +22,7 @@ export const EVENT_FATES = ['written', 'refused', 'left out'] as const
 export type EventFate = (typeof EVENT_FATES)[number]
 
 export interface EventRecorder {
-  /** Looks at what became of a command; returns at once. */
+  /** Takes the result of a command; returns at once. */
   settled(command: Command, result: Result): void
   /** As one of its own, within the same limits. */
   tell(cluster: ClusterId, about: EventSubject, event: ClusterEvent): void
@@ -32,10 +32,10 @@ export interface EventRecorder {
   counts(): ReadonlyMap<EventFate, number>
 }
 
-/** What an Event is about; it may be gone. */
+/** The subject of an Event; it may be deleted. */
 export type EventSubject = Omit<Target, 'resourceVersion' | 'aggregated'>
 
-/** So long deletes are gathered that go into one Event. */
+/** For how long deletes are gathered into one Event. */
 const GATHER_MS = 10_000
 const MINUTE_MS = 60_000
 const MOST_OF_A_CLUSTER = 30
@@ -135,7 +135,7 @@ export function createEventRecorder({ clusters, clock }: EventRecorderParts): Ev
         await clock.sleep(GATHER_MS, signal)
         const ready = [...gathered.values()]
         gathered.clear()
-        // One after the other: what is told is no hurry, and deletes go first.
+        // One after the other: Events are not urgent, and deletes come first.
         for (const each of ready) {
           if (signal.aborted) return
           await send(each, signal)

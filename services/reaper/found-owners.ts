@@ -1,18 +1,19 @@
 /**
- * Owners that were told to be there a short while ago.
+ * Owners that were published as found a short while ago.
  *
- * What must stay true: no more is remembered than was told within that time. What is forgotten with the process is told once more, which harms nothing.
+ * What must stay true: only owners published within that time are remembered. An owner that is forgotten with the process is published once more, which
+ * harms nothing.
  */
 import type { OwnerFound } from '../../core/model/event.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface FoundOwners {
-  /** False when it was asked of the same owner less than `againMs` ago. */
+  /** False when the same owner was published less than `againMs` ago. */
   isNews(found: OwnerFound): boolean
 }
 
 export function createFoundOwners(clock: Pick<Clock, 'monotonicMs'>, againMs: number): FoundOwners {
-  /** By when they were told, oldest first. */
+  /** By the time of publication, oldest first. */
   const toldMs = new Map<string, number>()
 
   function forget(nowMs: number): void {

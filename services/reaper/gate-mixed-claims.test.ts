@@ -1,4 +1,4 @@
-/** A command's class is the one furthest down among its references: what it rests on besides has to be looked at as if it stood alone. */
+/** A command's class is the one furthest down among its references: each other claim has to be verified as if it were alone. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLAIM, deleteObject } from '../../testing/reaper.ts'

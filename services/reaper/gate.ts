@@ -1,10 +1,10 @@
 /**
- * Whether a command may go now: a decision over facts, and which owners have to be looked at before.
+ * Whether a command may be sent now: a decision over facts, and which owners have to be verified before.
  *
- * What must stay true: what is not known blocks. The gate never waits and has no third answer: what may not go now settles as blocked
- * (an expired command too), and the fold asks again.
+ * What must stay true: an unknown fact blocks. The gate never waits and has no third answer: a command that may not be sent now
+ * settles as blocked (an expired one, too), and the fold issues it again.
  *
- * Not here: getting the facts and the looks (proof.ts, control.ts), the guard inside the call itself (guard.ts).
+ * Not here: getting the facts and the live GETs (proof.ts, control.ts), the guard inside the call itself (guard.ts).
  */
 import type { Guarding } from '../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../core/graph/guarding.ts'
@@ -23,27 +23,27 @@ import { projectionDigest, projectionOf } from '../../ports/projection.ts'
 export interface Facts {
   /** Since the command was appended. */
   readonly ageMs: number
-  /** Since what it was decided by was on the log. Never less than its age: whoever folds late decides by what was long ago. */
+  /** Time since the deciding event was on the log. Never less than its age: a fold that lags decides by old events. */
   readonly newsMs: number
   /** This process has a connection to the command's cluster. */
   readonly isReachable: boolean
-  /** The cluster's epoch now; undefined while no watcher has told any. */
+  /** The cluster's epoch now; undefined while no watcher has published any. */
   readonly clusterEpoch: number | undefined
   /** A watcher is connected to it, or has resumed. */
   readonly isConnected: boolean
   /** Empty when it is not. */
   readonly pausedBecause: string
-  /** Why what is deleted could soon not be recorded; empty while there is room for it. */
+  /** Why deletions could soon not be recorded; empty while there is room for it. */
   readonly lacksRoomBecause: string
-  /** What must not be deleted. */
+  /** The present protection. */
   readonly guarding: Guarding
-  /** Since what it was decided by was on the log this reaper has run, and no call to the cluster has failed: nobody can have restored it unseen. */
+  /** Since the deciding event was on the log this reaper has run, and no call to the cluster has failed: it cannot have been restored unseen. */
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
   /** The policy's now: a command given under another one is not carried out beyond it. */
   readonly policyMode: Mode
-  /** Why there may only be dry runs for want of the cluster's own lock; undefined when nothing is wanting. */
+  /** Why only dry runs are allowed for lack of the cluster's own lock; undefined when nothing is missing. */
   readonly unlocked: string | undefined
 }
 
@@ -56,7 +56,7 @@ export interface GateBounds {
 export interface Blocked {
   readonly type: 'Blocked'
   readonly reason: string
-  /** For what protects it. */
+  /** Because of its protection. */
   readonly isSpared: boolean
 }
 
@@ -64,7 +64,7 @@ export type Pass =
   | {
       readonly type: 'Go'
       readonly dryRun: boolean
-      /** Why it is one although an effect was asked for: then the fold asks again. */
+      /** Why it is a dry run although an effect was requested: then the fold asks again. */
       readonly insteadBecause?: string
     }
   | Blocked
@@ -74,7 +74,7 @@ const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
 const SOFTENED = 'the policy asks for dry runs only by now'
 const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
 
-/** All that can be said without asking the cluster. */
+/** Everything that can be decided without asking the cluster. */
 export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
   const hindered = hindrance(command, facts, bounds)
   if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
@@ -83,7 +83,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
   const missing = missingGuard(command)
   if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
-  // Whoever asked for an effect would take a dry run's success for the end of it, also once this reaper may do more.
+  // A process that asked for an effect would take a dry run's success for its completion, also once this reaper may do more.
   if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
   if (facts.policyMode === 'dry-run') return { ...GO_DRY, insteadBecause: SOFTENED }
   const { unlocked } = facts
@@ -104,13 +104,13 @@ function hindrance(command: Command, facts: Facts, bounds: GateBounds): string |
   return needsApproval(command) ? 'needs approval' : undefined
 }
 
-/** By where it is and of what kind; empty when nothing protects it. */
+/** By its coordinates; empty when nothing protects it. */
 function sparedPlace(command: Command, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject') return ''
   return protectedPlace(command.target, command.evidence, guarding)
 }
 
-/** Why the object of a DELETE, as it was just read, is to stay; empty when it may go, or is not the one that was meant. */
+/** Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is not the one that was meant. */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
   const { object } = read
@@ -118,20 +118,22 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
   return protectedNow(object, command.evidence, guarding)
 }
 
-/** Which labels and annotations are read with an object, by a digest: of one that was read under others nobody knows whether it bears these. */
+/**
+ * Which labels and annotations are read with an object, by a digest: for an object that was read under others it is unknown whether it has these.
+ */
 export function marksAskedFor({ guarding }: Facts): string {
   const subjects = guarding.subjects.map(({ subject }) => subject)
   return projectionDigest(projectionOf(guarding.policy, subjects))
 }
 
-/** Labels and annotations of people's own choosing: what the watcher told before they were chosen does not show them. */
+/** Labels and annotations that users chose: observations published before that do not contain them. */
 export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): boolean {
   const { policy, subjects } = guarding
   if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
   return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
 }
 
-/** A mass cause goes for nobody but a person; and then its owners are looked at once more, too. */
+/** A bulk deletion needs a person's approval; and even then its owners are verified once more. */
 function needsApproval(command: Command): boolean {
   if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
   const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
@@ -177,8 +179,8 @@ function dropsListed({ drop, references }: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be verified before the call. What a live watch saw a moment ago needs no GET, unless the cluster may have been restored since: that
- * brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
+ * Owners to be verified before the call. A fact that a live watch observed a moment ago needs no GET, unless the cluster may have been restored since:
+ * that brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
  */
 export function claimsToProve(
   command: Command,
@@ -186,14 +188,14 @@ export function claimsToProve(
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  // Where owners are verified anyway, one that waits is too: nobody knows how old that observation is.
+  // Where owners are verified anyway, one that waits is verified, too: the age of that observation is unknown.
   if (command.freshness === 'recheck') return command.owners
   if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
   if (newsMs <= bounds.waitingProofAfterMs) return NONE
   return command.owners.filter(({ claim }) => claim !== 'absent')
 }
 
-/** Whether a look of that age would have to be followed by another, as any news of that age. */
+/** Whether a live GET of that age has to be followed by another, as an event of that age would be. */
 export function isOutdated(
   { claim }: OwnerClaim,
   ageMs: number,
@@ -211,25 +213,25 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
     case 'waiting':
       return phase === 'waiting' ? undefined : `${owner} does not wait for its dependents`
     case 'orphaning':
-      // In doubt its dependents live on: also when the finalizer is off by now.
+      // If it is unclear its dependents stay: also when the finalizer is removed by now.
       return phase === 'waiting' || phase === 'observed'
         ? `${owner} does not orphan its dependents`
         : undefined
   }
 }
 
-/** Of a look that disproves the claim: the object that is there and was claimed to be gone. */
+/** For a live GET that disproves the claim: the object that exists and was claimed to be deleted. */
 export function foundAgainst({ claim }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
   if (claim !== 'absent' || look.type !== 'Found') return undefined
   return look.object.uid === '' ? undefined : look.object
 }
 
-/** Why this look does not bear the claim out; undefined when it does. */
+/** Why this live GET does not confirm the claim; undefined when it does. */
 export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
   const owner = `owner ${claim.kind}/${claim.name}`
   switch (look.type) {
     case 'Absent':
-      return undefined // Of a waiting owner too: it is gone by now.
+      return undefined // Of a waiting owner too: it is deleted by now.
     case 'Unknown':
       return `${owner} could not be looked up: ${look.reason}`
     case 'Found':

@@ -1,8 +1,8 @@
 /**
  * The guard of each change: what a call must carry so that it takes effect only on the object the command was judged for.
  *
- * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before
- * the first removal, and that a finalizer goes off what is still deleted (I4). The gate has refused commands that lack what is needed here. A field that the stored entry lacks is lacking in the test too: absent and false differ.
+ * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before the first removal, and that the object whose finalizer is removed is still being deleted
+ * (I4). The gate has refused commands that lack the fields needed here. A field that the stored entry lacks is missing from the test, too: absent and false differ.
  */
 import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
 import { invariant } from '../../core/model/invariant.ts'
@@ -10,7 +10,7 @@ import type { OwnerReference, ResourceVersion } from '../../core/model/object.ts
 import { timeText } from '../../core/model/time-text.ts'
 import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
 
-/** `resourceVersion` is the command's, or that of a later look at an unchanged object. */
+/** `resourceVersion` is the command's, or that of a later GET of an unchanged object. */
 export function deleteGuard(
   command: DeleteObject,
   resourceVersion: ResourceVersion,

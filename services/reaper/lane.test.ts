@@ -1,4 +1,4 @@
-/** What a partition of commands says of the age of what is read of it. */
+/** The age of records read from a partition of commands. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
@@ -19,7 +19,7 @@ test('of what was there before it was read nobody knows how long it is known', a
   const known: number[] = []
   const lane = createLane({
     ...{ partition: 0, log, codec, bounds: DEFAULT_REAPER_CONFIG },
-    // Five minutes behind: what is five minutes old would be new.
+    // Five minutes behind: a record of five minutes ago would count as new.
     clock: { now: () => clock.now() - 300_000, monotonicMs: () => clock.monotonicMs() },
     retry: (work) => work(),
     submit: ({ moments }) => known.push(clock.monotonicMs() - moments.knownMs),

@@ -1,9 +1,9 @@
 /**
- * One partition of `commands`: reads it from the saved position, hands each command on, and knows what position may be saved.
+ * One partition of `commands`: reads it from the saved position, passes each command on, and knows which position may be saved.
  *
- * What must stay true: a command leaves the window only when its result is appended, or when what cannot be read is in `dead-letter`.
+ * What must stay true: a command leaves the window only when its result is appended, or when a record that cannot be read is in `dead-letter`.
  *
- * Not here: the order in which commands go (backlog.ts), when positions are saved (reaper.ts).
+ * Not here: the order in which commands are sent (backlog.ts), when positions are saved (reaper.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Command } from '../../core/model/command.ts'
@@ -30,7 +30,7 @@ export interface LaneParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>
-  /** Where the log says so itself; else the clock does. */
+  /** If the log reports it itself; else the clock does. */
   readonly ageMs?: AgeOf | undefined
   readonly retry: LogRetry
   readonly bounds: {
@@ -41,7 +41,7 @@ export interface LaneParts {
   }
   readonly submit: (job: Job) => void
   readonly onUnreadable: (position: bigint, reason: string) => void
-  /** The position to read from is outside the log; reading goes on where the log begins. */
+  /** The position to read from is outside the log; reading continues where the log begins. */
   readonly onPositionLost: (from: bigint, to: bigint) => void
 }
 
@@ -52,7 +52,7 @@ export function createLane(parts: LaneParts): Lane {
 class OnePartition implements Lane {
   readonly #parts: LaneParts
   readonly #time: LogTime
-  /** What is before it was there when this partition began to be read. */
+  /** Records before it existed when this partition began to be read. */
   #end = 0n
   /** How far the window may be filled before the next read: a page must fit, so it is not read on one command at a time. */
   readonly #fill: number
@@ -101,7 +101,7 @@ class OnePartition implements Lane {
     return { offset: start, detail: '' }
   }
 
-  /** Ends with the offset that the log does not hold any more. */
+  /** Returns the offset that the log no longer holds. */
   async #readOn(window: Window, first: bigint, signal: AbortSignal): Promise<bigint> {
     const { partition, log, retry, bounds } = this.#parts
     const options = { limit: this.#page, waitMs: bounds.pollMs }
@@ -160,7 +160,7 @@ class OnePartition implements Lane {
   }
 }
 
-/** The command, or why it cannot be taken for one. */
+/** The command, or why it is not one. */
 function readCommand(codec: Codec, entry: Entry, results: number): Command | string {
   if (entry.value === null) return 'the record is empty'
   try {

@@ -1,4 +1,4 @@
-/** When the lock counts as in force: for as long as it was proven, and never by not knowing. */
+/** When the lock counts as enforced: for as long as that was proven, and never by not knowing. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

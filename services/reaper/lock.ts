@@ -1,25 +1,25 @@
 /**
- * Whether each cluster refuses our account what it must never do (the second lock), tried again now and then.
+ * Whether each cluster refuses Kinfold's account what it must never do (the second lock), tried again periodically.
  *
  * What must stay true: where the lock is required, no command takes effect but while it was proven within its time; not knowing is not having.
  * A try never has an effect of its own.
  *
- * Not here: the calls that are to be refused (the cluster's adapter), what a command may do without the lock (gate.ts).
+ * Not here: the calls that have to be refused (the cluster's adapter), the limits of a command without the lock (gate.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Cluster, ClusterError, type LockAnswer } from '../../ports/cluster.ts'
 import { joining } from '../../runtime/lifecycle.ts'
 
-/** `required`: without it commands are only dry runs. `optional`: it is looked for, and told. `off`: it is not looked for. */
+/** `required`: without it commands are only dry runs. `optional`: it is checked, and reported. `off`: it is not checked. */
 export type LockWanted = 'required' | 'optional' | 'off'
 
 export interface LockBounds {
-  /** Between two tries while nobody waits for it: it may be taken away, or come. */
+  /** Between two tries while no command waits for it: it may be removed, or installed. */
   readonly lockCheckMs: number
-  /** The same while it is required and not in force, or not known to be. */
+  /** The same while it is required and not enforced, or not known to be. */
   readonly lockRetryMs: number
-  /** A try that shows neither, such as a timeout, leaves it as proven for so long. */
+  /** After a try that shows neither, such as a timeout, the last result is valid for this long. */
   readonly lockProofMs: number
   /** A try that takes longer shows neither. */
   readonly lockTryMs: number
@@ -29,7 +29,7 @@ export interface LockStatus {
   readonly cluster: ClusterId
   readonly name: string
   readonly state: 'in force' | 'absent' | 'unknown'
-  /** Why it is not in force. */
+  /** Why it is not enforced. */
   readonly reason: string
   readonly isRequired: boolean
 }
@@ -44,7 +44,7 @@ export interface Locks {
   status(): readonly LockStatus[]
 }
 
-/** `id` is what the endpoint must prove to be. */
+/** `id` is the identity that the endpoint must prove. */
 interface Connected {
   readonly id: ClusterId
   readonly cluster: Cluster
@@ -62,11 +62,11 @@ export interface LockParts {
 
 interface Known {
   readonly answer: LockAnswer
-  /** Monotonic; of the last time that it was seen to be in force. */
+  /** Monotonic; of the last time that it was found to be enforced. */
   readonly provenAt: number
 }
 
-/** How often it is looked for clusters that have connected since. */
+/** How often clusters that have connected since are checked. */
 const CONNECTED_EVERY_MS = 250
 
 export function createLocks(parts: LockParts): Locks {
@@ -124,7 +124,7 @@ class Tried implements Locks {
         answer.type === 'Locked'
           ? clock.monotonicMs()
           : (this.#known.get(connected.id)?.provenAt ?? Number.NEGATIVE_INFINITY)
-      // What shows neither changes nothing; what shows that it is not there counts at once.
+      // A try that shows neither changes nothing; one that shows its absence counts at once.
       const isOpen = answer.type === 'Open'
       const since = isOpen ? Number.NEGATIVE_INFINITY : provenAt
       this.#known.set(connected.id, { answer, provenAt: since })

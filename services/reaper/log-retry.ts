@@ -1,7 +1,7 @@
 /**
  * A call to the log, made again after a growing wait while the log is not to be had.
  *
- * What must stay true: only calls that may be made twice come here. An append whose outcome is unknown is one: readers take entries twice.
+ * What must stay true: only idempotent calls are made through it. An append whose outcome is unknown is one: readers take entries twice.
  *
  * Not here: errors that need another answer than patience; they pass through.
  */
@@ -15,7 +15,7 @@ export interface LogRetryBounds {
   readonly logRetryMaxMs: number
 }
 
-/** `onWait` hears of each failure that is waited out. Without end but for the signal: the log is all that the reaper lives from. */
+/** `onWait` is called for each failure that is waited out. Retries until the signal aborts: without the log the reaper can do nothing. */
 export function createLogRetry(
   clock: Clock,
   bounds: LogRetryBounds,

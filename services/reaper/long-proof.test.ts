@@ -1,17 +1,17 @@
-/** Shows that an object with thousands of owners is proven at last, and that nothing a restore could hide behind counts as proof. */
+/** Shows that an object with thousands of owners is proven in the end, and that nothing a restore could hide behind counts as proof. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
 import { GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
 import { LOOKS_AT_ONCE } from './long-proof.ts'
 
-/** More than can be looked at within the time for which one look is good. */
+/** More than can be verified within the time for which one live GET is valid. */
 const MANY = 40 * LOOKS_AT_ONCE
 const ANSWER_MS = 200
 
 interface Told {
   readonly outcome: string
-  /** How often each owner was looked at, by how many of them. */
+  /** How often each owner was verified, and by how many of them. */
   readonly looks: Readonly<Record<string, number>>
 }
 

@@ -1,23 +1,23 @@
 /**
- * Looks at the owners that a command claims, some at a time, so that an object with thousands of them can be proven as well.
+ * Verifies the owners that a command claims, some at a time, so that an object with thousands of them can be proven as well.
  *
- * What must stay true: a look at an owner that is gone is as good as a young one for as long as the cluster is seen to be there without a break, which no restore leaves:
- * it takes longer than `goneProofAfterMs`, and breaks calls. So the cluster's identity, which its own store answers for, is asked between the looks, and two answers
- * further apart than that, or any trouble, make what was seen before them old. A look at an owner that waits or orphans is never good for longer: users change that.
+ * What must stay true: a GET that found an owner deleted stays valid for as long as the cluster is reachable without a break. No restore leaves that: it takes longer
+ * than `goneProofAfterMs`, and breaks calls. So the cluster's identity, which comes from its own store, is asked for between the GETs, and two answers further apart than
+ * that, or any failure, make everything seen before them outdated. A GET of an owner that waits or orphans is never valid for longer: users change that.
  *
- * Not here: what a look proves (gate.ts).
+ * Not here: what a live GET proves (gate.ts).
  */
 import type { OwnerClaim } from '../../core/model/command.ts'
 import { type GateBounds, isOutdated } from './gate.ts'
 import type { Attested, OwnerLook } from './proof.ts'
 
-/** As many as there are connections for looks: more would keep those of other commands waiting. */
+/** As many as there are connections for live GETs: more would keep those of other commands waiting. */
 export const LOOKS_AT_ONCE = 64
 
 export interface Looking {
   readonly bounds: GateBounds
   now(): number
-  /** When anything last went wrong. Monotonic. */
+  /** When a call last failed. Monotonic. */
   troubledMs(): number
   look(claim: OwnerClaim, since: number): Promise<OwnerLook>
   attest(): Promise<Attested | string>
@@ -70,7 +70,7 @@ export async function lookAtAll(
   return { looks, steady }
 }
 
-/** Those that users may change are looked at last, just before the call. */
+/** Those that users may change are verified last, just before the call. */
 function lastingFirst(claims: readonly OwnerClaim[]): readonly OwnerClaim[] {
   const isLasting = ({ claim }: OwnerClaim): boolean => claim === 'absent'
   return [...claims.filter(isLasting), ...claims.filter((each) => !isLasting(each))]

@@ -7,7 +7,6 @@ import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { ArchiveSettings } from './archive.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
-import type { EventRecorder } from './event-recorder.ts'
 import { createLocks, type LockStatus, type LockWanted } from './lock.ts'
 import type { ConnectedCluster, Reaper, ReaperParts } from './reaper.ts'
 import { createReaper } from './reaper.ts'
@@ -22,14 +21,12 @@ export interface ReaperMainOptions {
   readonly clusters: readonly ConnectedCluster[]
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
-  /** Whether the clusters' own locks are looked for, and needed. */
+  /** Whether the clusters' own locks are checked, and required. */
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
   readonly lacksRoom?: ReaperParts['lacksRoom']
-  /** Undefined: no Kubernetes Events are written about what is deleted. */
-  readonly events?: EventRecorder | undefined
-  /** Hears of everything, before it is logged. */
+  /** Gets everything, before it is logged. */
   readonly observe?: ReaperParts['observe'] | undefined
 }
 
@@ -38,7 +35,7 @@ const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 
 export function openReaper(options: ReaperMainOptions): Reaper {
-  const { clusters, logger, mode, lock, events, observe, ...ports } = options
+  const { clusters, logger, mode, lock, observe, ...ports } = options
   const told = new Map<string, { at: number; count: number }>()
   const isNews = (key: string): number => {
     const now = ports.clock.monotonicMs()
@@ -63,7 +60,6 @@ export function openReaper(options: ReaperMainOptions): Reaper {
       observe?.(note)
       if (note.type === 'Settled') {
         const { command, result } = note
-        events?.settled(command, result)
         if (result.type !== 'CommandSettled' || result.outcome !== 'blocked') return
         const { cluster, target } = command
         const { reason, code } = result

@@ -1,8 +1,8 @@
 /**
- * When a command came about, by this process' monotonic clock.
+ * When a command was issued, by this process' monotonic clock.
  *
- * What must stay true: of what is old nobody here says that it is young. The clock on the wall may be behind the log's, or be set back, so both it and what was read of
- * the log say how late it is there, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
+ * What must stay true: an old record never counts as a new one. The wall clock may be behind the log's, or be set back, so the time of the log is taken from both the
+ * wall clock and the records read, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.ts'
 export interface Moments {
   /** When it was appended. Monotonic, as is the other. */
   readonly appendedMs: number
-  /** When what it was decided by came to be known; never later than it was appended. */
+  /** When the deciding fact became known; never later than it was appended. */
   readonly knownMs: number
 }
 
@@ -29,7 +29,7 @@ export function createLogTime(
   clock: Pick<Clock, 'now' | 'monotonicMs'>,
   ageMs: AgeOf = (timestamp) => clock.now() - timestamp,
 ): LogTime {
-  /** What to take off a time of the log, at least. */
+  /** How much to subtract from a time of the log, at least. */
   let aheadMs = Number.NEGATIVE_INFINITY
   return {
     saw(timestamp) {
@@ -38,14 +38,14 @@ export function createLogTime(
     momentsOf(command, appendedAt) {
       const momentOf = (timestamp: number): number =>
         Math.min(timestamp - aheadMs, clock.monotonicMs() - ageMs(timestamp))
-      // Whoever gives the times of events and commands need not have one clock.
+      // Events and commands may get their times from different clocks.
       const knownAt = 'decidedAt' in command ? Math.min(command.decidedAt, appendedAt) : appendedAt
       return { appendedMs: momentOf(appendedAt), knownMs: momentOf(knownAt) }
     },
   }
 }
 
-/** Of a command that was there before it could be read: nobody here saw the time since. */
+/** For a command that existed before it could be read: this process did not witness the time since. */
 export function unwitnessed(moments: Moments): Moments {
   return { ...moments, knownMs: Number.NEGATIVE_INFINITY }
 }

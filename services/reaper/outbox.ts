@@ -3,8 +3,8 @@
  *
  * What must stay true: `onAppended` is called after the append was acknowledged, never before; results of one partition keep their order.
  *
- * Not here: a bound on what waits, which is that of the windows: a command holds its place until its result is appended. Owners that were found hold none,
- * and are told once in a while each (found-owners.ts).
+ * Not here: a bound on the waiting results, which is that of the windows: a command holds its place until its result is appended. Results about found
+ * owners hold none, and each is published rarely (found-owners.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -32,7 +32,7 @@ export interface OutboxParts {
   readonly retry: LogRetry
   readonly bounds: { readonly gatherMs: number; readonly resultsPerAppend: number }
   readonly onFailed: (error: unknown) => void
-  /** Gives up what waits: it will be carried out again. */
+  /** Gives up waiting results: their commands will be carried out again. */
   readonly signal: AbortSignal
 }
 

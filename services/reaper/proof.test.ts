@@ -1,4 +1,4 @@
-/** How long a look counts, who shares it, and what voids it. */
+/** How long a live GET is valid, which commands share it, and what voids it. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
@@ -10,7 +10,7 @@ import { createThrottle } from './throttle.ts'
 
 interface Looking {
   readonly proofs: Proofs
-  /** Requests so far for kube-system, and for owners; and how often the first went wrong. */
+  /** Requests so far for kube-system, and for owners; and how often the first failed. */
   readonly asked: { identity: number; owner: number; trouble: number }
   identity(): Promise<string | undefined>
   owner(name?: string, since?: number): Promise<string>

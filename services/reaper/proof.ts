@@ -1,11 +1,11 @@
 /**
- * Looks that many commands share: whether the endpoint is the cluster it should be, and how an owner stands.
+ * Live GETs that many commands share: whether the endpoint is the cluster it should be, and the state of an owner.
  *
- * What must stay true: a look is as old as the moment it was asked for, however late it is answered, and says so to whoever uses it; one that failed proves
- * nothing, but is shared as well, so a backlog does not ask once per command. A proof of identity that failed on the way may have passed over a restore: what
- * was seen before it counts no more.
+ * What must stay true: a GET is as old as the moment of its request, however late it is answered, and has that time for its users; one that failed proves
+ * nothing, but is shared as well, so a backlog does not ask once per command. While a proof of identity failed, the cluster may have been restored:
+ * everything seen before it no longer counts.
  *
- * Not here: what a look proves (gate.ts).
+ * Not here: what a live GET proves (gate.ts).
  */
 import type { OwnerClaim, Target } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
@@ -41,9 +41,9 @@ export interface Proofs {
   identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
   /** Asks anew which cluster it is, for a proof that takes long: that one was there between `askedAt` and `answeredAt`. A reason, when it is not proven to be. */
   attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string>
-  /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any more. */
+  /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any longer. */
   voidAll(): void
-  /** `since`, monotonic: of no use is what was asked for before. */
+  /** `since`, monotonic: an earlier request is of no use. */
   owner(
     claim: OwnerClaim,
     since: number,
@@ -69,7 +69,7 @@ interface SharedLook {
 }
 
 interface IdentityLook {
-  /** When it was asked for; of one that failed, when it did. */
+  /** When it was requested; of one that failed, when it did. */
   since: number
   hasFailed: boolean
   readonly answer: Promise<string | undefined>
@@ -78,7 +78,7 @@ interface IdentityLook {
 export function createProofs(parts: ProofParts): Proofs {
   const { clock, caller, bounds } = parts
   let identityLook: IdentityLook | undefined
-  /** In the order they were first asked for, so the oldest come first. */
+  /** In the order of their first requests, so the oldest come first. */
   const owners = new Map<string, SharedLook>()
 
   function isFresh(since: number, lifeMs: number): boolean {
@@ -142,7 +142,7 @@ export function createProofs(parts: ProofParts): Proofs {
   }
 }
 
-/** Tries again shortly: a whole backlog waits for it. Not for longer than a failed proof stands, so that a hanging server costs one wait. */
+/** Retries shortly: a whole backlog waits for it. Not for longer than a failed proof is valid, so that a hanging server costs one wait. */
 async function identify(
   { id, cluster, caller, clock, bounds, onTrouble }: ProofParts,
   onCall: () => void,

@@ -12,7 +12,7 @@ import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import type { Result } from './result.ts'
 
-/** Carries the commands out and gives what became of them, and the requests it took beside the proof of identity. */
+/** Carries the commands out and returns their results, and the requests it took besides the proof of identity. */
 async function reapAll(
   world: World,
   commands: readonly Command[],
@@ -26,7 +26,7 @@ async function reapAll(
   return { results, calls: world.calls() }
 }
 
-/** What is appended from now on, it sees come. */
+/** It reads records that are appended from now on as new ones. */
 async function begun(world: World, config: Partial<ReaperConfig> = {}): Promise<Running> {
   const running = world.start(config)
   await world.clock.advance(10)
@@ -161,7 +161,7 @@ test('warns once, however often it is asked', async () => {
 })
 
 test('changes nothing in a dry run', async () => {
-  // Where an effect was asked for and only this reaper may not, it is to be asked for again.
+  // If an effect was requested and only this reaper may not carry it out, it is to be requested again.
   for (const [own, here, told] of [
     ['dry-run', 'enforce', 'would-go 200'],
     [
@@ -193,7 +193,7 @@ test('changes nothing in a dry run', async () => {
   }
 })
 
-// What somebody else does after the verdict, what became of the DELETE, and how many calls that took.
+// An action of another client after the verdict, the result of the DELETE, and how many calls that took.
 const conflicts: readonly (readonly [string, (world: World) => Promise<void>, string, number])[] = [
   ['nothing', async () => {}, 'done 200', 1],
   ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200', 3],
@@ -253,7 +253,7 @@ test('gives an object up that is written again and again', async () => {
   equal(calls['DELETE'], DEFAULT_REAPER_CONFIG.conflicts + 1)
 })
 
-// What somebody else does after the verdict, and what became of dropping the second of two references.
+// An action of another client after the verdict, and the result of dropping the second of two references.
 const moved: readonly (readonly [string, (world: World) => Promise<void>, string])[] = [
   ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200 +object'],
   [
@@ -310,7 +310,7 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   )
   const results = await world.settled(2)
   await running.stop()
-  // The graph is told, too: or it would hold the owner to be gone, and ask again and again.
+  // It is published for the graph, too: otherwise the graph would hold the owner to be deleted, and ask again and again.
   const told = [`found ${owner.uid}`, 'blocked null owner ConfigMap/gone exists']
   deepEqual(results.map(show), told)
   equal(world.exists('pod'), true)
@@ -352,7 +352,7 @@ test('tells the partition that asked of an owner that is there, once in five min
 test('keeps what a person approved for as long as its owner cannot be looked at, and says what that may be for', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
-  // As after its definition went: no server answers for such a kind.
+  // As after the deletion of its CustomResourceDefinition: no server answers for such a kind.
   const claim: OwnerClaim = { ...GONE_CLAIM, group: 'example.com', resource: 'widgets' }
   const approved = {
     evidence: 'bulk',
@@ -368,7 +368,7 @@ test('keeps what a person approved for as long as its owner cannot be looked at,
   equal(world.exists('pod'), true)
 })
 
-/** A dependent of an owner that waits no more: it orphans by now. */
+/** A dependent of an owner that no longer waits: it orphans by now. */
 async function turned(): Promise<{ world: World; of: (decidedAt: number) => Command }> {
   const world = await World.open()
   const owner = await world.create('gone', { finalizers: ['example.com/keep'] })
@@ -415,7 +415,7 @@ test('looks at an owner that was seen to go when it was decided before this reap
   equal(show(result), 'blocked null owner ConfigMap/gone exists')
 })
 
-/** A server that answers the first GETs of owner `name` as it stood when they came, but late. */
+/** A server that answers the first GETs of owner `name` with its state when they came, but late. */
 function sleepOn(world: World, name: string, ms: number, times: number): void {
   let count = 0
   world.server.inject(({ method, path }, proceed) => {
@@ -488,7 +488,7 @@ test('looks before it deletes behind an aggregated server', async () => {
   deepEqual(calls, { GET: 1, DELETE: 1 })
 })
 
-/** The owner of `pod` is deleted in the foreground; what to do with `pod` for that. */
+/** The owner of `pod` is deleted in the foreground; the request for `pod` then. */
 async function underWaiting(
   world: World,
 ): Promise<{ owner: string; of: (more?: object) => DeleteObject }> {
@@ -557,7 +557,7 @@ test('takes no old command for a young one where its clock is behind that of the
   const { of } = await underWaiting(world)
   const running = world.start({}, undefined, undefined, -600_000)
   await world.clock.advance(10)
-  // Something tells it the time of the log; then it reads nothing for a while.
+  // A record gives it the time of the log; then it reads nothing for a while.
   await world.command(world.deleteOf(await world.dependent('other')))
   await world.settled(1)
   const command = of({ decidedAt: world.clock.now() })

@@ -1,10 +1,10 @@
 /**
- * The life of one command that may go: gate, one guarded call, what follows from its answer, until it is settled.
+ * The life of one command that may be sent: gate, one guarded call, the consequences of its answer, until it is settled.
  *
- * What must stay true: no call of a command goes out but straight from the gate, and each way back to it is counted, so every command
- * ends. Carrying a command out twice has one effect.
+ * What must stay true: every call of a command is sent directly after the gate, and each return to the gate is counted, so every
+ * command ends. Carrying a command out twice has one effect.
  *
- * Not here: which command comes next (backlog.ts), what the answers mean (settle.ts), appending the result (outbox.ts).
+ * Not here: which command comes next (backlog.ts), the meaning of the answers (settle.ts), appending the result (outbox.ts).
  */
 import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -41,19 +41,19 @@ import {
   type Tried,
 } from './settle.ts'
 
-/** What a command needs of its cluster. */
+/** The services of a cluster for a command. */
 export interface Reaping {
   readonly clock: Clock
   readonly caller: Caller
   readonly proofs: Proofs
   readonly config: ReaperConfig
-  /** What is to be deleted goes there first; undefined: it is deleted at once. */
+  /** An object to be deleted is archived there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
-  /** When a call to the cluster last went wrong. Monotonic. */
+  /** When a call to the cluster last failed. Monotonic. */
   troubledMs(): number
   /** As they are now. */
   facts(command: Command, moments: Moments): Facts
-  /** An owner is there that the graph holds to be gone: it has to learn that, or what names the owner would be asked for again and again. */
+  /** An owner exists that the graph holds to be deleted: the graph has to be notified, or it would ask for its dependents again and again. */
   onFound(command: Command, claim: OwnerClaim, object: ObjectMeta): void
 }
 
@@ -129,7 +129,7 @@ async function gate(command: Command, life: Life): Promise<Pass> {
   const { moments, site } = life
   const pass = judge(command, site.facts(command, moments), site.config)
   if (pass.type === 'Blocked') return pass
-  // Looks that are made again are all made again: those shared with others would be old by turns.
+  // A retry repeats all live GETs: otherwise those shared with other commands would become outdated one after the other.
   let since = Number.NEGATIVE_INFINITY
   for (let tries = 0; tries <= site.config.retries; tries++) {
     const proof = await prove(command, life, since)
@@ -142,7 +142,7 @@ async function gate(command: Command, life: Life): Promise<Pass> {
   return { type: 'Blocked', reason, isSpared: false }
 }
 
-/** `Outdated`: an answer came so late that it is old news by now. */
+/** `Outdated`: an answer came so late that it proves nothing by now. */
 type Proof = { type: 'Proven' } | { type: 'Disproven'; reason: string } | { type: 'Outdated' }
 
 async function prove(
@@ -153,7 +153,7 @@ async function prove(
   const { clock, config, proofs } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
-  // What went wrong meanwhile may have been a restore: then more has to be proven than before.
+  // A failure meanwhile may have been a restore: then more has to be proven than before.
   const claims = claimsToProve(command, site.facts(command, moments), config)
   const looking: Looking = {
     bounds: config,
@@ -186,8 +186,8 @@ interface Seen {
 }
 
 /**
- * Undefined, or what was put away: its DELETE may be sent now. That is straight from the gate: looks at owners are shared for a moment, so mostly it costs
- * no call.
+ * Undefined, or the archived object: its DELETE may be sent now. It is sent directly after the gate: live GETs of owners are shared for a moment, so
+ * mostly that costs no call.
  */
 async function archive(
   command: Effect,
@@ -279,7 +279,7 @@ async function call(
         if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
-        // The look may have taken long: a pause, an owner that orphans by now, or what was in trouble meanwhile, counts.
+        // The GET may have taken long: a pause, an owner that orphans by now, or a failure meanwhile counts.
         const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while the object was read')
@@ -303,7 +303,7 @@ async function call(
   }
 }
 
-/** What people have come to protect since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
+/** Protections that users gave since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
 function lateObjection(
   command: Effect,
   resourceVersion: string,
@@ -322,13 +322,13 @@ function lateObjection(
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
 
-/** Where an effect was asked for it is asked for again: it has to wait, and is not done with. */
+/** If an effect was requested it is requested again: the command has to wait, and is not finished. */
 function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
   if (insteadBecause === undefined) return step
   return { ...step, outcome: 'blocked', reason: `it would be carried out, but ${insteadBecause}` }
 }
 
-/** The fold learns what was seen, and holds it by itself. */
+/** The fold gets the object as it was seen, and holds it by itself. */
 function seenSpared(reason: string, read: GetAnswer): Settle {
   const object = read.type === 'Found' ? read.object : null
   return { type: 'Settle', outcome: 'stale', reason, code: read.code, object, isSpared: true }

@@ -1,10 +1,10 @@
 /**
- * The reaper: follows `commands` and `control`, carries out what may go, and appends what became of each command.
+ * The reaper: follows `commands` and `control`, carries out the commands that may be sent, and appends the result of each.
  *
- * What must stay true: a position is saved only behind appended results, so a reaper that dies at any moment carries commands out again
- * and never leaves one out. One target that is slow or refused holds up no other.
+ * What must stay true: a position is saved only after its results are appended, so a reaper that dies at any moment carries commands
+ * out again and never leaves one out. One target that is slow or refused delays no other.
  *
- * Not here: connections (main.ts), whether and how a command goes (gate.ts, reap.ts).
+ * Not here: connections (main.ts), whether and how a command is sent (gate.ts, reap.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { OwnerFound } from '../../core/model/event.ts'
@@ -31,7 +31,7 @@ import { type Ended, found, type Result } from './result.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
-/** The same for as long as the reaper lives. `id` is what the endpoint must prove to be. */
+/** The same for as long as the reaper lives. `id` is the identity that the endpoint must prove. */
 export interface ConnectedCluster {
   readonly id: ClusterId
   readonly cluster: Cluster
@@ -43,12 +43,12 @@ export interface ReaperParts {
   /** Undefined: this process has no connection to it, and its commands settle as blocked. */
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
-  /** How long ago the log gave a time, where it says so itself. */
+  /** How long ago the log gave a time, if it reports that itself. */
   readonly ageMs?: AgeOf | undefined
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
-  /** Why there is too little room to record what is deleted; undefined: the log has a disk of its own. */
+  /** Why there is too little room to record deletions; undefined: the log has a disk of its own. */
   readonly lacksRoom?: (() => string) | undefined
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
@@ -58,7 +58,7 @@ export interface ReaperParts {
   readonly observe?: (note: ReaperNote) => void
 }
 
-/** What a main may want to write down. */
+/** The messages that a main may want to log. */
 export type ReaperNote =
   | {
       readonly type: 'Settled'
@@ -94,12 +94,12 @@ export interface ReaperStatus {
 }
 
 export interface Reaper {
-  /** Until `signal` aborts; then calls in flight are awaited for a moment and positions saved. Rejects when it cannot go on. Once only. */
+  /** Until `signal` aborts; then calls in flight are awaited for a moment and positions saved. Rejects when it cannot continue. Once only. */
   run(signal: AbortSignal): Promise<void>
   status(): ReaperStatus
 }
 
-/** How often it is looked whether a watcher has connected, after a start. */
+/** How often it is checked whether a watcher has connected, after a start. */
 const LOOK_EVERY_MS = 100
 
 export function createReaper(parts: ReaperParts): Reaper {
@@ -191,7 +191,7 @@ class Loop implements Reaper {
     }, signal)
   }
 
-  /** What was read of a partition that goes to another process is still carried out: both may do so, and the guards make that harmless. */
+  /** Commands read from a partition that moves to another process are still carried out: both may do so, and the guards make that harmless. */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
     const { log, codec, clock, ageMs } = this.#parts
     const lane = createLane({
@@ -211,7 +211,7 @@ class Loop implements Reaper {
     if (this.#lanes.get(partition) === lane) this.#lanes.delete(partition)
   }
 
-  /** Runs until `signal` aborts; what fails otherwise stops the rest. */
+  /** Runs until `signal` aborts; any other failure stops the rest. */
   async #task(run: (until: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     try {
       await run(signal)
@@ -232,7 +232,7 @@ class Loop implements Reaper {
     }
   }
 
-  /** Until the first contact is overdue: then what still waits for it is refused. */
+  /** Until the first contact is overdue: then commands that still wait for it are refused. */
   async #lookForWatchers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts
     const isEarly = (): boolean =>

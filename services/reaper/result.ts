@@ -12,10 +12,10 @@ import type { Settle, Verified } from './settle.ts'
 
 export type Result = CommandSettled | OwnerFound | OwnerAbsent
 
-/** What became of a command, and what its result does not say. */
+/** The end of a command, with facts that its result does not contain. */
 export interface Ended {
   readonly result: Result
-  /** It was not carried out for what protects its object. */
+  /** It was not carried out because of the protection of its object. */
   readonly isSpared: boolean
 }
 
@@ -52,7 +52,7 @@ export function blockedAt(command: Command, { reason, isSpared }: Blocked): Ende
   return { result: unsent(command, 'blocked', reason), isSpared }
 }
 
-/** Of an owner that was looked at for another command's sake. */
+/** For an owner that was verified for another command's sake. */
 export function found(command: Command, claim: OwnerClaim, object: ObjectMeta): OwnerFound {
   const { cluster, clusterEpoch, id } = command
   const { group, kind, namespace, name, uid } = claim

@@ -1,9 +1,9 @@
 /**
- * Turns of namespaces, and of the kinds in each: what a namespace has waiting goes first in, first out by kind.
+ * Turns of namespaces, and of the kinds in each: the waiting commands of a namespace are sent first in, first out by kind.
  *
- * What must stay true: between two turns of a namespace that has something that may go, each other one has one turn at most, however much is waiting there.
+ * What must stay true: between two turns of a namespace that has a command that may be sent, each other one has one turn at most, however many commands wait there.
  *
- * Not here: what may go (backlog.ts).
+ * Not here: which commands may be sent (backlog.ts).
  */
 
 export interface Rotation<Item> {
@@ -15,7 +15,7 @@ export interface Rotation<Item> {
 
 interface Queue<Item> {
   readonly items: Item[]
-  /** What of `items` is taken. */
+  /** How many of `items` are taken. */
   head: number
 }
 
@@ -23,7 +23,7 @@ interface Queue<Item> {
 const SPLICE_FROM = 1_024
 
 export function createRotation<Item>(): Rotation<Item> {
-  /** Of both the next to have its turn comes first; neither holds one that is empty. */
+  /** In both the first entry has the next turn; neither holds one that is empty. */
   const namespaces = new Map<string, Map<string, Queue<Item>>>()
   let size = 0
 

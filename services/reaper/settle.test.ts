@@ -193,7 +193,7 @@ const conflict = allAnswers['Conflict 409'] as ReapAnswer
 const cut = allAnswers['cut'] as ReapAnswer
 const NO_MORE = { ...FIRST, conflicts: BOUNDS.conflicts }
 
-// verb, what the GET found, then after: a conflict, the last conflict, an unknown outcome.
+// verb, the result of the GET, then after: a conflict, the last conflict, an unknown outcome.
 const reads = [
   ['DeleteObject', 'nothing', { type: 'Absent', code: 404 }, 'absent 404', '', ''],
   ['DeleteObject', 'no answer', unknown(503, true), 'blocked 503', '', ''],
@@ -297,7 +297,7 @@ for (const [verb, what, read, afterConflict, afterLast, afterCut] of reads) {
   })
 }
 
-// What the GET found, at the first try, after the last.
+// The result of the GET, at the first try, after the last.
 const looks = [
   ['nothing', { type: 'Absent', code: 404 }, 'Gone NotFound', ''],
   ['the owner', found(), 'Found u-pod', ''],

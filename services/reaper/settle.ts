@@ -1,5 +1,5 @@
 /**
- * What follows from an answer of the cluster: settle, read the object again, go through the gate again, or try again shortly.
+ * The consequences of an answer of the cluster: settle, read the object again, go through the gate again, or try again shortly.
  *
  * What must stay true: every answer has its row, nothing unknown settles as `done` or `absent`, and each way back to the gate is counted.
  * Trying a DELETE or a patch again is safe, since its guard makes a second one change nothing.
@@ -23,7 +23,7 @@ export type Effect = DeleteObject | OrphanDependent | RemoveFinalizer | WarnObje
 /** Settled as done, and it was no call of this try that did it. */
 export const ALREADY_SO = 'already so'
 
-/** What has been tried for a command so far. */
+/** The tries for a command so far. */
 export interface Tried {
   readonly dryRun: boolean
   readonly retries: number
@@ -42,7 +42,7 @@ export interface Settle {
   readonly reason: string
   readonly code: number | null
   readonly object: ObjectMeta | null
-  /** It stays for what protects it. */
+  /** It stays because of its protection. */
   readonly isSpared?: boolean
 }
 
@@ -68,7 +68,7 @@ export type Verified =
   | { readonly type: 'Gone'; readonly how: 'NotFound' }
   | { readonly type: 'Gone'; readonly how: 'OtherUid'; readonly otherUid: string }
 
-/** First look at the answer to a DELETE, a patch or a warning. */
+/** First reading of the answer to a DELETE, a patch or a warning. */
 export function onAnswer(
   command: Effect,
   answer: ReapAnswer,
@@ -80,7 +80,7 @@ export function onAnswer(
     case 'Removed':
       return taken(tried, answer.code, null)
     case 'Changed':
-      // What a warning returns is the Event, not its object.
+      // The answer to a warning is the Event, not its object.
       return taken(tried, answer.code, isWarning ? null : answer.object)
     case 'WouldGo':
       if (tried.dryRun) return settle('would-go', '', answer.code)
@@ -98,7 +98,7 @@ export function onAnswer(
   }
 }
 
-/** What the object looks like after a conflict, or after an answer that leaves open whether the call took effect. */
+/** Reading of the object after a conflict, or after an answer that leaves open whether the call took effect. */
 export function readBack(
   command: Effect,
   cause: ReapAnswer,
@@ -134,7 +134,7 @@ export function readBack(
   return settle('stale', 'keeps being written', code, object)
 }
 
-/** The GET before the DELETE of an object behind an aggregated server, which may ignore preconditions. Undefined: send it. */
+/** The GET before the DELETE of an object of an aggregated server, which may ignore preconditions. Undefined: send it. */
 export function beforeDelete(
   command: Effect,
   resourceVersion: ResourceVersion,
@@ -180,7 +180,7 @@ export function mayRetry(
   return answer.retryAfterMs === null || answer.retryAfterMs <= bounds.retryAfterCapMs
 }
 
-/** A 4xx says that nothing was done; a missing answer, a timeout on the way (408), a 5xx or an unreadable 2xx does not. */
+/** A 4xx proves that nothing was done; a missing answer, a timeout on the way (408), a 5xx or an unreadable 2xx does not. */
 function mayHaveTaken({ code }: UnknownAnswer): boolean {
   return code === null || code < 300 || code === 408 || code >= 500
 }
@@ -190,8 +190,8 @@ function taken({ dryRun }: Tried, code: number, object: ObjectMeta | null): Sett
 }
 
 /**
- * A patch's effect is there already: ours, of a try whose answer was lost, or somebody else's. By uid alone, so that a reference that was
- * only rewritten counts as still there.
+ * A patch has taken effect already: by a try of ours whose answer was lost, or by another client. By uid alone, so that a reference that
+ * was only rewritten counts as still there.
  */
 function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
   switch (command.type) {

@@ -1,9 +1,9 @@
 /**
- * One cluster as the reaper works on it: what waits for it, how much it is given at once, and what is proven about it.
+ * One cluster as the reaper works on it: its waiting commands, its limit of concurrent calls, and the proofs about it.
  *
- * What must stay true: no more commands under way than the throttle and the turns of kinds let (backlog.ts), and a command that may not go settles without a call.
+ * What must stay true: no more commands under way than the throttle and the turns of kinds allow (backlog.ts), and a command that may not be sent settles without a call.
  *
- * Not here: the life of one command (reap.ts), where its result goes (`onResult`).
+ * Not here: the life of one command (reap.ts), the destination of its result (`onResult`).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
@@ -25,11 +25,11 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
-  /** What must be read of objects may be another. */
+  /** The labels and annotations to read may have changed. */
   project(): void
-  /** Something outside may have changed: what waited may go. */
+  /** Something outside may have changed: waiting commands may be sent now. */
   look(): void
-  /** No further command goes; resolves when those under way are answered or cut. */
+  /** No further command is sent; resolves when those under way are answered or cut. */
   stopped(): Promise<void>
   status(): SiteStatus
 }
@@ -46,9 +46,9 @@ export interface FactSources {
   readonly control: Control
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
-  /** Why there is too little room to record what is deleted; empty while there is enough. Undefined: the log has a disk of its own. */
+  /** Why there is too little room to record deletions; empty while there is enough. Undefined: the log has a disk of its own. */
   readonly lacksRoom: (() => string) | undefined
-  /** Of the reaper, monotonic: what was appended before lived through a time that nobody here saw. */
+  /** Of the reaper, monotonic: between the append of an earlier command and now there was a time that this process did not witness. */
   readonly startedMs: number
   readonly clock: Clock
   readonly config: ReaperConfig
@@ -78,7 +78,7 @@ class OneCluster implements Site {
   readonly #reaping: Reaping
   readonly #underWay = new Set<Promise<void>>()
   #isStopped = false
-  /** When a call last went without an answer, or the server said that something is wrong with it. Monotonic. */
+  /** When a call last had no answer, or the server reported a failure of its own. Monotonic. */
   #troubledMs: number
 
   constructor(parts: SiteParts) {

@@ -23,14 +23,14 @@ export interface CallCount {
   readonly count: number
 }
 
-/** Commands that were not carried out for what is protected. */
+/** Commands that were not carried out because of protection. */
 export interface RefusedCount {
   readonly cluster: ClusterId
   readonly count: number
 }
 
 export interface Tally {
-  /** `isSpared`: it was not carried out for what protects its object. */
+  /** `isSpared`: it was not carried out because of the protection of its object. */
   settled(command: Command, result: Result, isSpared: boolean): void
   answered(cluster: ClusterId, verb: CallVerb, code: number | null): void
   unreadable(): void

@@ -1,4 +1,4 @@
-/** How the number of calls at once follows the answers. */
+/** How the limit of concurrent calls follows the answers. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

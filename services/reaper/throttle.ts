@@ -1,9 +1,9 @@
 /**
- * How many calls one cluster gets at once: more while its answers come quickly, half when it says that it is too much.
+ * The limit of concurrent calls to one cluster: more while its answers come quickly, half when it reports overload.
  *
  * What must stay true: the limit stays between 1 and the ceiling, and is halved once per flight of calls, not once per refusal in it.
  *
- * Not here: who goes next, and the few that may go beyond it (backlog.ts), retries (reap.ts).
+ * Not here: which command is next, and the few that may exceed the limit (backlog.ts), retries (reap.ts).
  */
 export interface Throttle {
   limit(): number

@@ -4,7 +4,7 @@
  * What must stay true: the position is never beyond an unsettled command, and after a restart from any saved position every command
  * is either taken again or was settled. Taking one twice is allowed, losing one is not.
  *
- * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (whoever reads asks `size` first).
+ * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (each reader asks `size` first).
  */
 import type { SavedPosition } from '../../ports/log.ts'
 
@@ -12,7 +12,7 @@ export interface Window {
   /** The next command read. Its ticket, or undefined when it was settled before the last start. */
   take(offset: bigint): number | undefined
   settle(ticket: number): void
-  /** Nothing lies between the last command taken and `next`. */
+  /** There is no command between the last one taken and `next`. */
   readTo(next: bigint): void
   /** Commands from the oldest unsettled one on, settled ones among them included. */
   size(): number
@@ -26,10 +26,10 @@ interface Range {
   readonly to: bigint
 }
 
-/** `detailBytes` bounds the note; ranges that do not fit are left out. */
+/** `detailBytes` bounds the metadata; ranges that do not fit are left out. */
 export function openWindow(saved: SavedPosition, detailBytes: number): Window {
   const restored = decodeRanges(saved)
-  /** Of `restored`: those before it lie before `next`. */
+  /** Of `restored`: the ranges before it are before `next`. */
   let first = 0
   let offsets: bigint[] = []
   let settled: boolean[] = []
@@ -60,7 +60,7 @@ export function openWindow(saved: SavedPosition, detailBytes: number): Window {
     }
   }
 
-  /** Offsets only grow, so a range that was passed is never asked for again. */
+  /** Offsets only grow, so a range that was passed is never needed again. */
   function pass(end: bigint): void {
     next = end
     while (first < restored.length && (restored[first] as Range).to < end) first++

@@ -1,12 +1,12 @@
 /**
  * Which partition has all of a cluster, chosen once and recorded in `control` before anything of the cluster is published.
  *
- * What must stay true: once something of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
- * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is written over. Until there is one, what is
- * recorded stays: what the holder before had under way may still arrive, and goes by it.
+ * What must stay true: once a record of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
+ * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is overwritten. Until there is a watermark,
+ * the recorded choice stays: writes that the former holder had under way may still arrive, and use it.
  *
- * Watchers of several clusters that choose at the same moment all read the same emptiest partition. Each reads again after its record: the choice counts if it
- * is what a reader of the log before that record would choose. The order of records is the same for all of them, so the first one stays.
+ * Watchers of several clusters that choose at the same moment all read the same emptiest partition. Each reads again after its record: the choice counts if a
+ * reader of the log before that record would choose the same. The order of records is the same for all of them, so the first one stays.
  *
  * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
  */
@@ -49,7 +49,7 @@ export async function assignPartition(
     const partition = emptiest(others, partitions)
     await write(deps, { type: 'Assignment', cluster, partition, objects: 0 }, signal)
     if (await isFirst(deps, cluster, partition, signal)) return partition
-    // So many choose at once that to share a partition is the smaller evil.
+    // With so many concurrent choices, sharing a partition is the smaller evil.
     if (round >= config.assignmentRounds) return partition
     await clock.sleep(random.next() * config.assignmentSpreadMs, signal)
   }

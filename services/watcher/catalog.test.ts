@@ -1,4 +1,4 @@
-/** What two answers of discovery mean for the kinds that are watched. */
+/** The effect of two answers of discovery on the watched kinds. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
@@ -26,7 +26,7 @@ function answer(kinds: readonly DiscoveredKind[], failed: readonly string[] = []
   return { kinds, failed, isAggregationKnown: true }
 }
 
-/** `+Kind` told as served, `-Kind` missing. */
+/** `+Kind` published as served, `-Kind` missing. */
 function show(change: CatalogChange | undefined): string {
   if (change === undefined) return 'no answer'
   const served = change.served.map((served) => `+${served.kind}`)

@@ -1,7 +1,8 @@
 /**
- * Which kinds a cluster serves, and what of that changed between two answers of its discovery.
+ * Which kinds a cluster serves, and the changes between two answers of its discovery.
  *
- * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, never yet gone.
+ * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, not yet absent
+ * from discovery.
  *
  * Not here: monitors (session.ts).
  */
@@ -31,19 +32,19 @@ export function kindKey(kind: GroupKind): KindKey {
   return `${kind.group}/${kind.kind}`
 }
 
-/** What of all that a cluster serves is to be watched. */
+/** Which of the served kinds are to be watched. */
 export interface Selection {
-  /** What a user wants watched, as `deployments.apps`; null for everything. */
+  /** Kinds that a user wants watched, as `deployments.apps`; null for everything. */
   readonly kinds: readonly string[] | null
-  /** What a user wants left out. */
+  /** Kinds that a user wants left out. */
   readonly ignoreKinds: readonly string[]
-  /** What turned out to be impossible to watch. */
+  /** Kinds that turned out to be impossible to watch. */
   readonly unwatchable: ReadonlySet<KindKey>
 }
 
 export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable: new Set() }
 
-/** What an earlier watcher knew of a kind. */
+/** The record of an earlier watcher about a kind. */
 export interface KnownKind extends GroupKind {
   readonly resource: string
   readonly shortNames: readonly string[]
@@ -68,7 +69,7 @@ export function compareCatalog(
   const served = [...answered].flatMap(([key, kind]) => {
     const before = known.get(key)
     if (before === undefined) return [kind]
-    // Of a group that answered in part only, versions may be missing: what is known stays.
+    // If a group answered in part only, versions may be missing: the known ones stay.
     if (failed.has(kind.group) && 'versions' in before) return []
     return isSameKind(before, kind) ? [] : [kind]
   })
@@ -83,7 +84,7 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
   for (const kind of discovery.kinds) {
     const key = kindKey(kind)
     const other = catalog.get(key)
-    // Two resources of one kind: one entry, always the same one, whatever the order of the answer.
+    // Two resources of one kind: one entry, always the same one, in whatever order the answer has them.
     const isFirst = other === undefined || kind.resource < other.resource
     const entry = isFirst ? servedKind(kind, selection) : other
     catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
@@ -95,8 +96,8 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
 const MOST_ALIKE = 3
 
 /**
- * Of the kinds listed what the cluster does not serve, with what may have been meant: `deployments (deployments.apps?)`. What a group that failed to answer
- * may serve is not among them.
+ * The listed kinds that the cluster does not serve, with the kinds that may have been meant: `deployments (deployments.apps?)`. Kinds that a group that
+ * failed to answer may serve are not among them.
  */
 export function unserved(discovery: Discovery, listed: readonly string[] | null): string[] {
   const failed = new Set(discovery.failed.map(groupOf))
@@ -130,7 +131,7 @@ function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
   }
 }
 
-/** Of a server's answer, which may be anybody's. */
+/** For a server's answer, which may come from any server. */
 const MOST_SHORT_NAMES = 8
 const LONGEST_SHORT_NAME = 63
 
@@ -141,7 +142,7 @@ function shortNamesOf({ shortNames }: DiscoveredKind): readonly string[] {
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
-/** Empty where it is watched. The one function that decides it, for the watcher and for whoever tells of it. */
+/** Empty where it is watched. The one function that decides it, for the watcher and for the code that reports it. */
 export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
   const { kinds, ignoreKinds, unwatchable } = selection
   const name = listedName(kind)

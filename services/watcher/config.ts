@@ -1,59 +1,59 @@
 /**
  * Every bound and period of the watcher, named.
  *
- * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound that stands here.
+ * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound in this file.
  */
 export interface WatcherConfig {
   /** Kinds to watch, as `deployments.apps`; null: all that the cluster serves. */
   readonly kinds: readonly string[] | null
   /** Kinds to leave out, the same way, beside `IGNORED_KINDS`. */
   readonly ignoreKinds: readonly string[]
-  /** Objects asked for at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
+  /** Objects requested at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
   readonly listPageSize: number
   /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
   readonly concurrentLists: number
-  /** A list that brings no page for so long is given up. */
+  /** A list that brings no page for this long is given up. */
   readonly listStallMs: number
-  /** A watch without event or bookmark for so long is dead, whatever the connection says (F1). Servers send bookmarks each minute. */
+  /** A watch without event or bookmark for this long is dead, whatever the connection says (F1). Servers send bookmarks each minute. */
   readonly watchSilenceMs: number
   /** A watch that ends sooner is not opened again at once (F2). */
   readonly watchShortMs: number
-  /** So many watches in a row without a word, and the kind is relisted: some servers never say 410 (F4). */
+  /** After so many watches in a row without event or bookmark the kind is relisted: some servers never answer 410 (F4). */
   readonly fruitlessWatches: number
   /** First wait after a failure; it doubles, with jitter, up to the longest. The same as the collector's own reflectors. */
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
-  /** Without failures for so long, waits begin at the shortest again. */
+  /** After so long without failures, waits begin at the shortest again. */
   readonly backoffResetMs: number
   /** A Retry-After is honoured up to here. */
   readonly retryAfterMaxMs: number
   /** A list is taken twice if it misses more than this share of what was held, and more than this many objects; or is empty (F14). */
   readonly shrinkShare: number
   readonly shrinkObjects: number
-  /** Between two looks at discovery. */
+  /** Between two requests for discovery. */
   readonly discoveryMs: number
   readonly discoveryTimeoutMs: number
-  /** A kind is gone when it is missing from two answers at least so far apart (F22). */
+  /** A kind is absent from discovery when it is missing from two answers at least so far apart (F22). */
   readonly confirmGoneMs: number
-  /** How long a kind that goes may still deliver what its open watch holds. */
+  /** For how long a kind that left discovery may still deliver the events of its open watch. */
   readonly drainMs: number
-  /** Between two heartbeats; each one begins with a look at the cluster's identity. */
+  /** Between two heartbeats; each one begins with a check of the cluster's identity. */
   readonly heartbeatMs: number
   /** The same while the cluster is not connected. */
   readonly doubtMs: number
   readonly identifyTimeoutMs: number
-  /** Without contact for so long the cluster counts as not connected. */
+  /** Without contact for this long the cluster counts as not connected. */
   readonly contactLostMs: number
-  /** What `control` says of the connection is said again after so long: it may have lost it (F39). */
+  /** After so long the state of the connection is published to `control` again: the topic may have lost it (F39). */
   readonly connectionRepeatMs: number
   /** Each kind is relisted once in this time, in turn (F5). */
   readonly antiEntropyMs: number
-  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with what is the case. */
+  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with the actual ones. */
   readonly assignmentMs: number
-  /** A choice that another cluster's came before is made again so often at most, after a random wait of up to this. */
+  /** How often a choice is repeated at most if another cluster's record came before, each time after a random wait of up to this. */
   readonly assignmentRounds: number
   readonly assignmentSpreadMs: number
-  /** Between two looks at the relist requests. */
+  /** Between two reads of the relist requests. */
   readonly controlPollMs: number
   /** Requests read at once. */
   readonly controlPage: number
@@ -66,20 +66,20 @@ export interface WatcherConfig {
   /** Records and bytes in one append. */
   readonly appendRecords: number
   readonly appendBytes: number
-  /** What may wait to be appended before watches and lists are no longer read. */
+  /** How much may wait to be appended before watches and lists are no longer read. */
   readonly queuedRecords: number
   readonly queuedBytes: number
   /** First and longest wait before an append that did not get through is made again. */
   readonly appendRetryMinMs: number
   readonly appendRetryMaxMs: number
-  /** Between two looks at whether this process slept. */
+  /** Between two checks whether this process slept. */
   readonly awakeMs: number
-  /** Who slept, or read nothing, for so long may be behind; and for how long after that it may still read what waited meanwhile. */
+  /** A process that slept, or read nothing, for this long may be behind; and for how long after that it may still read old input. */
   readonly behindMs: number
   readonly catchUpMs: number
-  /** Deleted uids remembered for each cluster, oldest forgotten first: some 15 MB. */
+  /** Deleted uids remembered for each cluster, the oldest are forgotten first: some 15 MB. */
   readonly deletedUids: number
-  /** What a stopping watcher takes at most to put what it holds on the log. */
+  /** How long a stopping watcher may take to append its gathered records. */
   readonly stopMs: number
 }
 

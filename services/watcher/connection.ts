@@ -1,9 +1,9 @@
 /**
  * Whether the cluster can be seen, and its heartbeat on the log while it can.
  *
- * What must stay true: no contact, no heartbeat: time of this cluster stands still in the fold. After any loss of sight there is none either, and no
- * connection, before the server's version has been compared with where a watch stood: until then it may be one that was restored. It is compared at
- * every beat, too: a watch may hang on to a server that is no more and never break. What `control` says of the connection is what is known here.
+ * What must stay true: no contact, no heartbeat: the time of this cluster stops in the fold. After any loss of contact there is no heartbeat either, and no
+ * connection, before the server's version has been compared with the version of a watch: until then the server may be a restored one. It is compared at every
+ * heartbeat, too: a watch may stay connected to a server that no longer exists and never break. The connection state in `control` is the one known here.
  */
 import { compareVersions } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -27,7 +27,7 @@ export interface ConnectionDeps {
   readonly identity: IdentityGuard
   readonly publisher: Publisher
   readonly monitors: () => readonly KindMonitor[]
-  /** A watch goes on from where an earlier watcher was. */
+  /** A watch resumes from the watermark of an earlier watcher. */
   readonly isResumed: boolean
   readonly onRewound: () => void
   /** Writes to `control`. */
@@ -45,7 +45,7 @@ export class Connection {
   #comparedMs: number
   #isInDoubt = true
   #toldMs = Number.NEGATIVE_INFINITY
-  /** One write at a time: what is tried again must not overtake what came after it. */
+  /** One write at a time: a retried write must not overtake a later one. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: ConnectionDeps) {
@@ -59,7 +59,7 @@ export class Connection {
     return this.#connected
   }
 
-  /** Not to be seen, or perhaps an earlier one: another beat is due soon. */
+  /** Unreachable, or perhaps an earlier version of the cluster: another heartbeat is due soon. */
   get isInDoubt(): boolean {
     return this.#isInDoubt
   }
@@ -78,7 +78,7 @@ export class Connection {
     await mine
   }
 
-  /** After somebody else spoke for it, an earlier watcher, whose write was under way for long; and now and then. */
+  /** After another watcher published for it, an earlier one whose write was under way for long; and from time to time. */
   async tellAgain(): Promise<void> {
     await this.tell(this.#connected, this.#connected ? '' : this.#reason)
   }
@@ -87,7 +87,7 @@ export class Connection {
     const { clock, config } = this.#deps
     await this.#look(signal)
     if (signal.aborted) return
-    // Where `control` lost its end, reapers would wait for this word for ever, or believe an older one (F39).
+    // If `control` lost its end, reapers would wait for this record for ever, or believe an older one (F39).
     if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs) await this.tellAgain()
   }
 
@@ -109,8 +109,8 @@ export class Connection {
   }
 
   /**
-   * Whether it is known to be no earlier one: asked of one kind, the one furthest on, since all share one count of versions. Where none can be asked
-   * just now, what was known before counts, unless sight was lost since.
+   * Whether it is known not to be restored: checked for one kind, the one with the newest version, since all share one count of versions. If no kind
+   * can be asked just now, the earlier result counts, unless contact was lost since.
    */
   async #isSame(signal: AbortSignal): Promise<boolean> {
     const { clock, config, monitors, onRewound } = this.#deps
@@ -124,9 +124,10 @@ export class Connection {
         const limitMs = config.identifyTimeoutMs
         const ask = (limit: AbortSignal): Promise<boolean> => monitor.isRewound(limit)
         if (await within(clock, limitMs, signal, ask)) {
-          // Another cluster under the same name counts its own versions (F30); a watch that still speaks says nothing of who answers now.
+          // Another cluster under the same name counts its own versions (F30); a watch that still delivers proves nothing about the
+          // server that answers now.
           if (await this.#identifies(signal)) onRewound()
-          // What was found is not forgotten when it cannot be asked again soon.
+          // A finding is not forgotten if the server cannot be asked again soon.
           else this.#lostMs = clock.monotonicMs()
           return false
         }
@@ -142,7 +143,7 @@ export class Connection {
   }
 
   #tellBeat(): void {
-    // With a log that does not keep up, the beats of the past are worth nothing.
+    // With a log that does not keep up, heartbeats of the past are worth nothing.
     if (this.#isBeatQueued) return
     const { reign, publisher, monitors, counters } = this.#deps
     const { cluster, epoch } = reign
@@ -160,14 +161,14 @@ export class Connection {
     void publisher.settled().then(acknowledged, acknowledged)
   }
 
-  /** Asked each time, so another cluster is noticed within a beat. An overloaded server may still have a watch that speaks. */
+  /** Checked each time, so another cluster is noticed within one heartbeat. An overloaded server may still have a watch that delivers. */
   async #hasContact(signal: AbortSignal): Promise<boolean> {
     const { config, monitors } = this.#deps
     if (await this.#identifies(signal)) return true
     return !signal.aborted && monitors().some((each) => each.proofAgeMs < config.heartbeatMs)
   }
 
-  /** Whether it says who it is, and is the one it was. */
+  /** Whether it returns its identity, and that is the expected one. */
   async #identifies(signal: AbortSignal): Promise<boolean> {
     const { clock, config, identity } = this.#deps
     try {

@@ -1,5 +1,5 @@
 /**
- * Follows `control` for the relists that are asked of one cluster's watcher and for what others say of its connection, and `orders` for what people protect.
+ * Follows `control` for relist requests to one cluster's watcher and for other watchers' records about its connection, and `orders` for the users' protections.
  *
  * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
  */
@@ -41,7 +41,7 @@ export class ControlReader {
     this.#saved = from
   }
 
-  /** Goes on where the last watcher of the cluster was; the first one lists everything anyway and begins at the end. */
+  /** Continues where the last watcher of the cluster was; the first one lists everything anyway and begins at the end. */
   static async open(log: Log, codec: Codec, cluster: ClusterId): Promise<ControlReader> {
     const reader = `watcher/${cluster}`
     const saved = await log.loadPosition(reader, 'control', 0)
@@ -84,18 +84,19 @@ export class ControlReader {
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
       const { end } = await this.#log.bounds('orders', 0)
-      // Labels that the log forgot are told all the same until the graph says again what is protected: without them it would let go of their objects (F39).
+      // Labels that the log lost are published nevertheless until the graph publishes the protection again: without them it would end the protection of
+      // their objects (F39).
       if (end >= this.#nextOrder) this.#isProtected = true
       this.#nextOrder = end
     }
   }
 
-  /** Where the connection of our cluster was told last, by whomever; below 0 if not since this was opened. */
+  /** Offset at which the connection of our cluster was last published, by any watcher; below 0 if not since this was opened. */
   get connectionAt(): bigint {
     return this.#connectionAt
   }
 
-  /** Whether what is protected may be another since this was asked last. */
+  /** Whether the protections may have changed since the last call. */
   takeProtected(): boolean {
     const was = this.#isProtected
     this.#isProtected = false
@@ -117,7 +118,7 @@ export class ControlReader {
     this.#saved = offset
   }
 
-  /** What was between is compacted away, or lost: the last request of each kind stands for all. */
+  /** The records in between are compacted away, or lost: the last request of each kind is enough. */
   async #startOver(): Promise<readonly RelistAsked[]> {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)

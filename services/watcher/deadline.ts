@@ -19,11 +19,11 @@ export async function within<T>(
   try {
     return await work(limit.signal)
   } finally {
-    // Ends the sleep, and lets go of whatever listens: `signal` may live as long as the process.
+    // Ends the sleep, and removes the listeners: `signal` may live as long as the process.
     signal.removeEventListener('abort', giveUp)
     limit.abort(DONE)
   }
 }
 
-/** Made once: an abort without a reason makes one each time, stack and all, and this is done at every beat. */
+/** Created once: an abort without a reason creates one each time, with its stack, and this happens at every heartbeat. */
 const DONE = new DOMException('The work is done.', 'AbortError')

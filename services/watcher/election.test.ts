@@ -1,4 +1,4 @@
-/** Several watchers of one cluster, one Lease and one log: who tells, what a failover costs, and what becomes of whoever was succeeded. */
+/** Several watchers of one cluster, one Lease and one log: which one publishes, the cost of a failover, and the fate of a succeeded watcher. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
@@ -28,7 +28,7 @@ interface Member {
   readonly wire: Candidate
   readonly watcher: Watcher
   readonly running: Promise<void>
-  /** Of its appends from now on: they get through at once, when it is opened, or never. */
+  /** Its appends from now on: they arrive at once, when it is opened, or never. */
   gate: Promise<void>
   kill(): void
   stop(): void

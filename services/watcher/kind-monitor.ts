@@ -1,10 +1,10 @@
 /**
- * Watches one kind: does what its machine says, and tells it how that ended.
+ * Watches one kind: does what its state machine says, and reports to it how that ended.
  *
  * What must stay true: a failure of this kind ends in this kind's own wait. Only what concerns the whole cluster leaves here: another identity, a
- * cluster that went back in time, a log that is lost.
+ * cluster that was restored, a log that is lost.
  *
- * Not here: the moves (monitor.ts), what is told (telling.ts).
+ * Not here: the moves (monitor.ts), what is published (telling.ts).
  */
 import type { SyncId } from '../../core/model/id.ts'
 import type { ResourceVersion } from '../../core/model/object.ts'
@@ -33,13 +33,13 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly lists: Slots
   readonly observer: WatcherObserver
   readonly nextSync: () => SyncId
-  /** Time to ask discovery: the kind answers as if it were not served, or another one was defined or is defined no more. */
+  /** Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition was created or deleted. */
   readonly lookSoon: () => void
-  /** Its server gives no lists that anybody could watch on from. */
+  /** The lists of its server have no version to watch from. */
   readonly unwatchable: () => void
 }
 
-/** `rewound`: the cluster went back in time. */
+/** `rewound`: the cluster was restored. */
 export type MonitorEnd = 'stopped' | 'rewound'
 
 /** Why an activity was broken off by ourselves. */
@@ -49,10 +49,10 @@ const SILENT = new Error('Nothing came for too long.')
 /** After so many a list is tried with another served version, in turn. */
 const FAILURES_OF_A_VERSION = 3
 
-/** So many lists in a row without a resourceVersion, and as many of each served version: nobody can watch the kind. */
+/** So many lists in a row without a resourceVersion, and as many of each served version: the kind cannot be watched. */
 const UNVERSIONED_LISTS = 3
 
-/** These are said by a server that is there and well. */
+/** Answers of a server that is reachable and healthy. */
 const HARMLESS: ReadonlySet<ClusterErrorCode> = new Set(['FORBIDDEN', 'NOT_SERVED', 'THROTTLED'])
 
 type Ending = MonitorInput | 'rewound' | 'interrupted'
@@ -65,18 +65,18 @@ export class KindMonitor {
   #since: number
   #reason = ''
   #synced: boolean
-  /** It goes on where another watcher stood, and has not listed yet. */
+  /** It resumes from the watermark of another watcher, and has not listed yet. */
   #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
-  /** What the list under way settles once it is finished. */
+  /** The request that the list under way settles once it is finished. */
   #covering: RelistRequest | null = null
   #activity = new AbortController()
   #finishing = false
   readonly #done = Promise.withResolvers<void>()
   /** Last event, bookmark or page. */
   #proofMs: number
-  /** The same, or the beginning of what goes on; and whether there was proof since that. */
+  /** The same, or the beginning of a watch that resumes; and whether there was proof since that. */
   #wordMs: number
   #proved = false
   /** Lists in a row that had no resourceVersion. */
@@ -84,7 +84,7 @@ export class KindMonitor {
   /** Which of the served versions is used. */
   #versionTurn = 0
   #listedMs = Number.NEGATIVE_INFINITY
-  /** When it last lost sight of the server; the beginning of one that goes on from a watermark. */
+  /** When it last lost contact with the server; the beginning for one that resumes from a watermark. */
   #brokenMs: number
   /** When it last asked for the server's version and found it no earlier one. */
   #comparedMs = Number.NEGATIVE_INFINITY
@@ -106,7 +106,7 @@ export class KindMonitor {
     return this.#kind
   }
 
-  /** Other versions, say; the next call uses them. */
+  /** Other versions, for example; the next call uses them. */
   set kind(kind: ServedKind) {
     this.#kind = kind
     this.#versionTurn = 0
@@ -132,12 +132,12 @@ export class KindMonitor {
     return this.#comparedMs
   }
 
-  /** Up to where it has told; null before its first list. */
+  /** The version up to which it has published; null before its first list. */
   get position(): ResourceVersion | null {
     return this.#telling.position
   }
 
-  /** Whether the server stands before what it told already. */
+  /** Whether the server's version is before the published one. */
   async isRewound(signal: AbortSignal): Promise<boolean> {
     const { position } = this.#telling
     return position !== null && isOlder(await this.#currentVersion(position, signal), position)
@@ -178,13 +178,16 @@ export class KindMonitor {
     this.#telling.flush()
   }
 
-  /** What is told once everything told until now is acknowledged; empty before the first list is finished. */
+  /** What is published once everything until now is acknowledged; empty before the first list is finished. */
   checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
     this.#telling.flush()
     return { resourceVersion: this.#telling.position ?? '', sync: this.#lastSync }
   }
 
-  /** The kind goes: takes what the open watch still brings, `drainMs` long at most, and stops. Resolves when all is told. */
+  /**
+   * The kind left discovery: takes what the open watch still delivers, for at most `drainMs`, and stops. Resolves when
+   * everything is published.
+   */
   async finish(drainMs: number): Promise<void> {
     this.#finishing = true
     if (this.isWatching) {
@@ -218,7 +221,7 @@ export class KindMonitor {
     if (this.#state.phase !== before.phase) this.#since = clock.now()
   }
 
-  /** Whether what goes on has to give way to a relist that is asked for. */
+  /** Whether a running watch has to end for a relist that was requested. */
   #isGoingOn(): boolean {
     const state = this.#state
     return state.phase === 'waiting' ? state.next.phase === 'watching' : state.phase === 'watching'
@@ -283,7 +286,7 @@ export class KindMonitor {
     signal.throwIfAborted()
     if (version === null) throw new ClusterError('UNREADABLE', 'The list ended before it began.')
     const { held: seen, listed } = this.#telling.compared
-    // Who went on where another stood has not seen what is there, and no empty list is believed at once.
+    // A watcher that resumed from a watermark has not seen the existing objects, and no empty list is believed at once.
     const held = this.#isResumed ? Math.max(seen, 1) : seen
     if (!confirming && isShrunken(held, listed, config)) {
       if (seen === 0) this.#note('info', 'an empty list is taken twice, as any after a restart', {})
@@ -298,7 +301,7 @@ export class KindMonitor {
     return { type: 'Listed', version }
   }
 
-  /** Another cluster under the same name counts its own versions (F30): asked once more, of whoever answers now. */
+  /** Another cluster under the same name counts its own versions (F30): the server that answers now is asked once more. */
   async #rewound(signal: AbortSignal): Promise<'rewound'> {
     await this.#deps.identity.check(signal)
     return 'rewound'
@@ -312,7 +315,7 @@ export class KindMonitor {
     this.#listedMs = this.#deps.clock.monotonicMs()
     this.#synced = true
     this.#reason = ''
-    // What a list tells no watch does: kinds may have been defined, or gone, before it.
+    // A list may contain what no watch reports: CustomResourceDefinitions created, or deleted, before it.
     if (isDefinition(this.#kind)) this.#deps.lookSoon()
   }
 
@@ -350,7 +353,7 @@ export class KindMonitor {
     const { publisher, clock, config } = this.#deps
     for (const [index, event] of events.entries()) {
       if (this.#telling.watched(event) !== 'fine') return 'doubted'
-      // A burst that was buffered must not hold up everything else.
+      // A burst that was buffered must not block everything else.
       if ((index + 1) % config.listPageSize === 0) await clock.sleep(0, signal)
     }
     await publisher.room()
@@ -372,7 +375,7 @@ export class KindMonitor {
     return { type: 'Failed', at, code: error.code, retryAfterMs: error.retryAfterMs }
   }
 
-  /** A dead conversion webhook breaks the lists of one version only; and what one has no resourceVersion in, another may have. */
+  /** A dead conversion webhook breaks the lists of one version only; and a resourceVersion that one lacks, another may have. */
   #isVersionUsedUp(): boolean {
     if (this.#unversioned > 0) return this.#unversioned % UNVERSIONED_LISTS === 0
     const { phase, trouble } = this.#state
@@ -405,7 +408,7 @@ export class KindMonitor {
     this.#reason = ''
   }
 
-  /** Breaks the current activity off when nothing comes for so long. */
+  /** Breaks the current activity off when nothing arrives for this long. */
   #guard(limitMs: number): void {
     const { clock } = this.#deps
     const activity = this.#activity
@@ -440,7 +443,7 @@ function isNews({ type }: WatchEvent): boolean {
   return type !== 'Bookmark'
 }
 
-/** An object that no record can hold: its kind waits, the others go on. */
+/** An object that no record can hold: its kind waits, the others continue. */
 function unreadable(error: CodecError): ClusterError {
   return new ClusterError('UNREADABLE', error.message, { cause: error })
 }

@@ -1,4 +1,4 @@
-/** Kinds that come and go. */
+/** Kinds that enter and leave discovery. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
@@ -64,7 +64,7 @@ test('discovery is asked as soon as a definition comes or goes, and every 30 s w
   const before = rig.watcher.status().counters.discoveries
   await rig.clock.advance(60_000)
   equal(rig.watcher.status().counters.discoveries, before + 2)
-  // Two looks are 3 s apart at least.
+  // Two requests for discovery are 3 s apart at least.
   await rig.create(DEFINITIONS, 'widgets.x.io', definition)
   await rig.clock.advance(4_000)
   equal(rig.kind('Widget')?.state, 'watching')
@@ -77,7 +77,7 @@ test('discovery is asked as soon as a list of definitions has told one that no w
   rig = new WatcherRig()
   let made = false
   rig.broken = async ({ path }) => {
-    // Made between the first answer of discovery and the first list of definitions.
+    // Created between the first answer of discovery and the first list of CustomResourceDefinitions.
     if (!made && path.startsWith(`${DEFINITIONS}?limit=`)) {
       made = true
       await rig.create(DEFINITIONS, 'widgets.x.io', definition)
@@ -377,7 +377,7 @@ test('a kind whose lists have no resourceVersion is not watched, until its serve
   equal(unwatched.find(isWidget)?.reason, 'its lists have no resourceVersion')
   equal(kinds.some(isWidget), false)
   deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
-  // Once an hour its server is asked again, and nobody is told of it.
+  // Once an hour its server is asked again, and nothing is published about that.
   await rig.clock.advance(2 * 3_600_000)
   deepEqual(await rig.told('Widget'), ['KindServed', 'KindServed'])
   isOdd = false

@@ -1,10 +1,10 @@
 /**
  * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery changes.
  *
- * What must stay true: `KindServed` stands before anything of its kind and after its watermark, `KindGone` after everything its monitor had; a watermark
- * is written over only once `KindGone` of its kind is acknowledged. A kind goes only when two answers, some time apart, miss it.
+ * What must stay true: `KindServed` is on the log before any other record of its kind and after its watermark, `KindGone` after everything its monitor had; a
+ * watermark is overwritten only once `KindGone` of its kind is acknowledged. A kind counts as absent from discovery only when two answers, some time apart, miss it.
  *
- * Not here: what a monitor does (kind-monitor.ts), how answers are compared (catalog.ts).
+ * Not here: the work of a monitor (kind-monitor.ts), how answers are compared (catalog.ts).
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
@@ -21,7 +21,7 @@ import { merged, older } from './relist-request.ts'
 import type { Scope } from './scope.ts'
 
 export type RosterDeps = Omit<KindMonitorDeps, 'lookSoon' | 'unwatchable'> & {
-  /** Puts on the log that these are known, for whoever watches next. */
+  /** Records on the log that these are known, for the next watcher. */
   readonly remember: (kinds: readonly KnownKind[]) => Promise<void>
 }
 
@@ -29,15 +29,15 @@ export class KindRoster {
   readonly #deps: RosterDeps
   readonly #scope: Scope
   readonly #onEnd: (end: MonitorEnd) => void
-  /** Kinds told of, now or by an earlier watcher. */
+  /** Published kinds, by this or an earlier watcher. */
   readonly #known = new Map<KindKey, ServedKind | KnownKind>()
   readonly #resume = new Map<KindKey, ResourceVersion>()
   readonly #monitors = new Map<KindKey, KindMonitor>()
-  /** Kinds that nobody can watch, and when (monotonic) that was last found. */
+  /** Kinds that cannot be watched, and when (monotonic) that was last found. */
   readonly #unwatchable = new Map<KindKey, number>()
-  /** Gone since watermarks were last written. */
+  /** Kinds that left discovery since watermarks were last written. */
   readonly #gone = new Set<KindKey>()
-  /** Relists asked of kinds that have no monitor yet. */
+  /** Relists requested for kinds that have no monitor yet. */
   readonly #askedEarly = new Map<KindKey, RelistRequest>()
   #soon = new AbortController()
   #failures = 0
@@ -73,7 +73,7 @@ export class KindRoster {
     ) as ServedKind[]
   }
 
-  /** What discovery lacks, or why it fails; empty otherwise. */
+  /** The groups missing from discovery, or why it fails; empty otherwise. */
   get reason(): string {
     return this.#reason
   }
@@ -105,7 +105,7 @@ export class KindRoster {
     return requests.reduce((oldest, offset) => older(oldest, offset), null)
   }
 
-  /** Where every served kind stands; what is gathered of it is sent off first. */
+  /** The position of every served kind; records gathered for it are sent first. */
   checkpoints(): readonly KindMark[] {
     return [...this.#known].flatMap(([key, { group, kind, resource, shortNames }]) => {
       const stand = this.#monitors.get(key)?.checkpoint() ?? this.#stand(key)
@@ -119,7 +119,10 @@ export class KindRoster {
     return gone
   }
 
-  /** Looks at discovery, at once and then in turn, sooner when a kind answers as if it were gone, or a definition came, changed or went. */
+  /**
+   * Asks discovery, at once and then periodically, sooner when a kind answers as if it were not served, or a CustomResourceDefinition
+   * was created, changed or deleted.
+   */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     while (!signal.aborted) {
@@ -154,7 +157,7 @@ export class KindRoster {
     const again = second && compareCatalog(this.#known, second, this.#selection())
     const missing = new Set(change.missing.map(kindKey))
     const gone = (again?.missing ?? []).filter((kind) => missing.has(kindKey(kind)))
-    // The server ends their watches itself, within a second; only one that is behind is waited for.
+    // The server ends their watches itself, within a second; only a kind whose watch lags is waited for.
     await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
   }
 
@@ -163,7 +166,7 @@ export class KindRoster {
     return { kinds, ignoreKinds, unwatchable: new Set(this.#unwatchable.keys()) }
   }
 
-  /** The server of a kind that nobody could watch may have been mended since: it is asked before anybody is told. */
+  /** The server of a kind that could not be watched may have been mended since: it is asked before anything is published. */
   async #reconsider(signal: AbortSignal): Promise<void> {
     const { server, clock, config } = this.#deps
     for (const [key, foundMs] of this.#unwatchable) {
@@ -221,7 +224,7 @@ export class KindRoster {
     this.#isAggregationKnown = isAggregationKnown
   }
 
-  /** A kind that is listed may be installed later; until then nothing of it is watched, and whoever listed it may have meant another. */
+  /** A listed kind may be installed later; until then nothing of it is watched, and the user who listed it may have meant another. */
   #tellUnserved(discovery: Discovery): void {
     const { server, config, observer } = this.#deps
     const names = unserved(discovery, config.kinds)
@@ -243,8 +246,8 @@ export class KindRoster {
   }
 
   /**
-   * Before anybody is told of them: a watcher that died in between would leave kinds that nobody ever tells gone. And after those of the same name are
-   * told gone: the watermark that says they are to be told so is the one that is written over.
+   * Before they are published: a watcher that died in between would leave kinds that no watcher ever publishes as absent. And after those of the same
+   * name are published as absent: the watermark that demands that is the one that is overwritten.
    */
   async #remember(news: readonly ServedKind[]): Promise<void> {
     if (news.length === 0) return
@@ -275,7 +278,7 @@ export class KindRoster {
       lookSoon()
     }
     const resumeFrom = this.#resume.get(key) ?? null
-    // Where it stood is good for one start: a kind that went and came again is listed.
+    // Its position is valid for one start: a kind that left discovery and came back is listed.
     this.#resume.delete(key)
     const deps = { ...this.#deps, lookSoon, unwatchable }
     const monitor = new KindMonitor(deps, kind, resumeFrom)
@@ -312,7 +315,7 @@ export class KindRoster {
     return kind !== undefined && !('versions' in kind)
   }
 
-  /** Of a kind that has no monitor now: where it was found to stand, as long as nothing else is known. */
+  /** For a kind that has no monitor now: the position that was read, as long as nothing else is known. */
   #stand(key: KindKey): { readonly resourceVersion: ResourceVersion; readonly sync: number } {
     return { resourceVersion: this.#resume.get(key) ?? '', sync: 0 }
   }

@@ -1,4 +1,4 @@
-/** How old what is read may be: nothing says how long it waited in a socket. */
+/** How old read input may be: nothing says how long it waited in a socket. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

@@ -1,10 +1,10 @@
 /**
  * How far behind this process may be with what it reads of a cluster.
  *
- * What must stay true: what may have been seen long ago is never told as news. Bytes wait in a socket while a process sleeps, and while the log takes
- * nothing more; nothing in them says since when, so all that is read in the minute after counts as from before.
+ * What must stay true: an old observation is never published as a new one. Bytes wait in a socket while a process sleeps, and while the log accepts
+ * no more; nothing in them says since when, so everything that is read in the minute after counts as from before.
  *
- * Not here: how long what was read waits for the log (publisher.ts).
+ * Not here: how long read input waits for the log (publisher.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { WatcherConfig } from './config.ts'
@@ -24,7 +24,7 @@ export class Lag {
     this.#awake = this.#now()
   }
 
-  /** How long ago what is read now may have come, in milliseconds; 0 where nothing says that it waited. */
+  /** How long ago the input that is read now may have arrived, in milliseconds; 0 where nothing says that it waited. */
   ageMs(): number {
     const { monotonicMs } = this.#now()
     const isBehind = monotonicMs < this.#untilMs
@@ -37,7 +37,7 @@ export class Lag {
     this.#awake = this.#now()
   }
 
-  /** Nothing was read for so long. */
+  /** Nothing was read for `ms`. */
   stood(ms: number): void {
     if (ms < this.#config.behindMs) return
     const { monotonicMs } = this.#now()

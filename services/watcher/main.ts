@@ -20,7 +20,7 @@ export interface WatcherMainOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** Null when one process holds the log: nobody else can watch, and the cluster need not be written to. */
+  /** Null when one process holds the log: no other can watch, and the cluster need not be written to. */
   readonly election: Election | null
   /** To watch, as `deployments.apps`; null: all that it serves. */
   readonly kinds: readonly string[] | null

@@ -1,8 +1,8 @@
 /**
- * Writes where each kind's watch stands, and which relist requests are settled.
+ * Writes the watermark of each kind's watch, and which relist requests are settled.
  *
- * What must stay true: what is written here is acknowledged on `events` before. A kind that is served again keeps the watermark that says so, whatever
- * was gathered of it before.
+ * What must stay true: everything up to a watermark is acknowledged on `events` before. A kind that is served again keeps the watermark that says so,
+ * whatever was gathered for it before.
  */
 import type { Codec } from '../../ports/codec.ts'
 import type { Produced } from '../../ports/log.ts'
@@ -26,16 +26,16 @@ const NOWHERE = { resourceVersion: '', sync: 0 }
 export class MarkWriter {
   readonly #deps: MarkWriterDeps
   readonly #written = new Map<KindKey, string>()
-  /** To be written with the round under way; null for a kind that is gone. */
+  /** To be written with the round under way; null for a kind that left discovery. */
   readonly #pending = new Map<KindKey, KindMark | null>()
-  /** One append at a time: what is tried again must not overtake what came after it. */
+  /** One append at a time: a retried append must not overtake a later one. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(deps: MarkWriterDeps) {
     this.#deps = deps
   }
 
-  /** Takes over what was read, in one append: marks that do not bear the epoch of the cluster's own are not believed. */
+  /** Takes over what was read, in one append: marks without the epoch of the cluster's own are not believed. */
   async begin(marks: readonly KindMark[]): Promise<void> {
     const { codec, reign } = this.#deps
     await this.#append(() => [
@@ -44,7 +44,7 @@ export class MarkWriter {
     ])
   }
 
-  /** Kinds of which nothing stands yet. What a round under way has gathered of them is of their time before. */
+  /** Kinds without a position yet. Marks gathered for them in a round under way are from their time before. */
   async remember(kinds: readonly KnownKind[]): Promise<void> {
     const marks = kinds.map(({ group, kind, resource, shortNames }) => {
       return { group, kind, resource, shortNames, ...NOWHERE }
@@ -92,7 +92,7 @@ export class MarkWriter {
   }
 }
 
-/** Of what may change while the kind stays. */
+/** The fields that may change while the kind stays. */
 function textOf({ resourceVersion, shortNames }: KindMark): string {
   return [resourceVersion, ...shortNames].join(' ')
 }

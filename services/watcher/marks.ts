@@ -1,10 +1,9 @@
 /**
- * What earlier watchers of a cluster left on the log: how often there was one, how often the cluster went back in time, and where each kind's
- * watch stood.
+ * The records of earlier watchers of a cluster: how many there were, how often the cluster was restored, and the position of each kind's watch.
  *
- * What must stay true: a kind's watermark is believed only if it bears the epoch of the cluster's own: one that a watcher wrote after it was
- * succeeded covers events that nobody took. Nor one written while other labels and annotations were told: nobody goes on from there. The cluster's own
- * names the partition that has what was published.
+ * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's own: one that a watcher wrote after it was succeeded
+ * covers events that the fold refused. Nor is one believed that was written while other labels and annotations were published: no watch resumes from
+ * there. The cluster's own watermark names the partition that has the published records.
  */
 
 import type { ClusterId, ResourceVersion } from '../../core/model/object.ts'
@@ -24,11 +23,11 @@ export interface Marks {
   /** Of the last watcher; 0 if there was none. */
   readonly epoch: number
   readonly clusterEpoch: number
-  /** That has what the last watcher published; -1 if there was none. */
+  /** The partition with the records of the last watcher; -1 if there was none. */
   readonly partition: number
   /** Every kind that was served then. */
   readonly kinds: ReadonlyMap<KindKey, KindMark>
-  /** What is to be told of each object now. */
+  /** The labels and annotations to publish for each object now. */
   readonly projection: Projection
 }
 
@@ -37,12 +36,12 @@ export interface KindMark {
   readonly kind: string
   readonly resource: string
   readonly shortNames: readonly string[]
-  /** Empty: nothing to go on from. */
+  /** Empty: no version to resume from. */
   readonly resourceVersion: ResourceVersion
   readonly sync: number
 }
 
-/** In another epoch of the cluster, or where another partition has what was published, no version of before says where to go on. */
+/** In another epoch of the cluster, or if another partition has the published records, no earlier version can be resumed from. */
 export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
   const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
   const all = [...marks.kinds.values()]
@@ -73,7 +72,10 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
   return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, projection }
 }
 
-/** Of what the policy and people protect by label or annotation, beside the built-in marks. What cannot be read holds up the reapers. */
+/**
+ * The labels and annotations by which the policy and users protect, in addition to the built-in marks. A record that cannot be read
+ * blocks the reapers.
+ */
 export async function readProjection(
   log: Log,
   codec: Codec,
@@ -114,7 +116,7 @@ async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promi
   return marks
 }
 
-/** A kind's unreadable watermark costs a relist; without the cluster's own nobody knows which epoch is free. */
+/** A kind's unreadable watermark costs a relist; without the cluster's own it is unknown which epoch is free. */
 function decodeMark(codec: Codec, entry: Entry, ownKey: string): Watermark | undefined {
   try {
     const record = entry.value === null ? undefined : codec.decode(entry.value)
@@ -169,7 +171,7 @@ export interface Reign {
   readonly cluster: ClusterId
   readonly epoch: number
   readonly clusterEpoch: number
-  /** `projectionDigest` of what is told of each object. */
+  /** `projectionDigest` of the published fields of each object. */
   readonly projection: string
   /** Of `events`: all of the cluster is there. */
   readonly partition: number

@@ -1,9 +1,9 @@
 /**
- * What the watcher remembers while it lives: of each object told the hash of its projection and its version, and which uids were deleted.
+ * The memory of a watcher process: for each published object the hash of its projection and its version, and which uids were deleted.
  *
- * What must stay true: nothing here is needed for a right result. What is forgotten is told in full once more.
+ * What must stay true: nothing here is needed for a right result. A forgotten object is published in full once more.
  *
- * Not here: what follows from it (telling.ts). Some 200 bytes an object, its uid included.
+ * Not here: its effects (telling.ts). Some 200 bytes an object, its uid included.
  */
 
 import type { SyncId } from '../../core/model/id.ts'
@@ -29,7 +29,7 @@ export class Sightings {
     return this.#byUid.get(uid)
   }
 
-  /** `sync` null: told by a watch, so the last relist stays as it was. */
+  /** `sync` null: published by a watch, so the last relist does not change. */
   set(uid: Uid, hash: string, version: ResourceVersion, sync: SyncId | null): void {
     const high = half(hash, 0)
     const low = half(hash, 8)
@@ -48,7 +48,7 @@ export class Sightings {
     this.#byUid.delete(uid)
   }
 
-  /** After a complete relist: whatever it did not list is no longer there. */
+  /** After a complete relist: objects that it did not list exist no longer. */
   forgetUnlisted(sync: SyncId): void {
     for (const [uid, sighting] of this.#byUid) {
       if (sighting.sync !== sync) this.#byUid.delete(uid)
@@ -64,7 +64,7 @@ function half(hash: string, from: number): number {
   return Number.parseInt(hash.slice(from, from + 8), 16) | 0
 }
 
-/** Deletions seen lately in one cluster; a deletion is final until the cluster goes back in time. */
+/** Deletions observed lately in one cluster; a deletion is final until the cluster is restored. */
 export class Deletions {
   readonly #limit: number
   /** By kind and uid: two kinds may show the same object. Oldest first. */

@@ -1,4 +1,4 @@
-/** The watch of one kind as a machine: one row for each way a state can end. */
+/** The watch of one kind as a state machine: one row for each way a state can end. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,10 +1,10 @@
 /**
- * The watch of one kind as a machine: what it is doing, and what it does next once that has ended.
+ * The watch of one kind as a state machine: what it is doing, and what it does next once that has ended.
  *
- * What must stay true: a list is only ever followed by a watch from that list's version, and a version that is too old, or in doubt, only ever by a
- * list. Whatever goes wrong ends in a wait that grows; nothing ends the machine.
+ * What must stay true: a list is only ever followed by a watch from that list's version, and a version that is too old, or untrusted, only ever by
+ * a list. Every failure ends in a wait that grows; nothing ends the machine.
  *
- * Not here: calls, clocks and records (kind-monitor.ts), what a cluster that went back in time means (watcher.ts).
+ * Not here: calls, clocks and records (kind-monitor.ts), what follows from a restored cluster (watcher.ts).
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { ClusterErrorCode } from '../../ports/cluster.ts'
@@ -16,7 +16,7 @@ export interface Trouble {
   readonly lastMs: number
 }
 
-/** Takes a complete list. `confirming`: the one before was suspiciously small; this one counts whatever it says. */
+/** Takes a complete list. `confirming`: the one before was suspiciously small; this one counts in any case. */
 export interface Listing {
   readonly phase: 'listing'
   readonly confirming: boolean
@@ -28,12 +28,12 @@ export interface Watching {
   readonly phase: 'watching'
   readonly from: ResourceVersion
   readonly check: boolean
-  /** Watches in a row that ended without a word. */
+  /** Watches in a row that ended without event or bookmark. */
   readonly fruitless: number
   readonly trouble: Trouble
 }
 
-/** Cannot go on from where it stood: what was told until now is sent off, then everything is listed. */
+/** Cannot resume from its position: everything published until now is sent, then everything is listed. */
 export interface Expired {
   readonly phase: 'expired'
   readonly trouble: Trouble
@@ -50,8 +50,8 @@ export interface Waiting {
 export type MonitorState = Listing | Watching | Expired | Waiting
 
 /**
- * How what a state does has ended. `at` is the version up to which everything was taken; `proved` says that an event, a bookmark or the check
- * before it showed the watch to be where the server is.
+ * How the activity of a state has ended. `at` is the version up to which everything was taken; `proved` says that an event, a bookmark or the
+ * check before it showed the watch to be at the server's version.
  */
 export type MonitorInput =
   | { readonly type: 'Listed'; readonly version: ResourceVersion }
@@ -86,7 +86,7 @@ export interface Moment {
 
 const NO_TROUBLE: Trouble = { failures: 0, lastMs: 0 }
 
-/** `from` null: nothing is known, so everything is listed; else it is gone on from there, once checked. */
+/** `from` null: nothing is known, so everything is listed; otherwise the watch resumes from there, after a check. */
 export function startOf(from: ResourceVersion | null): MonitorState {
   if (from === null) return { phase: 'listing', confirming: false, trouble: NO_TROUBLE }
   return { phase: 'watching', from, check: true, fruitless: 0, trouble: NO_TROUBLE }
@@ -160,8 +160,8 @@ function afterWatch(
       return { phase: 'expired', trouble: state.trouble }
     case 'Failed': {
       if (input.code === 'EXPIRED') return expire(state.trouble, moment, config)
-      // Whatever broke it may have been a restore: look at the version before going on. So it is with a version said to be too new, which a
-      // server that lags says as well.
+      // Any break may have been a restore: the version is checked before the watch continues. The same holds for a version said to be too
+      // new, which a server that lags says as well.
       const trouble = failedAgain(state.trouble, moment, config)
       const next: Watching = { ...state, from: input.at ?? state.from, check: true, trouble }
       return wait(next, trouble, input.retryAfterMs, moment, config)

@@ -1,4 +1,4 @@
-/** Appends: their order, what is acknowledged, and how much may wait. */
+/** Appends: their order, their acknowledgement, and how much may wait. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -141,7 +141,7 @@ test('what waited to be read behind many short waits for room is as old as all o
   )
   const arrivedMs = clock.monotonicMs()
   const reading = (async () => {
-    // All of it came at the same moment, in one socket.
+    // All of it arrived at the same moment, in one socket.
     for (let i = 0; i < 4_000; i++) {
       publisher.tell('c', deletion())
       if (i % 50 === 49) await publisher.room()

@@ -1,12 +1,12 @@
 /**
  * Puts the events of a cluster on the log, all in its partition: gathered into appends, one append at a time.
  *
- * What must stay true: records are on the log in the order they were told; `settled` resolves only when all that was told before is
- * acknowledged. Callers wait for `room` between pages and batches, so what is queued stays bounded. A deletion says how long ago it may have been seen when it is
- * sent off, and a heartbeat how long ago there was life, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored
- * since, or gone.
+ * What must stay true: records are on the log in the order in which they were published; `settled` resolves only when everything published before is acknowledged.
+ * Callers wait for `room` between pages and batches, so the queue stays bounded. A deletion says how long ago it may have been observed when it is sent, and a
+ * heartbeat how long ago there was a sign of life, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored
+ * since, or lost.
  *
- * Not here: which partition it is (assignment.ts), what is told (telling.ts).
+ * Not here: which partition it is (assignment.ts), what is published (telling.ts).
  */
 import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/model/event.ts'
 import type { Codec } from '../../ports/codec.ts'
@@ -24,9 +24,9 @@ export interface PublisherDeps extends LogDeps {
   readonly observer?: Pick<WatcherObserver, 'appended'>
 }
 
-/** What is told sooner is told at once. */
+/** An event published sooner than this has age 0. */
 const AGE_TOLD_MS = 1_000
-/** Who reads has caught up by then. */
+/** Readers have caught up by then. */
 const DRAINED = 0.5
 
 export type Tellable = Exclude<Event, Unreadable>
@@ -39,14 +39,14 @@ export class Publisher {
   #told = 0
   #acked = 0
   #isPumping = false
-  /** Monotonic: since when those who read had to wait again and again. */
+  /** Monotonic: since when readers had to wait again and again. */
   #fullSinceMs: number | undefined
-  /** Those who wait for room or acknowledgement look again whenever something was acknowledged. */
+  /** Callers that wait for room or acknowledgement check again after each acknowledgement. */
   #progress = progress()
   /** Once the log is lost to us nothing more is expected of it. */
   #lost: { readonly reason: unknown } | undefined
 
-  /** `signal` ends what is still queued. */
+  /** `signal` ends records that are still queued. */
   constructor(deps: PublisherDeps, signal: AbortSignal) {
     this.#deps = deps
     this.#signal = signal
@@ -61,7 +61,7 @@ export class Publisher {
     return this.#told - this.#acked
   }
 
-  /** Of what may be queued; no more is read beyond 1. */
+  /** Of the bounds of the queue; nothing more is read beyond 1. */
   get #fullness(): number {
     const { queuedRecords, queuedBytes } = this.#deps.config
     return Math.max(this.queued / queuedRecords, this.#queuedBytes / queuedBytes)
@@ -72,7 +72,7 @@ export class Publisher {
     this.#enqueue({ key, value, ...this.#valueNow(event, value), ...this.#seen(event) })
   }
 
-  /** Resolves when more may be told. Rejects when the log is lost to us. */
+  /** Resolves when more may be published. Rejects when the log is lost to us. */
   async room(): Promise<void> {
     const { clock, lag } = this.#deps
     this.#throwIfLost()
@@ -80,11 +80,11 @@ export class Publisher {
       this.#fullSinceMs ??= clock.monotonicMs()
       await this.#progress.promise
     }
-    // What is read next waited elsewhere meanwhile; many short waits are one long one.
+    // The input that is read next waited elsewhere meanwhile; many short waits are one long one.
     if (this.#fullSinceMs !== undefined) lag.stood(clock.monotonicMs() - this.#fullSinceMs)
   }
 
-  /** Resolves when all that was told until now is acknowledged. */
+  /** Resolves when everything published until now is acknowledged. */
   async settled(): Promise<void> {
     this.#throwIfLost()
     const told = this.#told
@@ -110,7 +110,7 @@ export class Publisher {
   }
 
   async #pump(): Promise<void> {
-    // Whatever is told in the same turn goes into the same append.
+    // Everything published in the same turn is in the same append.
     await Promise.resolve()
     while (this.#queue.length > 0) {
       const { records, bytes } = this.#take()
@@ -127,7 +127,7 @@ export class Publisher {
     this.#isPumping = false
   }
 
-  /** Of what is about one object: everything else is ours, and nobody waits for it. */
+  /** For events about one object: every other event is the watcher's own, and no reader waits for it. */
   #seen({ type }: Tellable): Pick<Appending, 'seenMs'> {
     switch (type) {
       case 'ObjectAdded':
@@ -153,7 +153,7 @@ export class Publisher {
     return {}
   }
 
-  /** Whatever holds it up, here or in the log's own client, it says how old it is by then. */
+  /** Whatever delays it, here or in the log's own client, it says how old it is by then. */
   #aging(event: ObjectDeleted): () => Uint8Array {
     const { clock, codec, lag } = this.#deps
     const seenMs = clock.monotonicMs() - lag.ageMs()
@@ -189,7 +189,7 @@ export class Publisher {
   }
 }
 
-/** Nobody may be waiting when it is rejected. */
+/** It may be rejected while no caller waits. */
 function progress(): PromiseWithResolvers<void> {
   const next = Promise.withResolvers<void>()
   next.promise.catch(() => undefined)

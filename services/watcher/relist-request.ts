@@ -1,6 +1,6 @@
 /** A wish that a kind be listed anew, and how several of them become one. */
 export interface RelistRequest {
-  /** Every object in full, whatever is remembered. */
+  /** Every object in full, whatever the memory holds. */
   readonly full: boolean
   /** Its place in `control`; null when it is our own. */
   readonly offset: bigint | null

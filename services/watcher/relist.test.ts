@@ -1,4 +1,4 @@
-/** Lists: when one is taken, what it tells, and when it is not believed. */
+/** Lists: when one is taken, what it publishes, and when it is not believed. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
@@ -248,7 +248,7 @@ test('a kind whose lists hang keeps no other one from being listed in its turn',
 test('a relist that is asked for while `control` takes nothing is not lost with a crash', async () => {
   await started(1)
   const cluster = rig.watcher.status().clusterId ?? ''
-  // Whoever wrote it: the watcher says otherwise, behind it the graph asks.
+  // Whichever process wrote it: the watcher publishes the opposite, and after that record the graph asks.
   const late = { cluster, number: 1, connected: false, why: 'late' }
   await rig.log.append('control', 0, [connectionRecord(rig.codec, late)])
   rig.stuck = 'control'

@@ -1,4 +1,4 @@
-/** Starts, restarts and rewinds: which epochs they have, and where they go on. */
+/** Starts, restarts and rewinds: their epochs, and where they resume. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { WatcherStarted } from '../../core/model/event.ts'
@@ -45,7 +45,7 @@ test('a restart in quiet makes no list', async () => {
   const { kinds, counters } = rig.watcher.status()
   const checks = rig.requests.filter((request) => request.startsWith('CHECK '))
   equal(new Set(checks).size, kinds.length)
-  // And one with each beat.
+  // And one with each heartbeat.
   ok(checks.length <= kinds.length + counters.heartbeats, `${checks.length} checks`)
 })
 
@@ -391,7 +391,7 @@ for (const { what, path, begin, how, unanswered, ...config } of COMING) {
       const isAsked = rig.server === other && request.path.endsWith('/kube-system')
       return isAsked && left-- > 0 ? answered(503, {}) : undefined
     }
-    // A watch has just spoken.
+    // A watch has just delivered an event.
     await rig.create(CONFIG_MAPS, 'e')
     await begin()
     await rig.until(() => rig.failure !== undefined, 'the watcher ends')
@@ -405,7 +405,7 @@ test('a restore that is seen once is not forgotten while the server neither says
   await started()
   for (const name of ['b', 'c', 'd']) await rig.create(CONFIG_MAPS, name)
   await rig.clock.advance(10_000)
-  // A watch has just spoken, and hangs on to what is no more.
+  // A watch has just delivered an event, and stays connected to a server that no longer exists.
   await rig.create(CONFIG_MAPS, 'e')
   rig.server = rig.newServer(1)
   await rig.create(CONFIG_MAPS, 'a')
@@ -508,7 +508,7 @@ test('a restore that was found is not forgotten with the lease', async () => {
   await started()
   await rig.remove(`${CONFIG_MAPS}/a`)
   await rig.clock.advance(10_000)
-  // No version tells: a list finds what was seen to go.
+  // No version shows it: a list finds an object whose deletion was observed.
   await setBack(['a', 'b', 'c', 'd', 'e', 'f'])
   const { clusterId } = rig.watcher.status()
   await rig.askRelist(clusterId ?? '', { group: '', kind: 'ConfigMap' }, 1)
@@ -517,7 +517,7 @@ test('a restore that was found is not forgotten with the lease', async () => {
   await rig.until(() => rig.watcher.status().clusterEpoch === 2, 'another reign begins')
   await rig.synced()
   equal(rig.watcher.status().counters.rewinds, 1)
-  // Reapers know before anybody reigns again.
+  // Reapers know before any watcher holds the lease again.
   const said = (await rig.control()).filter(({ verb, number }) => verb === 'epoch' && number === 2)
   equal(said[0]?.connected, false)
   equal(said[0]?.why, 'the cluster went back in time')

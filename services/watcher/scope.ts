@@ -16,7 +16,7 @@ export class Scope {
   start(loop: (signal: AbortSignal) => Promise<void>): void {
     const running = loop(this.signal)
       .catch((error: unknown) => {
-        // Once the end has come, whatever a loop was doing may break.
+        // After the end, whatever a loop was doing may fail.
         if (this.signal.aborted) return
         this.#failure = { error }
         this.end()

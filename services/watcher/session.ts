@@ -1,8 +1,8 @@
 /**
- * One reign over a cluster: from `WatcherStarted` with a new epoch until the end, the loss of the lease, or a cluster that went back in time.
+ * One term of a lease over a cluster: from `WatcherStarted` with a new epoch until the end, the loss of the lease, or a restore of the cluster.
  *
- * What must stay true: nothing is told before the cluster's partition has acknowledged `WatcherStarted`, and the epoch is on the log before that, so no
- * later watcher takes it again.
+ * What must stay true: nothing is published before the cluster's partition has acknowledged `WatcherStarted`, and the epoch is on the log before that,
+ * so no later watcher takes it again.
  *
  * Not here: which epoch and partition it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
@@ -37,7 +37,7 @@ export interface SessionDeps extends LogDeps {
   readonly counters: Counters
 }
 
-/** - `reprojected`: other labels and annotations have to be told, so everything has to be listed again. */
+/** - `reprojected`: other labels and annotations have to be published, so everything has to be listed again. */
 export type SessionEnd = 'stopped' | 'rewound' | 'reprojected'
 
 type Loop = (signal: AbortSignal) => Promise<void>
@@ -52,19 +52,19 @@ export class Session {
   readonly #signal: AbortSignal
   readonly #scope: Scope
   readonly #lag: Lag
-  /** Ends what is still on its way to the log. */
+  /** Ends appends that are still under way. */
   readonly #cut = new AbortController()
   readonly #publisher: Publisher
   readonly #roster: KindRoster
   readonly #connection: Connection
   readonly #marks: MarkWriter
   readonly #lists: Slots
-  /** Where we told the connection last. */
+  /** Offset at which we last published the connection. */
   #toldAt = -1n
   #syncs = 0
   #end: SessionEnd = 'stopped'
 
-  /** `read`: what earlier watchers left. */
+  /** `read`: the marks of earlier watchers. */
   constructor(deps: SessionDeps, reign: Reign, read: readonly KindMark[], signal: AbortSignal) {
     this.reign = reign
     this.#deps = deps
@@ -81,7 +81,7 @@ export class Session {
     this.#roster = this.#newRoster(publisher, identity)
     this.#connection = new Connection({
       ...shared,
-      // Before discovery has answered nobody knows which of them is furthest on.
+      // Before discovery has answered it is unknown which of them has the newest version.
       monitors: () => (this.#roster.hasAnswer ? this.#roster.monitors : []),
       isResumed: read.some((mark) => mark.resourceVersion !== ''),
       onRewound: () => this.#monitorEnded('rewound'),
@@ -125,7 +125,7 @@ export class Session {
       return this.#end
     } catch (error) {
       if (this.#signal.aborted) return 'stopped'
-      // Nobody may act on a cluster that is another one now: the log is told while it still can be.
+      // No reaper may act on a cluster that is another one now: that is published to the log while it still can be.
       if (error instanceof WatcherError) await this.#connection.tell(false, error.message)
       throw error
     } finally {
@@ -168,7 +168,7 @@ export class Session {
     ]
   }
 
-  /** What is left is told, and where it stands. After a rewind nothing stands, and that is told. */
+  /** Publishes the rest, and the positions. After a rewind there are no positions, and that is published. */
   async #close(control: ControlReader): Promise<void> {
     await this.#publisher.settled()
     if (this.#end === 'rewound') return await this.#tellRewound()
@@ -176,7 +176,7 @@ export class Session {
     await this.#connection.tell(false, 'its watcher stopped')
   }
 
-  /** Whoever reigns next, here or elsewhere, begins another epoch of the cluster; and until then nobody acts on it. */
+  /** The next watcher, here or elsewhere, begins another epoch of the cluster; and until then no reaper acts on it. */
   async #tellRewound(): Promise<void> {
     const { cluster, clusterEpoch } = this.reign
     const why = 'the cluster went back in time'
@@ -200,7 +200,7 @@ export class Session {
     }
   }
 
-  /** In doubt sooner: until it is settled, time stands still and nothing is reaped. */
+  /** Sooner while the server is untrusted: until that is settled, time stops and nothing is reaped. */
   async #beat(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     while (!signal.aborted) {
@@ -225,16 +225,16 @@ export class Session {
   async #confirmAssignment(signal: AbortSignal): Promise<void> {
     const { monitors, hasAnswer } = this.#roster
     const objects = monitors.reduce((sum, monitor) => sum + monitor.status().objects, 0)
-    // A kind that went on from a watermark has seen only what changed since.
+    // A kind that resumed from a watermark has seen only the changes since.
     const isWhole = hasAnswer && monitors.every(({ listedMs }) => Number.isFinite(listedMs))
     await confirmAssignment(this.#deps, this.reign, { objects, isWhole }, signal)
   }
 
-  /** Requests for kinds that nobody knows yet wait for discovery. */
+  /** Requests for kinds that are not known yet wait for discovery. */
   async #heed(control: ControlReader, signal: AbortSignal): Promise<void> {
     if (!this.#roster.hasAnswer) return
     const asked = await control.poll(this.#deps.config, signal)
-    // At once: its place may be written as read at any time from here on.
+    // At once: their offset may be written as read at any time from here on.
     for (const { kind, offset } of asked) {
       this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })
     }
@@ -252,7 +252,7 @@ export class Session {
     this.#scope.end()
   }
 
-  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, holds up no other one. */
+  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, delays no other one. */
   async #relistInTurn(signal: AbortSignal): Promise<void> {
     const { clock, config, random } = this.#deps
     while (!signal.aborted) {

@@ -1,4 +1,4 @@
-/** A bound on how many do something at once. */
+/** A bound on concurrent work. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
- * A bound on how many do something at once; the others wait in the order they came.
+ * A bound on concurrent work; the other callers wait in the order of their requests.
  *
- * What must stay true: a slot is given back however its use ends, and one that gives up waiting takes none.
+ * What must stay true: a slot is given back however its use ends, and a caller that gives up waiting takes none.
  */
 export class Slots {
   #free: number
@@ -11,7 +11,7 @@ export class Slots {
     this.#free = count
   }
 
-  /** Whoever comes next has to wait. */
+  /** The next caller has to wait. */
   get isFull(): boolean {
     return this.#free === 0
   }

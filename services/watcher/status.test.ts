@@ -1,4 +1,4 @@
-/** What a watcher says of a watch that is broken: of which kind, since when, and why. */
+/** The status of a watcher with a broken watch: of which kind, since when, and why. */
 import { equal } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'

@@ -1,5 +1,5 @@
 /**
- * What a watcher shows of itself: a snapshot for readiness and metrics, and the lines it has to say.
+ * The status of a watcher: a snapshot for readiness and metrics, and its log lines.
  *
  * What must stay true: a snapshot is plain data, taken at once.
  */
@@ -7,19 +7,19 @@ import { KIND_SILENT_MS } from '../../core/model/constant.ts'
 import type { ClusterId, GroupKind, ResourceVersion } from '../../core/model/object.ts'
 
 export interface WatcherStatus {
-  /** Null until the cluster has said who it is. */
+  /** Null until the cluster has returned its identity. */
   readonly clusterId: ClusterId | null
   readonly name: string
   readonly epoch: number
   readonly clusterEpoch: number
   readonly connected: boolean
-  /** Why it is not connected, or what went wrong last; empty otherwise. */
+  /** Why it is not connected, or the last failure; empty otherwise. */
   readonly reason: string
   /** The name of its lease. */
   readonly lease: string
   /** It holds the lease. */
   readonly isLeading: boolean
-  /** Who holds it, when that is the only reason why this one does not watch. */
+  /** The holder of the lease, when that is the only reason why this one does not watch. */
   readonly standbyOf: string | null
   /** All kinds that are monitored; empty until discovery has answered. */
   readonly kinds: readonly KindStatus[]
@@ -40,11 +40,11 @@ export interface KindStatus extends GroupKind {
   readonly reason: string
   /** Wall time in milliseconds. */
   readonly since: number
-  /** Finished a list, or went on from a watermark, in this session. */
+  /** Finished a list, or resumed from a watermark, in this session. */
   readonly synced: boolean
   /** Objects remembered. */
   readonly objects: number
-  /** Told up to here. */
+  /** Published up to here. */
   readonly resourceVersion: ResourceVersion | null
   readonly lastProofOfLifeAgeMs: number
   /** The same as wall time in milliseconds. */
@@ -73,7 +73,7 @@ export interface Counters {
   deleted: number
   /** Entries, not records. */
   touched: number
-  /** Older than what is held. */
+  /** Older than the held version. */
   ignored: number
   bookmarks: number
   /** Complete relists. */
@@ -85,7 +85,7 @@ export interface Counters {
   failures: number
   heartbeats: number
   discoveries: number
-  /** How often a cluster was seen to have gone back in time. */
+  /** How often a cluster was found to be restored. */
   rewinds: number
 }
 
@@ -110,7 +110,7 @@ export function noCounters(): Counters {
 export type Fields = Readonly<Record<string, string | number | boolean | null>>
 
 export interface WatcherObserver {
-  /** The message is constant; what varies is in the fields. */
+  /** The message is constant; variable parts are in the fields. */
   note(level: 'info' | 'warn' | 'error', message: string, fields: Fields): void
   /** An event about an object was read, and appended so long after. */
   appended?(tookMs: number): void

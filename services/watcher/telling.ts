@@ -1,9 +1,9 @@
 /**
- * Tells the log what is seen of one kind: what is new or changed in full, what only moved its version as `Touched`, and each relist from its
- * start to its finish.
+ * Publishes the observations of one kind: new or changed objects in full, objects with only another version as `Touched`, and each relist
+ * from its start to its finish.
  *
- * What must stay true: no event moves a version without vouching for the content; versions only move forward within a cluster epoch; whatever
- * cannot be so on one line of time is told to the caller as `rewound` or `doubted`, and not to the log.
+ * What must stay true: no event moves a version without confirming the content; versions only move forward within a cluster epoch; an
+ * observation that contradicts that is returned to the caller as `rewound` or `doubted`, and not published.
  *
  * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
  */
@@ -30,12 +30,12 @@ export interface TellingDeps {
   readonly config: WatcherConfig
 }
 
-/** `rewound`: the cluster went back in time. `doubted`: only a list can settle it. */
+/** `rewound`: the cluster was restored. `doubted`: only a list can settle it. */
 export type Verdict = 'fine' | 'rewound' | 'doubted'
 
 interface OpenSync {
   readonly id: SyncId
-  /** Everything is told in full: somebody doubts what is held. */
+  /** Everything is published in full: the held content is untrusted. */
   readonly full: boolean
   listed: SetHash
   count: number
@@ -51,7 +51,7 @@ export class Telling {
   #position: ResourceVersion | null
   #heldBefore = 0
 
-  /** `position`: where an earlier watcher stood, null if nowhere. */
+  /** `position`: that of an earlier watcher, null without one. */
   constructor(deps: TellingDeps, kind: GroupKind, position: ResourceVersion | null) {
     this.#deps = deps
     this.#touched = new TouchedBatch(deps.config.touchedEntries)
@@ -60,7 +60,7 @@ export class Telling {
     this.#position = position
   }
 
-  /** Everything up to it is told, once `flush` was called. */
+  /** Everything up to it is published, once `flush` was called. */
   get position(): ResourceVersion | null {
     return this.#position
   }
@@ -96,7 +96,7 @@ export class Telling {
     return 'fine'
   }
 
-  /** Closes the relist: what it did not list is forgotten, and the watch goes on from its version. */
+  /** Closes the relist: what it did not list is forgotten, and the watch continues from its version. */
   finishSync(version: ResourceVersion): SyncId {
     const sync = this.#sync
     if (sync === undefined) throw new Error('A relist was finished that never began.')
@@ -118,7 +118,7 @@ export class Telling {
     return sync.id
   }
 
-  /** Whether a list's version can be of the same line of time as what was told before. */
+  /** Whether a list's version is older than the published one, so that it cannot belong to the same cluster epoch. */
   isBehind(version: ResourceVersion): boolean {
     return this.#position !== null && isOlder(version, this.#position)
   }
@@ -139,7 +139,7 @@ export class Telling {
     }
   }
 
-  /** Sends off what was gathered. */
+  /** Sends the gathered entries. */
   flush(): void {
     const entries = this.#touched.take()
     if (entries.length === 0) return
@@ -192,7 +192,7 @@ export class Telling {
     const hash = projectionHash(object)
     const known = this.#sightings.get(uid)
     const isSame = known !== undefined && hasHash(known, hash)
-    // A repeat (an equal version, from a watch) tells nothing at all.
+    // A repeat (an equal version, from a watch) publishes nothing at all.
     if (isSame && sync === null && known.version === resourceVersion) return
     this.#sightings.set(uid, hash, resourceVersion, sync?.id ?? null)
     if (isSame && sync?.full !== true) {
@@ -212,7 +212,7 @@ export class Telling {
     else counters.updated++
   }
 
-  /** What is about no single object. */
+  /** Publishes an event about no single object. */
   #publish(event: Tellable): void {
     this.#deps.publisher.tell(this.#deps.cluster, event)
   }

@@ -1,17 +1,17 @@
 /**
- * Entries of `Touched` gathered for one kind, until they are sent or something later is told of their object.
+ * Entries of `Touched` gathered for one kind, until they are sent or a later event of their object is published.
  *
- * What must stay true: of each uid only the newest entry is held, and none that is older than what was told of it.
+ * What must stay true: of each uid only the newest entry is held, and none that is older than the last published event of it.
  */
 import type { TouchedEntry } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'
 
-/** What one record may hold of them: users of other servers' kinds may type long uids, and a record has a limit. */
+/** The bound of one record: users of other servers' kinds may type long uids, and a record has a limit. */
 const MOST_BYTES = 256 * 1024
 /** No character of a string takes more in UTF-8. */
 const CHARACTER_BYTES = 3
 
-/** Asked of every kind every second or so, nearly always in vain. */
+/** Requested for every kind every second or so, nearly always empty. */
 const NONE: readonly TouchedEntry[] = []
 
 export class TouchedBatch {
@@ -25,7 +25,7 @@ export class TouchedBatch {
     this.#most = most
   }
 
-  /** Whether what is gathered is to be sent off. */
+  /** Whether the gathered entries are to be sent. */
   add(entry: TouchedEntry): boolean {
     const { uid, hash, resourceVersion } = entry
     this.#entries.set(uid, entry)

@@ -1,4 +1,4 @@
-/** Whatever breaks on the way, the log ends at what the server holds. */
+/** Whatever fails on the way, the log ends with the state of the server. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -68,7 +68,7 @@ interface Held {
   readonly sync: number
 }
 
-/** What a reader of the log holds in the end: the rules of the fold, without anything else that it does. */
+/** The state of a reader of the log in the end: the rules of the fold, without anything else that it does. */
 function folded(events: readonly Event[]): ReadonlyMap<string, string> {
   const held = new Map<string, Held>()
   for (const event of events) fold(held, event)

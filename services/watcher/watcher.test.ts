@@ -1,4 +1,4 @@
-/** The watcher over a real API and a real log: what a live watch tells. */
+/** The watcher over a real API and a real log: what a live watch publishes. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { Touched } from '../../core/model/event.ts'

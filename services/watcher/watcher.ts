@@ -1,10 +1,10 @@
 /**
- * Watches one cluster and tells the log what it sees.
+ * Watches one cluster and publishes its observations to the log.
  *
- * What must stay true: one process tells of a cluster at a time as far as a lease can see to it, and each reign has an epoch above all before it,
- * so the fold can tell them apart where a lease cannot.
+ * What must stay true: one process at a time publishes for a cluster as far as a lease can ensure it, and each term has an epoch above all before
+ * it, so the fold can distinguish them where a lease cannot.
  *
- * Not here: sockets, files, signals (main.ts), one reign (session.ts).
+ * Not here: sockets, files, signals (main.ts), one term (session.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -36,7 +36,7 @@ export interface WatcherDeps {
   readonly clock: Clock
   readonly random: Random
   readonly lease: Lease
-  /** What differs from `DEFAULT_CONFIG`. */
+  /** The differences from `DEFAULT_CONFIG`. */
   readonly config?: Partial<WatcherConfig>
   readonly observe?: WatcherObserver
 }
@@ -62,7 +62,7 @@ class ClusterWatcher implements Watcher {
   #session: Session | undefined
   #reason = 'It has not been reached yet.'
   #isLeading = false
-  /** The cluster's epoch in which it was found to have gone back last: the next one is another, whoever lost the lease in between. */
+  /** The epoch of the cluster in which it was last found to be restored: the next one is another, also if the lease was lost in between. */
   #rewoundIn = 0
   #standbyOf: string | null = null
 
@@ -113,7 +113,7 @@ class ClusterWatcher implements Watcher {
     try {
       await this.#lead(held, signal)
     } catch (error) {
-      // Whatever was under way when it was lost broke with it.
+      // Everything under way when the lease was lost failed with it.
       if (signal.aborted || !held.lost.aborted) throw error
     } finally {
       this.#isLeading = false
@@ -126,7 +126,7 @@ class ClusterWatcher implements Watcher {
 
   async #lead(held: HeldLease, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, held.lost])
-    // It may have been another one behind the same name while we waited.
+    // Another cluster may have taken the name while we waited.
     const cluster = await this.#identify(either)
     let rewinds = 0
     while (!either.aborted) {
@@ -144,7 +144,7 @@ class ClusterWatcher implements Watcher {
     }
   }
 
-  /** Marks are read once nobody else writes any: an earlier holder may have had something to say still. */
+  /** Marks are read once no other watcher writes any: an earlier holder may still have had records to write. */
   async #reign(cluster: ClusterId, held: HeldLease, signal: AbortSignal): Promise<SessionEnd> {
     const marks = await this.#readMarks(cluster, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)

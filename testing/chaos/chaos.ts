@@ -1,7 +1,7 @@
 /**
- * Rounds of a churning cluster, with faults while it churns and a quiet window after each, in which all must have come right.
+ * Rounds of a churning cluster, with faults while it churns and a quiet window after each, in which everything must become right.
  *
- * What must stay true: nothing that has a live owner is ever gone, at any look; after each window the cluster holds exactly what it should.
+ * What must stay true: no object that has a live owner is ever missing, at any check; after each window the cluster holds exactly the expected objects.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ import { World } from './world.ts'
 export interface ChaosOptions {
   readonly minutes: number
   readonly seed: number
-  /** Faults that come together; 1 unless told. */
+  /** Concurrent faults; by default 1. */
   readonly atOnce?: number
   readonly tell?: (line: string) => void
 }
@@ -39,7 +39,7 @@ export interface ChaosReport {
 
 const PARTITIONS = 4
 const EACH = 2
-/** A fault is followed by the next one after so long: more than a group's session, so that partitions move in between. */
+/** The time between two faults: more than a group's session, so that partitions move in between. */
 const FAULT_EVERY_MS = 7_000
 const FAULTS_PER_ROUND = 3
 /** Two busy cores, a lease of 15 s, commands that wait for their time. */
@@ -127,7 +127,7 @@ async function oneRound(
   await striking
 }
 
-/** Between two changes while faults go on. */
+/** Between two changes while faults are active. */
 const PACE_MS = 200
 
 async function converge(world: World, services: KinfoldServices): Promise<void> {
@@ -136,7 +136,7 @@ async function converge(world: World, services: KinfoldServices): Promise<void> 
     async () => {
       for (const each of services.all) await each.assertRunning()
       const difference = await world.difference()
-      // What is lost does not come back.
+      // A lost object does not come back.
       if (difference !== true && difference.startsWith('WRONG')) throw new WrongDelete(difference)
       return difference
     },

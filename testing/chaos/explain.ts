@@ -1,4 +1,4 @@
-/** What a round that did not come right leaves to be read: what the services say about themselves and about what is still there. */
+/** The diagnosis of a failed round: the services' reports about themselves and about the remaining objects. */
 import type { KinfoldServices, ServiceProcess } from '../kinfold-services.ts'
 import type { Made } from '../objects.ts'
 

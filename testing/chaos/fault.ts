@@ -1,5 +1,5 @@
 /**
- * What is done to the services and brokers while they work: in rotation, so that each is reached, with a victim by chance.
+ * The faults of the services and brokers while they work: in rotation, so that each is reached, with a victim by chance.
  *
  * What must stay true: of three brokers at most one is away; everything that was stopped runs again after `heal`.
  */
@@ -40,7 +40,10 @@ export class Faults {
     this.#chance = chance
   }
 
-  /** Who ended by himself, and what he said: a supervisor starts him again, as we do here, but a new start must not hide it. */
+  /**
+   * Processes that ended by themselves, with their last output: a supervisor restarts them, as this test does, but a
+   * restart must not hide it.
+   */
   readonly ended: string[] = []
 
   /** How many processes were killed. */
@@ -50,7 +53,7 @@ export class Faults {
       .reduce((sum, [, count]) => sum + count, 0)
   }
 
-  /** Does the next ones; what was away before comes back first. */
+  /** Does the next ones; processes that were stopped before come back first. */
   async strike(atOnce: number): Promise<string> {
     await this.#comeBack()
     const done: Fault[] = []
@@ -80,7 +83,7 @@ export class Faults {
     return fault
   }
 
-  /** Everything runs and nothing stands in the way. */
+  /** Everything runs and no fault is active. */
   async heal(): Promise<void> {
     await this.#comeBack()
   }

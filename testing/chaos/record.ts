@@ -1,5 +1,5 @@
 /**
- * What the log must say when all is over: no command took effect twice, every partition folds again to the same, and stores hold what the changelog holds.
+ * The required state of the log at the end: no command took effect twice, every partition folds again to the same, and stores have the content of the changelog.
  *
  * What must stay true: it only reads.
  */
@@ -19,7 +19,7 @@ import type { KinfoldServices } from '../kinfold-services.ts'
 export interface RecordReport {
   readonly events: bigint
   readonly commands: number
-  /** What is wrong; empty when nothing is. */
+  /** The failures; empty when nothing is. */
   readonly faults: readonly string[]
 }
 
@@ -37,8 +37,8 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
   const faults: string[] = []
   let events = 0n
   /**
-   * Of each command the versions that a call of its own left its target at; empty where it is gone. A reaper that died before it said so carries a command out again:
-   * then its guards find nothing to do, whatever others have written meanwhile.
+   * For each command the versions at which a call of its own left its target; empty where the target is deleted. A reaper that died before its result carries a
+   * command out again: then its guards find nothing to do, whatever other clients have written meanwhile.
    */
   const done = new Map<string, Set<string>>()
   const codec = avroCodec()

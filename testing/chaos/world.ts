@@ -1,8 +1,8 @@
 /**
- * A cluster in which ownership keeps changing, and what has to be there once a collector has done its work.
+ * A cluster in which ownership keeps changing, and the objects that have to exist once a collector has done its work.
  *
- * What must stay true: what is expected never depends on who was first: within a round nothing is moved to an owner that is deleted in it, and what one owner let
- * go has no other one left after it. What has a live owner, or none, must be there with the uid that it was made with.
+ * What must stay true: the expected result never depends on which actor was first: within a round no object is moved to an owner that is deleted in it, and an
+ * object that one owner orphaned has no other one left after it. An object that has a live owner, or none, must exist with the uid that it was created with.
  */
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import type { ControlPlane } from '../cluster/control-plane.ts'
@@ -24,7 +24,9 @@ import type { Chance } from '../seeded.ts'
 const KINDS = [CONFIG_MAP, SECRET, CLUSTER_ROLE] as const
 const NAMESPACES = 4
 const CASCADES = ['Background', 'Background', 'Foreground'] as const
-/** One round in so many orphans all that its owners had: beside other requests, the last one would decide, and who saw them late cannot know which that was. */
+/**
+ * One round in so many orphans all dependents of its owners: together with other requests, the last one would decide, and who saw them late cannot know which that was.
+ */
 const ORPHANING_ROUNDS = 4
 /** Objects of one round, and how many of them may be owners of others. */
 const MADE_PER_ROUND = 40
@@ -81,7 +83,7 @@ export class World {
       await this.#remove(thing, isOrphaning ? 'Orphan' : this.#chance.pick(CASCADES))
       yield
     }
-    // For a minute after a watcher slept nobody knows whether an owner went before the request to orphan; the orphan stays then.
+    // For a minute after a watcher slept it is unknown whether an owner was deleted before the request to orphan; the orphan stays then.
     for (const thing of this.#letGo) {
       if (thing.isGone) continue
       await this.#setOwners(thing, [])
@@ -90,7 +92,7 @@ export class World {
     this.#letGo.clear()
   }
 
-  /** Whether the cluster holds exactly what it has to; else what is wrong. */
+  /** Whether the cluster holds exactly the expected objects; else what is wrong. */
   async difference(): Promise<string | true> {
     const sets = await Promise.all(KINDS.map((kind) => uidsOf(this.#plane, kind, this.#set)))
     const there = new Set(sets.flatMap((set) => [...set]))
@@ -102,7 +104,7 @@ export class World {
     )
   }
 
-  /** What was still there at the last look and has to go. */
+  /** Objects that existed at the last check and have to be deleted. */
   get left(): readonly Made[] {
     return this.#left.map(({ made }) => made)
   }
@@ -177,7 +179,7 @@ export class World {
     return thing.owners.some((owner) => owner === above || this.#isBelow(owner, above))
   }
 
-  /** All that hangs on it, whether it would go or not. */
+  /** All its direct and indirect dependents, whether they would be deleted or not. */
   #addClosure(thing: Thing, into: Set<Thing>): void {
     if (into.has(thing)) return
     into.add(thing)
@@ -186,7 +188,7 @@ export class World {
   }
 
   async #remove(thing: Thing, policy: PropagationPolicy): Promise<void> {
-    // What hung on another that was removed may be gone by now, or soon.
+    // A dependent of another removed object may be deleted by now, or soon.
     if (thing.isGone) return
     await remove(this.#plane, thing.made, policy)
     thing.isGone = true

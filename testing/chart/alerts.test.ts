@@ -133,7 +133,7 @@ suite('alerts and dashboard', () => {
   })
 })
 
-/** Throws what it says where it does not succeed. */
+/** Throws its output if it fails. */
 function promtool(...args: readonly string[]): string {
   return execFileSync(requireBinary('promtool'), args, { encoding: 'utf8', stdio: 'pipe' })
 }

@@ -55,9 +55,10 @@ function configOf(manifests: readonly Manifest[]): Readonly<Record<string, strin
   return named(manifests, 'ConfigMap', 'kinfold')['data'] as Readonly<Record<string, string>>
 }
 
+const WEBHOOK = 'https://hooks.example.com/services/token'
 const IN_POD = /\/etc\/kinfold(?=\/)/g
 
-/** The settings as a file, the way the pods have it; the secrets that it names lie below `folder`. */
+/** The settings as a file, the way the pods have it; the secrets that it names are below `folder`. */
 function configFileOf(manifests: readonly Manifest[], variant: string): string {
   const file = join(folder, variant)
   const text = configOf(manifests)['config.yaml'] ?? ''
@@ -70,7 +71,8 @@ function configFileOf(manifests: readonly Manifest[], variant: string): string {
 function secretAt(path: string): void {
   const file = path.replace(IN_POD, folder)
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, 'a secret of thirty-two bytes....', { mode: 0o600 })
+  const text = file.endsWith('/url') ? WEBHOOK : 'a secret of thirty-two bytes....'
+  writeFileSync(file, text, { mode: 0o600 })
 }
 
 const RIGHTS = [
@@ -87,7 +89,7 @@ function isOfRights({ kind, metadata }: Manifest): boolean {
   return RIGHTS.includes(kind) || metadata['name'] === 'kinfold-lock'
 }
 
-/** Helm sorts what it prints, so both are compared by what they are. */
+/** Helm sorts its output, so both are compared as objects. */
 function byName(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const names = manifests.map((each): [string, Manifest] => {
     const { namespace = '', name } = each.metadata
@@ -211,6 +213,50 @@ suite('the chart', { skip }, () => {
     ])
     const [endpoint] = spec('ServiceMonitor')['endpoints'] as [object]
     deepEqual(Object.keys(endpoint).sort(), ['authorization', 'interval', 'path', 'port', 'scheme'])
+  })
+
+  test('gives Prometheus a token for the metrics alone, where there is one', () => {
+    const monitored = ['--set', 'serviceMonitor.enabled=true']
+    for (const [variant, more, secret, key] of [
+      ['defaults.yaml', monitored, 'kinfold-http-token', 'metrics-token'],
+      ['kafka.yaml', [], 'kinfold-http', 'scrape'],
+      ['embedded.yaml', [], 'kinfold-http', 'token'],
+    ] as const) {
+      const manifests = render(variant, ...more)
+      const own = named(manifests.filter(isOfOperator), 'ServiceMonitor')['spec']
+      const { endpoints } = own as { endpoints: readonly { authorization: unknown }[] }
+      deepEqual(endpoints[0]?.authorization, { type: 'Bearer', credentials: { name: secret, key } })
+      const { httpMetricsTokenFile } = upConfig({ config: configFileOf(manifests, variant) })
+      equal(httpMetricsTokenFile !== undefined, key !== 'token')
+      const made = manifests.find(({ kind }) => kind === 'Secret')?.['data'] as object | undefined
+      if (made !== undefined) deepEqual(Object.keys(made).sort(), ['metrics-token', 'token'])
+      for (const workload of workloads(manifests)) {
+        const volume = podOf(workload).volumes.find((each) => each['name'] === 'http-token')!
+        const { items } = volume['secret'] as { items: readonly object[] }
+        const given = { key, path: 'metrics-token' }
+        deepEqual(items.slice(1), key === 'token' ? [] : [given])
+      }
+    }
+  })
+
+  test('takes address and secret of the webhook from a Secret, and the rest from the settings', () => {
+    const notifyOf = (variant: string): ReturnType<typeof upConfig>['notify'] =>
+      upConfig({ config: configFileOf(render(variant), variant) }).notify
+    const embedded = notifyOf('embedded.yaml')
+    equal(embedded?.webhook?.url, WEBHOOK)
+    ok(embedded?.webhook?.secret !== undefined && embedded.hasEvents)
+    deepEqual(embedded?.on, ['approval', 'breaker'])
+    const kafka = notifyOf('kafka.yaml')
+    equal(kafka?.webhook?.url, 'https://example.com/hook')
+    ok(kafka?.webhook?.secret !== undefined)
+    equal(notifyOf('defaults.yaml'), undefined)
+    for (const [values, message] of [
+      ['notify.existingSecret=a', /needs an address/],
+      ['notify.existingSecret=a,notify.secretKey=', /is used by no key/],
+      ['notify.existingSecret=a,notify.urlKey=b,config.notify.url=c', /is given twice/],
+    ] as const) {
+      throws(() => render('defaults.yaml', '--set', values), message)
+    }
   })
 
   test('serves TLS by a Secret, with probes, clients and Prometheus that know of it', () => {
@@ -379,7 +425,7 @@ async function parseFlags(workload: Manifest): Promise<Readonly<Record<string, s
   return command.opts()
 }
 
-/** With what lies in a pod below `folder`. */
+/** With the files of a pod below `folder`. */
 function below(flags: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const all = Object.entries(flags).map(([name, value]) => {
     if (typeof value !== 'string' || !IN_POD.test(value)) return [name, value]
@@ -389,7 +435,7 @@ function below(flags: Readonly<Record<string, string>>): Readonly<Record<string,
   return Object.fromEntries(all)
 }
 
-/** What a container names and has to have; `settings` have them below `folder`. */
+/** The files that a container names and needs; `settings` have them below `folder`. */
 function filesOf(container: Container, settings: string): readonly string[] {
   const flags = container.args.map((arg) => arg.slice(arg.indexOf('=') + 1))
   const variables = container.env.flatMap(({ value = '' }) => value.split(':'))

@@ -1,7 +1,7 @@
 /**
  * Service accounts as their users have them: made by kubectl from manifests, known to the API server by a token of its own.
  *
- * What must stay true: what kubectl refuses is an error here.
+ * What must stay true: every refusal of kubectl is an error here.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
  * The plainest HTTPS client for tests of a real API server: one request, one whole answer, connections
- * kept alive. It reads no meaning into statuses and never retries, so that a test sees what was said.
+ * kept alive. It reads no meaning into statuses and never retries, so that a test sees the exact answer.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
@@ -30,7 +30,7 @@ export class ApiClient implements Disposable {
     this.#agent = new Agent({ keepAlive: true, ca: options.ca })
   }
 
-  /** A body that is neither a string nor bytes is sent as JSON. `headers` override ours. */
+  /** A body that is neither a string nor bytes is sent as JSON. `headers` override the defaults. */
   async request<T = unknown>(
     method: string,
     path: string,

@@ -23,7 +23,7 @@ export async function auditArgs(folder: string): Promise<readonly string[]> {
   return [`--audit-policy-file=${policy}`, `--audit-log-path=${logIn(folder)}`]
 }
 
-/** What a program whose name begins so has asked until now. */
+/** The requests until now of programs whose name begins so. */
 export async function auditEvents(folder: string, agent: string): Promise<readonly AuditEvent[]> {
   // The last line may be under way.
   const lines = (await readFile(logIn(folder), 'utf8')).split('\n').slice(0, -1)

@@ -1,5 +1,5 @@
 /**
- * The real Kubernetes servers and tools that tests run: which there are, how each is built, where it lies.
+ * The real Kubernetes servers and tools that tests run: which there are, how each is built, where it is.
  *
  * Finding never builds: a test run without them skips, and says which command would bring them. Where
  * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped
@@ -63,7 +63,7 @@ export const SERVERS: readonly ServerSource[] = (Object.keys(SOURCES) as ServerN
   (name) => ({ name, ...SOURCES[name] }),
 )
 
-/** Of what is no part of the control plane: a folder of its own, so that another version of it leaves the servers alone. */
+/** For tools that are no part of the control plane: a folder of its own, so that another version of a tool does not affect the servers. */
 const TOOL_FOLDERS: Partial<Record<ServerName, string>> = {
   helm: `helm-${HELM_VERSION}`,
   promtool: `prometheus-${PROMETHEUS_VERSION}`,
@@ -71,7 +71,7 @@ const TOOL_FOLDERS: Partial<Record<ServerName, string>> = {
   krew: `krew-${KREW_VERSION}`,
 }
 
-/** Where each binary lies; undefined where it is not there to be run. */
+/** The path of each binary; undefined where it does not exist. */
 export interface Binaries {
   readonly etcd?: string | undefined
   readonly kubeApiserver?: string | undefined
@@ -90,7 +90,7 @@ export function findBinaries(): Binaries {
   }
 }
 
-/** Looks in KUBEBUILDER_ASSETS, then among what build.ts has built. */
+/** Searches KUBEBUILDER_ASSETS, then the binaries that build.ts has built. */
 export function findBinary(name: ServerName): string | undefined {
   const assets = process.env['KUBEBUILDER_ASSETS']
   const folders = assets ? [assets, builtFolder(name)] : [builtFolder(name)]
@@ -121,7 +121,7 @@ export function builtFolder(name: ServerName): string {
   return join(serversFolder(), TOOL_FOLDERS[name] ?? kubernetes, 'bin')
 }
 
-/** Where all servers of the tests lie: outside the checkout, so that clones share them and CI caches them. */
+/** The folder of all servers of the tests: outside the checkout, so that clones share them and CI caches them. */
 export function serversFolder(): string {
   const env = process.env
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')

@@ -2,8 +2,8 @@
  * A real Kubernetes control plane for one test: etcd and kube-apiserver on 127.0.0.1, and on demand a
  * kube-controller-manager, with handles for the faults a collector has to survive.
  *
- * Ports and certificate stay the same through every stop, kill and start, so clients under test need
- * not be told. Closing it kills all processes and, unless a data folder was given, removes all files.
+ * Ports and certificate stay the same through every stop, kill and start, so clients under test need no new
+ * configuration. Closing it kills all processes and, unless a data folder was given, removes all files.
  */
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,9 +36,9 @@ const OWN_NAMESPACES = ['default', 'kube-system']
 export interface ControlPlaneOptions {
   /** Name of the context in kubeconfig files; `test` unless given. */
   readonly context?: string
-  /** Keeps data, keys and logs here, beyond the end too; goes on from what lies here. */
+  /** Keeps data, keys and logs here, also after the end; continues with the data in it. */
   readonly dataDir?: string
-  /** Beside `admin`, who is in system:masters. */
+  /** In addition to `admin`, who is in system:masters. */
   readonly users?: readonly TestUser[]
   /** After our own: the last of a repeated single-valued flag counts, lists grow. */
   readonly apiserverArgs?: readonly string[]
@@ -139,7 +139,7 @@ export class ControlPlane implements AsyncDisposable {
     return file
   }
 
-  /** As the admin, or as whom an `authorization` header says. */
+  /** As the admin, or as the user of an `authorization` header. */
   async request<T = unknown>(
     method: string,
     path: string,
@@ -199,12 +199,12 @@ export class ControlPlane implements AsyncDisposable {
     await this.etcd.compact()
   }
 
-  /** Copies etcd's data into `folder`; etcd is away for a moment, the API server is not told. */
+  /** Copies etcd's data into `folder`; etcd is down for a moment, the API server is not notified. */
   async snapshot(folder: string): Promise<void> {
     await this.etcd.snapshot(folder)
   }
 
-  /** Rolls etcd back to a snapshot behind the API server's back: stop that before, or do not. */
+  /** Rolls etcd back to a snapshot without the API server's knowledge: stop that before, or do not. */
   async restore(folder: string): Promise<void> {
     await this.etcd.restore(folder)
   }
@@ -232,7 +232,7 @@ export class ControlPlane implements AsyncDisposable {
     await rm(this.folder, { recursive: true, force: true })
   }
 
-  /** Answers whether the API server is ready; if so, `request` speaks to it from now on. */
+  /** Returns whether the API server is ready; if so, `request` connects to it from now on. */
   async #connect(): Promise<boolean> {
     const ca = await readFile(this.caFile, 'utf8')
     const client = new ApiClient({ server: this.server, token: this.token, ca })

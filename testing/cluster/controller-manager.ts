@@ -1,6 +1,6 @@
 /**
- * Kubernetes' own kube-controller-manager beside a test's API server, in one of two shapes: its garbage
- * collector alone (to compare ours with), or everything but it (to leave the field to ours).
+ * Kubernetes' own kube-controller-manager for a test's API server, in one of two shapes: its garbage
+ * collector alone (for a comparison with Kinfold's), or everything except it (so that only Kinfold collects).
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

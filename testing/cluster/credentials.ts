@@ -1,6 +1,6 @@
 /**
- * Who may speak to a test's API server, and as whom: a file of static tokens, the key pair that signs
- * service-account tokens, and kubeconfig files.
+ * The users of a test's API server, and their credentials: a file of static tokens, the key pair that
+ * signs service-account tokens, and kubeconfig files.
  *
  * The API server reads the tokens once, when it starts: users are known before that. A service account
  * made later gets its token from the API (POST …/serviceaccounts/NAME/token).
@@ -13,7 +13,7 @@ import { stringify } from 'yaml'
 
 export interface TestUser {
   readonly name: string
-  /** `system:masters` may do everything; other groups mean what RBAC objects of the test say. */
+  /** `system:masters` may do everything; the rights of other groups are in the RBAC objects of the test. */
   readonly groups?: readonly string[]
   /** Random unless given. */
   readonly token?: string

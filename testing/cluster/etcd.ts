@@ -35,7 +35,7 @@ export class Etcd implements AsyncDisposable {
     ]
   }
 
-  /** Keeps data and log in `folder`; goes on from the data that lies there. */
+  /** Keeps data and log in `folder`; continues with the data there. */
   static async start(folder: string, extraArgs: readonly string[]): Promise<Etcd> {
     const etcd = new Etcd(folder, await freePort(), extraArgs)
     await etcd.start()
@@ -76,7 +76,7 @@ export class Etcd implements AsyncDisposable {
     return header.revision
   }
 
-  /** Behind the API server's back: what it cannot read, say. */
+  /** Without the API server's knowledge: for example a value that it cannot read. */
   async put(key: string, value: string): Promise<void> {
     await this.#call('/v3/kv/put', { key: base64(key), value: base64(value) })
   }
@@ -85,7 +85,7 @@ export class Etcd implements AsyncDisposable {
     await this.#call('/v3/kv/deleterange', { key: base64(key) })
   }
 
-  /** Forgets every version but the current one of each key; the last change is still told. */
+  /** Forgets every version but the current one of each key; the last change is still sent to watches. */
   async compact(): Promise<void> {
     await this.#call('/v3/kv/compaction', { revision: await this.revision(), physical: true })
   }
@@ -97,7 +97,7 @@ export class Etcd implements AsyncDisposable {
     await this.start()
   }
 
-  /** Goes back to what `snapshot` copied into `folder`: the same port, lower revisions. */
+  /** Restores the data that `snapshot` copied into `folder`: the same port, lower revisions. */
   async restore(folder: string): Promise<void> {
     await this.kill()
     await replaceFolder(folder, this.dataFolder)

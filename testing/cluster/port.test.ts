@@ -1,4 +1,4 @@
-/** A free port is one test's only, though nobody listens on it yet. */
+/** A free port belongs to one test only, though no server listens on it yet. */
 import { equal } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,11 +1,11 @@
 /**
- * Free TCP ports on 127.0.0.1 for servers that are told their port.
+ * Free TCP ports on 127.0.0.1 for servers whose port is configured.
  *
- * They lie below the range that systems take outgoing connections from: a server that is down for a
+ * They are below the range that systems use for outgoing connections: a server that is down for a
  * moment finds its port still free when it comes back.
  *
  * What must stay true: no port is given out twice, to whichever test process, also before its server
- * listens on it. So whoever is given one holds the UDP port of that number until its process ends.
+ * listens on it. So the process that gets one holds the UDP port of that number until it ends.
  */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'

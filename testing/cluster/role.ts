@@ -1,4 +1,4 @@
-/** What a test's user may do, as RBAC rules, in force when this resolves. */
+/** The rights of a test's user, as RBAC rules that the API server applies when this resolves. */
 import { eventually } from '../eventually.ts'
 import type { ControlPlane } from './control-plane.ts'
 
@@ -11,7 +11,7 @@ export interface Rule {
 }
 
 export const ALL_VERBS: readonly string[] = ['get', 'list', 'watch', 'delete', 'patch']
-/** What everything else needs: the cluster's identity. */
+/** The right that everything else needs: to read the cluster's identity. */
 const IDENTITY: Rule = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'

@@ -2,7 +2,7 @@
  * One server run as a child process of a test: its output in a file, a wait until it is ready, and two
  * ways to end it.
  *
- * It never outlives the test process, whatever ends that: an exit hook sees to ordinary ends, and a
+ * It never outlives the test process, however that ends: an exit hook sees to ordinary ends, and a
  * guard (a shell that waits for the end of a pipe we hold) to signals that Node cannot see.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -19,13 +19,13 @@ const STOP_WITHIN_MS = 30_000
 const LOG_TAIL_LINES = 25
 
 export interface ServerCommand {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly name: string
   readonly binary: string
   readonly args: readonly string[]
   /** This process's own unless given. */
   readonly env?: NodeJS.ProcessEnv
-  /** Appended to, so that it tells of restarts too. */
+  /** Opened for appending, so that it contains restarts, too. */
   readonly logFile: string
 }
 
@@ -58,7 +58,7 @@ export class ServerProcess implements AsyncDisposable {
     })
   }
 
-  /** Starts it and waits until `isReady` answers true; what that throws counts as "not yet". */
+  /** Starts it and waits until `isReady` answers true; an error that it throws counts as "not yet". */
   static async start(
     command: ServerCommand,
     isReady: () => Promise<boolean>,
@@ -93,7 +93,7 @@ export class ServerProcess implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  /** SIGKILL, and waits until the process is gone. */
+  /** SIGKILL, and waits until the process has ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended

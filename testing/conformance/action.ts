@@ -1,5 +1,5 @@
 /**
- * What happens in a twin run, as data: objects made, given other references, deleted, let go, and how people read it.
+ * The actions of a twin run, as data: objects are created, get other references, are deleted or released, and a text for people.
  *
  * What must stay true: it names objects by slot alone, so two control planes can carry it out alike.
  */
@@ -10,13 +10,13 @@ import type { Propagation } from './world.ts'
 export type Slot = number
 
 export interface ReferenceSpec {
-  /** Undefined: a uid that nobody ever had. */
+  /** Undefined: a uid that no object ever had. */
   readonly to: Slot | undefined
   readonly flaw: Flaw
   readonly blocking: boolean | undefined
 }
 
-/** `lower-case`: its kind is written so, which a server resolves all the same. */
+/** `lower-case`: its kind is written so, which a server resolves nevertheless. */
 export type Flaw =
   | 'none'
   | 'lower-case'
@@ -45,7 +45,7 @@ export type Action =
       readonly policy: Propagation | undefined
     }
 
-/** Actions of a step follow each other without a pause; between steps both sides come to rest. */
+/** Actions of a step follow each other without a pause; between steps both sides reach rest. */
 export type Step = readonly Action[]
 
 /** A line an action. */

@@ -1,6 +1,6 @@
 /**
  * `node testing/conformance/beside.ts --lives COUNT --from N`: random workloads with odd references on one control plane with upstream's collector, and Kinfold
- * in mode observe beside it. Prints what `kinfold shadow` says of them; exit code 1 if it reports a difference.
+ * in mode observe beside it. Prints the report of `kinfold shadow` about them; exit code 1 if it reports a difference.
  *
  * What must stay true: nothing is left out of the counts; all that was pending has been decided.
  */
@@ -22,7 +22,7 @@ import { workload } from './workload.ts'
 const USAGE = 'node testing/conformance/beside.ts --lives COUNT --from N'
 /** Lives side by side, in namespaces of their own. */
 const AT_ONCE = 4
-/** What Kinfold would delete and the other one has not is pending for two minutes. */
+/** An object that Kinfold would delete and the other one has not deleted is pending for two minutes. */
 const DECIDED_WITHIN_MS = 180_000
 
 export interface BesideOptions {
@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<number> {
   if (missing !== undefined) throw new ExitError(EXIT.input, missing)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   const report = await runBeside({ lives, from, tell: print })
-  // Canaries are deleted for an owner that nobody ever saw: unclear.
+  // Canaries are deleted for an owner that was never observed: unclear.
   const cases = report.cases.filter(({ agreement }) => agreement !== 'unclear')
   print(JSON.stringify({ clusters: report.clusters, cases }, null, 2))
   const differences = report.clusters.reduce((sum, each) => sum + each.theirs + each.ours, 0)

@@ -33,7 +33,7 @@ export async function canary(plane: Requests, places: readonly Place[]): Promise
   })
   const left = await makeAll(plane, drafts)
   const look = async (): Promise<boolean | string> => {
-    // One after the other: all of them must go, and a look at each every time would busy the server.
+    // One after the other: all of them must be deleted, and a GET of each every time would busy the server.
     for (let next = left[0]; next !== undefined; next = left[0]) {
       if ((await missingOf(plane, [next])).length === 0) return next.kind.kind
       left.shift()
@@ -46,10 +46,10 @@ export async function canary(plane: Requests, places: readonly Place[]): Promise
   })
 }
 
-/** Rounds of canaries without an end would be a collector that never comes to rest. */
+/** Rounds of canaries without an end would mean a collector that is never at rest. */
 const ROUNDS = 40
 
-/** Resolves when nothing `look` tells has changed over a whole round of canaries, after a first one that flushes. */
+/** Resolves when no result of `look` has changed over a whole round of canaries, after a first one that flushes. */
 export async function quiet(
   plane: Requests,
   places: readonly Place[],

@@ -1,8 +1,8 @@
 /**
- * The two collectors that are held against each other, each in a process of its own on the same control plane: the one inside
+ * The two collectors that are compared, each in a process of its own on the same control plane: the one inside
  * kube-controller-manager, and Kinfold.
  *
- * What must stay true: `kill` is SIGKILL and leaves what is durable; `start` goes on from there.
+ * What must stay true: `kill` is SIGKILL and leaves the durable data; `start` continues from there.
  */
 import { join } from 'node:path'
 import type { ControlPlane } from '../cluster/control-plane.ts'
@@ -15,7 +15,7 @@ export type CollectorName = 'upstream' | 'kinfold'
 
 export interface Collector extends AsyncDisposable {
   readonly name: CollectorName
-  /** It is under way, if it was not already; canary.ts tells when it acts. */
+  /** It is under way, if it was not already; canary.ts finds out when it acts. */
   start(): Promise<void>
   kill(): Promise<void>
 }
@@ -66,7 +66,7 @@ function kinfoldOn({ kubeconfig, folder }: ControlPlane, partitions: number): Co
     name: 'kinfold',
     async start() {
       if (kinfold?.isRunning) return
-      // Not until it is ready: with a broken kind in the cluster it never says so.
+      // Not until it is ready: with a broken kind in the cluster it never is.
       kinfold = await KinfoldProcess.spawn({ kubeconfig, data, flags })
     },
     async kill() {
@@ -91,7 +91,7 @@ function servicesOn({ kubeconfig, folder }: ControlPlane, partitions: number): C
         const options = { kubeconfig, brokers, application, folder, partitions, each: 1, flags }
         services = resources.use(new KinfoldServices(options))
       }
-      // Not until they are ready: with a broken kind in the cluster a watcher never says so.
+      // Not until they are ready: with a broken kind in the cluster a watcher never is.
       await services.start()
     },
     async kill() {

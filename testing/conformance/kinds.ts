@@ -1,5 +1,5 @@
 /**
- * The kinds that scenarios are made of, beside those of testing/objects.ts, and how custom ones are defined.
+ * The kinds that scenarios use, in addition to those of testing/objects.ts, and how custom ones are defined.
  *
  * What must stay true: a kind that is defined is served when `define` resolves. Whether a collector watches it by then is another question:
  * canary.ts answers it.

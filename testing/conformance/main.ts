@@ -1,8 +1,8 @@
 /**
- * `npm run conformance -- --collector upstream|kinfold`: holds a garbage collector against what users can observe of the one in
- * kube-controller-manager. A line a scenario, a summary, and exit code 1 if one failed that may not.
+ * `npm run conformance -- --collector upstream|kinfold`: compares a garbage collector with the observable behaviour of the one
+ * in kube-controller-manager. A line a scenario, a summary, and exit code 1 if one failed that may not.
  *
- * What must stay true: a bad option is told in one sentence with exit code 2.
+ * What must stay true: a bad option is reported in one sentence with exit code 2.
  */
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

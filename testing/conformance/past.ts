@@ -1,8 +1,8 @@
 /**
- * What the generator of workloads remembers, and what its RULES ask of that.
+ * The memory of the generator of workloads, and the questions of its RULES about it.
  *
- * What must stay true: it knows what was asked for and never what came of it, so an answer errs on the side that leaves more out; references
- * point to what was made before, so every walk along them ends.
+ * What must stay true: it knows the requests and never their results, so an answer errs on the side that leaves more out; references point
+ * to objects created before, so every search along them ends.
  */
 import type { Kind } from '../objects.ts'
 import type { ReferenceSpec, Slot } from './action.ts'
@@ -32,7 +32,7 @@ export interface Past {
   readonly removed: Set<Slot>
   readonly orphaned: Set<Slot>
   readonly foreground: Set<Slot>
-  /** RULES.waiting: what was made before is named no more. */
+  /** RULES.waiting: objects created before are referenced no longer. */
   namedFrom: Slot
 }
 
@@ -72,7 +72,7 @@ export function isRenamed({ references }: Dependent, { to, flaw }: ReferenceSpec
   return references.some((had) => had.to === to && had.flaw !== flaw)
 }
 
-/** RULES.misnamed: by what is held, or cannot be judged. */
+/** RULES.misnamed: by an object that is held, or cannot be judged. */
 export function isNamedAmiss(past: Past, slot: Slot): boolean {
   return past.objects.some((each) => {
     const { finalizers, references } = each
@@ -132,7 +132,7 @@ export function isTakenForRing(past: Past, slot: Slot): boolean {
 /** The owners of its owners, and theirs, and so on. */
 function farOwnersOf(past: Past, slot: Slot): Set<Slot> {
   const far = new Set(ownersOf(past, slot).flatMap((owner) => ownersOf(past, owner)))
-  // A set takes what is added while it is walked.
+  // A set includes elements that are added while it is iterated.
   for (const owner of far) for (const each of ownersOf(past, owner)) far.add(each)
   return far
 }

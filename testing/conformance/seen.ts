@@ -1,4 +1,4 @@
-/** What of an object users see that a collector can change: its references, its finalizers, whether it is being deleted. */
+/** The visible parts of an object that a collector can change: its references, its finalizers, whether it is being deleted. */
 import type { Reference, Requests } from '../objects.ts'
 
 export interface Seen {

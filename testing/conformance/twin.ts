@@ -1,5 +1,5 @@
 /**
- * One workload on two control planes alike, one collector on each: after every step both come to rest, and what is left must be the same.
+ * One workload on two control planes alike, one collector on each: after every step both reach rest, and the remaining objects must be the same.
  *
  * What must stay true: names identify objects, uids are each plane's own; both planes get the same requests in the same order.
  */
@@ -26,11 +26,11 @@ export interface Difference {
 
 interface Twin {
   readonly world: World
-  /** Also of what has gone. */
+  /** Also of deleted objects. */
   readonly made: Map<Slot, Made>
 }
 
-/** A retry may be pending when canaries have passed; a difference that stays for so long is one. */
+/** A retry may be pending when canaries have passed; a difference that lasts this long is one. */
 const EQUAL_WITHIN_MS = 45_000
 const LOOK_EVERY_MS = 250
 const WITHIN_MS = 90_000
@@ -62,7 +62,7 @@ export async function runTwins(
   return undefined
 }
 
-/** The same on one control plane, beside whose collector somebody looks on. */
+/** The same on one control plane, while another collector observes the one there. */
 export async function runAlone(
   { steps }: Workload,
   name: string,
@@ -159,7 +159,7 @@ async function differences(twins: readonly Twin[]): Promise<string[]> {
   }
 }
 
-/** Object to what it looks like, without anything that is the plane's own. */
+/** Each object's text, without anything that is the plane's own. */
 async function shownLeft({ world, made }: Twin): Promise<Map<string, string>> {
   const slots = new Map([...made].map(([slot, { uid }]) => [uid, slot]))
   const left = new Map<string, string>()

@@ -1,11 +1,11 @@
-/** Workloads leave out what RULES name, looked for in the steps alone, and keep what is near to it. */
+/** Workloads leave out the cases that RULES name, searched for in the steps alone, and keep those close to them. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Action, ReferenceSpec, Slot } from './action.ts'
 import { workload } from './workload.ts'
 import { FOREGROUND, HOLD, ORPHAN } from './world.ts'
 
-/** What was asked for up to an action; references are all that an object ever had. */
+/** The requests up to an action; references are all that an object ever had. */
 interface Asked {
   readonly finalizers: Map<Slot, readonly string[]>
   readonly references: Map<Slot, ReferenceSpec[]>

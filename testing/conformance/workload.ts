@@ -1,8 +1,8 @@
 /**
- * A random life of a small cluster from a seed, for twin runs: what users do, with references good and bad, deletions of all kinds, holds.
+ * A random life of a small cluster from a seed, for twin runs: the actions of users, with references good and bad, deletions of all kinds, holds.
  *
- * What must stay true: it is a pure function of the seed, and its outcome does not hang on how fast a collector is. Upstream's does in
- * places, and what would show that is left out, each with its reason in RULES.
+ * What must stay true: it is a pure function of the seed, and its outcome does not depend on how fast a collector is. Upstream's does in
+ * places, and the cases that would show that are left out, each with its reason in RULES.
  */
 import { CONFIG_MAP, type Kind, SECRET } from '../objects.ts'
 import { type Chance, seeded } from '../seeded.ts'
@@ -27,7 +27,7 @@ import {
 } from './past.ts'
 import { FOREGROUND, HOLD, ORPHAN, type Propagation } from './world.ts'
 
-/** Where kube-controller-manager's own collector gives results that hang on its pace, or is known to be weak. */
+/** Where the results of kube-controller-manager's own collector depend on its pace, or it is known to be weak. */
 export const RULES = {
   settled:
     'one step at a time, settled on both sides: a deletion that overtakes what was made a moment before orphans or waits for less',
@@ -105,7 +105,7 @@ function nextStep(state: State): Step {
   return [{ type: 'release', slot: chance.pick([first, ...others]) }]
 }
 
-/** Flawed ones refer to earlier steps only: what they hang on must be settled. */
+/** Flawed references point to earlier steps only: the objects they reference must be settled. */
 function make(state: State, count: number, hasFlaws: boolean): Step {
   const { chance, objects, hasHolds } = state
   const before = objects.length
@@ -236,7 +236,7 @@ function removeOne(state: State): Action {
   return { type: 'remove', slot, policy }
 }
 
-/** In the background instead, where RULES leave out what was drawn. */
+/** In the background instead, where RULES leave out the drawn policy. */
 function spared(
   state: State,
   slot: Slot,

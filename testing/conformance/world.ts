@@ -1,7 +1,7 @@
 /**
- * What a scenario can do and see: namespaces of its own, requests as a user makes them, and what must come about or still hold.
+ * The actions and observations of a scenario: namespaces of its own, requests as a user makes them, and conditions that must become true or stay true.
  *
- * What must stay true: everything it makes bears its label, so one list a kind shows all of it; `still` and `untouched` say something only
+ * What must stay true: everything it creates has its label, so one list of each kind shows all of it; `still` and `untouched` prove something only
  * after `quiet`.
  */
 import { deepEqual, equal } from 'node:assert/strict'
@@ -26,7 +26,7 @@ import { type Expected, type Seen, seenIn, shown } from './seen.ts'
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
-/** The server did not do what was asked; `status` says why. */
+/** The server refused the request; `status` says why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly status: number
@@ -102,12 +102,12 @@ export class World {
 
   /** Without a policy the server decides. */
   async remove(made: Made, propagationPolicy?: Propagation): Promise<void> {
-    // What a collector has not seen, it can neither orphan nor wait for.
+    // An object that a collector has not observed, it can neither orphan nor wait for.
     if (propagationPolicy !== 'Background') await this.seen()
     await this.removeWith(made, propagationPolicy && { propagationPolicy })
   }
 
-  /** At once, whatever the collector has seen by then. */
+  /** Immediately, whatever the collector has observed by then. */
 
   async removeWith(made: Made, options: object = {}): Promise<void> {
     this.#act()
@@ -154,7 +154,7 @@ export class World {
     })
   }
 
-  /** It comes to look so. */
+  /** Waits until it has the expected state. */
   async sees(made: Made, expected: Expected, patience?: Patience): Promise<void> {
     const what = `${made.name} is ${JSON.stringify(expected)}`
     const look = async (): Promise<boolean | string> => {
@@ -164,14 +164,14 @@ export class World {
     await this.#eventually(what, look, patience)
   }
 
-  /** It looks so now. */
+  /** It has the expected state now. */
   async still(made: Made, expected: Expected): Promise<void> {
     const seen = (await this.look()).get(made.uid)
     if (seen === undefined) throw new Error(`${made.name} is gone`)
     deepEqual(partOf(seen, expected), expected, made.name)
   }
 
-  /** Nobody has written to them. */
+  /** No client has written to them. */
   async untouched(...all: readonly Made[]): Promise<void> {
     const seen = await this.look()
     for (const { uid, name, resourceVersion } of all) {

@@ -1,7 +1,7 @@
 /**
  * Installs the examples of consumers for tests, each by the commands that docs/consumers.md prints, in a copy outside the checkout.
  *
- * What must stay true: the folder appears under its name only when it is whole (made beside it, then renamed), and what is there already is left alone.
+ * What must stay true: the folder appears under its name only when it is whole (made beside it, then renamed), and an existing folder is not changed.
  * The command is ../servers.ts.
  */
 import { spawnSync } from 'node:child_process'
@@ -34,7 +34,7 @@ export async function installUnlessThere(consumer: Consumer): Promise<string | u
       writeFileSync(logFile, stdout + stderr)
       return `${name} was not installed by "${install}": it needs ${needs}. The output is in ${logFile}.`
     }
-    // Two runs at once end with the folder of one of them; either is whole.
+    // Two concurrent runs end with the folder of one of them; either is whole.
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })

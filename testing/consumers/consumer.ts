@@ -2,8 +2,8 @@
  * The examples of consumers in docs/examples, one for each language: how one is installed and run, as docs/consumers.md prints it, and where the tests
  * have it.
  *
- * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A folder is named for what is in
- * its files, so an example that was changed is another one until it is installed again. The installing is build.ts.
+ * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A folder is named by the content
+ * of its files, so an example that was changed is another one until it is installed again. The installing is build.ts.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,7 +21,7 @@ export interface Consumer {
   readonly install?: string
   /** In that folder, before its flags. */
   readonly run: string
-  /** What the machine must have. */
+  /** The requirement for the machine. */
   readonly needs: string
 }
 

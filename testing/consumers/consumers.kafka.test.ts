@@ -350,7 +350,7 @@ function written(schema: ComplexSchema, { position, ...fields }: Lineage): Uint8
   return Buffer.concat([frame, body])
 }
 
-/** kafkajs says what it tries again, and gives Node 24 a delay below zero. */
+/** kafkajs logs its retries, and gives Node 24 a delay below zero. */
 function withoutNoise(stderr: string): string {
   return stderr.replaceAll(
     /^(\{.*"logger":"kafkajs".*|.*TimeoutNegativeWarning.*|Timeout duration was set to 1\.|\(Use `node --trace-warnings.*)\n/gm,

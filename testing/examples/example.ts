@@ -1,10 +1,10 @@
 /**
  * The commands that README.md and docs/*.md print in fenced blocks, and the output that they show.
  *
- * A block without a language, or of `sh` or `bash`, has a command in each line. One of `console` has commands behind `$ `, and what follows
- * a command up to the next one is its output, or some of it.
+ * A block without a language, or of `sh` or `bash`, has a command in each line. One of `console` has commands after `$ `, and the text
+ * after a command up to the next one is its output, or a part of it.
  *
- * What must stay true: no line of such a block is passed over but empty ones and comments.
+ * What must stay true: no line of such a block is skipped except empty ones and comments.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Example {
   /** From the root of the checkout. */
   readonly document: string
   readonly line: number
-  /** As it is printed, lines that go on with a backslash included. */
+  /** As it is printed, continuation lines with a backslash included. */
   readonly command: string
   /** Lines that the document shows of its output. */
   readonly shown: readonly string[]

@@ -1,12 +1,12 @@
 /**
- * Whether output has the shape that a document shows: each shown line comes in it, in that order.
+ * Whether output has the shape that a document shows: it contains each shown line, in that order.
  *
- * What must stay true: words are compared as they are. What differs from run to run is compared by its shape only: a word with a digit in it
- * (names that are generated, times, uids, counts), the width of gaps, and `…`, which is any text.
+ * What must stay true: words are compared as they are. Text that differs from run to run is compared by its shape only: a word with a digit
+ * in it (names that are generated, times, uids, counts), the width of gaps, and `…`, which is any text.
  */
 const MADE_UP = /[0-9A-Za-z]*\d[0-9A-Za-z]*/
 
-/** The first shown line that does not come where it should; undefined when all do. */
+/** The first shown line that is missing at its place; undefined when all do. */
 export function missingLine(shown: readonly string[], output: string): string | undefined {
   const lines = output.split('\n')
   let at = 0

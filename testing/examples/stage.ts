@@ -1,9 +1,9 @@
 /**
- * A playground as a reader of one document has it, with that document's commands run in a shell: `kinfold`, `npx kinfold` and `kubectl` are
- * there, and mean this checkout and that playground.
+ * A playground as a reader of one document has it, with that document's commands run in a shell: `kinfold`, `npx kinfold` and `kubectl`
+ * exist, and use this checkout and that playground.
  *
- * What must stay true: all that a command writes is in a directory that is removed at the end; no kubeconfig and no data of anybody's is
- * read; what was started ends with it.
+ * What must stay true: all that a command writes is in a directory that is removed at the end; no kubeconfig and no data of a user is read;
+ * every started process ends with it.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const WITHIN_MS = 60_000
 /** Until output is as shown. */
 const SHOWN_WITHIN_MS = 30_000
 const AGAIN_MS = 500
-/** What goes on until it is ended has not failed by then. */
+/** A command that runs until it is ended has not failed by then. */
 const GOES_ON_MS = 2_000
 /** By SIGTERM, as a shell says it. */
 const ENDED = 143
@@ -78,7 +78,7 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Why it is not as the document says; undefined when it is. */
+  /** The difference from the document; undefined when it is. */
   async fault(example: Example): Promise<string | undefined> {
     const { again } = SETTINGS[example.document] ?? {}
     if (again?.test(example.command)) await this.#prepare(example.document)
@@ -113,7 +113,7 @@ export class Stage implements AsyncDisposable {
     return /"digest": *"(?:sha256:)?([0-9a-f]{64})"/.exec(output)?.[1] ?? `no digest in ${output}`
   }
 
-  /** In bash, as a reader would; what ends by itself is waited for. */
+  /** In bash, as a reader would; a command that ends by itself is waited for. */
   async #run(command: string, isEndless: boolean): Promise<Ran> {
     const { PATH = '', HOME: _, KUBECONFIG: _1, ...env } = process.env
     const own = {
@@ -164,7 +164,7 @@ function dataIn(directory: string): string {
   return join(directory, 'share', 'kinfold')
 }
 
-/** What a reader has on the path. curl fails where it is answered an error. */
+/** The programs on a reader's path. curl fails where the answer is an error. */
 async function writePrograms(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const programs = {

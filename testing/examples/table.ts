@@ -1,12 +1,12 @@
 /**
- * What the documents' commands need beside a playground: which of them cannot run there, and why; what stands for names that a reader fills
- * in; what has to be so before a document's first command.
+ * The needs of the documents' commands in addition to a playground: which of them cannot run there, and why; the values for names that a
+ * reader fills in; the preconditions of a document's first command.
  *
- * What must stay true: a command without a row is run. A row that no command needs any more is an error (examples.test.ts), so this says
- * what is, and not what was. Rows go by a command's text, wherever it is printed.
+ * What must stay true: a command without a row is run. A row that no command needs is an error (examples.test.ts), so the table is never
+ * out of date. Rows match a command's text, wherever it is printed.
  */
 
-/** Commands that are not run, by their text, and what they would need. The first row that matches counts. */
+/** Commands that are not run, by their text, and their requirements. The first row that matches counts. */
 export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   [/^npm (ci|start)/, 'installs this checkout anew; the playground is started by the run itself'],
   [
@@ -49,13 +49,13 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   ],
 ]
 
-/** Names that a reader fills in, and what a run of the examples has for them. `DIGEST` is asked for when it is needed. */
+/** Names that a reader fills in, and their values in a run of the examples. `DIGEST` is requested when it is needed. */
 export interface Filled {
   readonly kubeconfig: string
   /** Host and port of the endpoint. */
   readonly http: string
   readonly data: string
-  /** A directory of its own, for what a command leaves behind. */
+  /** A directory of its own, for the files of a command. */
   readonly directory: string
   digest(): Promise<string>
 }
@@ -67,15 +67,16 @@ export async function filledIn(command: string, filled: Filled): Promise<string>
     .replaceAll(/--context B\b/g, '--context south')
     .replaceAll(/\bKINDS\b/g, 'pods,configmaps,deployments.apps,replicasets.apps')
     .replaceAll('127.0.0.1:7070', filled.http)
-    // Beside the playground, which has its own data and endpoint.
+    // In addition to the playground, which has its own data and endpoint.
     .replaceAll('kinfold up ', `kinfold up --data ${filled.directory}/up --http 127.0.0.1:0 `)
     .replaceAll('/var/lib/kinfold', filled.data)
     .replaceAll(/(?<=kinfold backup )\/backup/g, filled.directory)
   return text.includes('DIGEST') ? text.replaceAll('DIGEST', await filled.digest()) : text
 }
 
-/** A command that goes on until somebody ends it: it is ended, by SIGTERM, a while after its first output. */
-export const ENDLESS: RegExp = /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b/
+/** A command that runs until the user ends it: it is ended, by SIGTERM, a while after its first output. */
+export const ENDLESS: RegExp =
+  /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b|history .*-w\b/
 
 /** Run again, until its output is as shown: the workload lives, and a collector takes its time. Others are run once. */
 export const REPEATABLE: RegExp =
@@ -108,6 +109,11 @@ kubectl patch cm of-widget --type merge -p '{"metadata":{"ownerReferences":[{"ap
 
 export const SETTINGS: Readonly<Record<string, Setting>> = {
   'README.md': { before: ['kinfold why cm/web-settings -n shop --cluster south | grep keep'] },
+  'docs/replay.md': {
+    before: [
+      `printf 'apiVersion: kinfold/v1alpha1\\nkind: Config\\npreset: guarded\\n' > policy.yaml`,
+    ],
+  },
   'docs/archive.md': {
     flags: ['--archive'],
     before: [
@@ -115,6 +121,9 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       "kubectl -n shop get deployment web -o yaml | sed '/uid:\\|resourceVersion:\\|creationTimestamp:/d' > web.yaml",
       'kinfold why cm/web-theme -n shop --cluster north | grep keep',
     ],
+  },
+  'docs/history.md': {
+    before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
   // A bulk deletion to approve: owners that were deleted with their kind.
   'docs/guarded.md': {
@@ -126,7 +135,7 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       'kubectl delete crd widgets.example.com --wait=false',
       'kinfold plan held --cluster north | grep of-widget',
     ],
-    // What was approved is not held any more.
+    // An approved set is no longer held.
     again: /^kinfold reject/,
   },
 }

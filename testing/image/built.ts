@@ -2,9 +2,9 @@
  * The image, really built from the Dockerfile, by buildah: without a daemon, and without a registry of images.
  *
  * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by debootstrap and of the Node and npm that run this, under the name that the
- * Dockerfile has; nothing that is called like it is pulled. Its store lies in a temporary folder, so that no other image of the machine is seen or touched.
+ * Dockerfile has; no image of that name is pulled. Its store is in a temporary folder, so that no other image of the machine is seen or touched.
  *
- * Not here: what a container runtime adds, such as health checks that are carried out, a read-only root, networks.
+ * Not here: the additions of a container runtime, such as health checks that are carried out, a read-only root, networks.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -31,11 +31,21 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** The reason why it cannot be built here, or undefined. */
-export function missingBuilder(): string | undefined {
-  if (process.getuid?.() !== 0) return 'skipped: the image is built by root only'
-  const missing = ['buildah', 'debootstrap'].filter((name) => spawnSync(name, ['--version']).error)
-  return missing.length === 0 ? undefined : `skipped: there is no ${missing.join(' and no ')}`
+/**
+ * The reason why it cannot be built here, or undefined. A machine that brings the other servers need not have these, so KINFOLD_REQUIRE_SERVERS does not ask for them: the
+ * forge builds the image by docker (.github/workflows/ci.yml).
+ */
+export function missingBuilder(
+  uid: number | undefined = process.getuid?.(),
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+  const missing = ['buildah', 'debootstrap'].filter(
+    (name) => spawnSync(name, ['--version'], { env }).error,
+  )
+  const what = missing.length === 0 ? [] : [`${missing.join(' and ')} not installed`]
+  const who = uid === 0 ? [] : ['debootstrap runs as root only']
+  const why = [...what, ...who].join('; ')
+  return why === '' ? undefined : `skipped: the image is not built: ${why}`
 }
 
 export class BuiltImage implements Disposable {

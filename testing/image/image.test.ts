@@ -5,7 +5,7 @@ import { VERSION } from '../../cli/version.ts'
 import { argumentsOf, labels, texts } from '../dockerfile.ts'
 import { BuiltImage, missingBuilder } from './built.ts'
 
-/** All in one container, and it ends whatever becomes of it: the shell stops the playground, or `timeout` stops both. */
+/** All in one container, which ends in every case: the shell stops the playground, or `timeout` stops both. */
 const PLAY = `
 data=/var/lib/kinfold/play
 kinfold playground --http 127.0.0.1:0 --data "$data" >/tmp/play.log 2>&1 &
@@ -20,6 +20,13 @@ node /opt/kinfold/cli/ready.ts "$url" || exit 2
 kill -TERM $pid
 wait $pid
 `
+
+test('a machine without what builds it says what is missing', () => {
+  const nothing = { PATH: '/nowhere' }
+  const reason = 'skipped: the image is not built: buildah and debootstrap not installed'
+  equal(missingBuilder(0, nothing), reason)
+  equal(missingBuilder(1_000, nothing), `${reason}; debootstrap runs as root only`)
+})
 
 suite('the image', { skip: missingBuilder() ?? false }, () => {
   let image: BuiltImage

@@ -1,6 +1,6 @@
 /**
- * What a test's user may do on brokers with ACLs, in force when this resolves (on one broker; of three,
- * the others follow in milliseconds).
+ * The rights of a test's user on brokers with ACLs, which apply when this resolves (on one broker; of
+ * three, the others follow in milliseconds).
  */
 import kafkajs from 'kafkajs'
 import { eventually } from '../eventually.ts'

@@ -1,8 +1,8 @@
 /**
  * One Kafka process of a test's cluster: broker and controller in one (KRaft), on ports and data that
- * stay the same through every kill and start, so that clients need not be told.
+ * stay the same through every kill and start, so that clients need no new configuration.
  *
- * It does not wait for the disk: what it has answered survives the death of processes, which tests
+ * It does not wait for the disk: acknowledged data survives the death of processes, which tests
  * cause, not that of the machine.
  */
 import { existsSync } from 'node:fs'
@@ -38,7 +38,7 @@ export class BrokerProcess {
     return this.#running().pid
   }
 
-  /** Goes on from the data that lies there; resolves when it can be used. */
+  /** Continues with the data there; resolves when it can be used. */
   async start(): Promise<void> {
     if (this.#process?.isRunning) return
     const { nodeId, folder, isReady } = this.#options
@@ -55,7 +55,7 @@ export class BrokerProcess {
     await this.#process?.stop()
   }
 
-  /** SIGKILL: nobody is told; the others notice by its session. */
+  /** SIGKILL: no other process is notified; the others notice by its session. */
   async kill(): Promise<void> {
     await this.#process?.kill()
   }

@@ -1,4 +1,4 @@
-/** Shows that the Kafka of the tests does what tests rely on: records outlive crashes, addresses stay. */
+/** Shows that the Kafka of the tests has the properties that tests rely on: records outlive crashes, addresses stay. */
 import { deepEqual, notEqual, rejects } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Kafka as Client, PartitionMetadata } from 'kafkajs'
@@ -75,7 +75,7 @@ suite('three brokers', { skip: missingKafka({ own: true }) ?? false }, () => {
   test('go on without the one that is killed, and take it back', async () => {
     await using kafka = await startKafka({ brokers: 3 })
     await makeTopic(kafka.client(), 'kept')
-    // Sending goes on through the loss of a broker; kafkajs' connecting is given up at the first refusal.
+    // Sending continues through the loss of a broker; kafkajs' connecting is given up at the first refusal.
     const producer = kafka.client(PATIENT).producer({ idempotent: true, maxInFlightRequests: 1 })
     await producer.connect()
     await producer.send({ topic: 'kept', messages: [{ value: 'one' }] })

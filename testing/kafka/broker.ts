@@ -2,9 +2,9 @@
  * A real Kafka for one test: one broker, or three that replicate, on 127.0.0.1, with handles for the
  * faults a client has to survive.
  *
- * What must stay true: closing it leaves nothing behind. Own brokers are killed and their files removed;
- * on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its application
- * are deleted, and nothing else is touched.
+ * What must stay true: closing it leaves no process and no file. Own brokers are killed and their files
+ * removed; on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its
+ * application are deleted, and nothing else is touched.
  */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -34,7 +34,7 @@ export interface KafkaOptions {
   readonly brokers?: 1 | 3
   /** Starts brokers even where KAFKA_BROKERS names some: for tests that kill, pause or restart them. */
   readonly own?: boolean
-  /** Broker settings, after ours. Brokers are its own then. */
+  /** Broker settings, which override the defaults. The test then has brokers of its own. */
   readonly properties?: Properties
   /** Without, anyone on this machine may do anything. Brokers are its own then. */
   readonly security?: SecurityOptions
@@ -84,7 +84,7 @@ interface Own {
 export class Kafka implements AsyncDisposable {
   /** `HOST:PORT` of each broker. */
   readonly bootstrap: readonly string[]
-  /** Nobody else's: begin with it the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
+  /** Used by this test only: it begins the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
   readonly application: string = `test-${randomUUID().slice(0, 8)}`
   readonly #own: Own | undefined
 
@@ -97,7 +97,7 @@ export class Kafka implements AsyncDisposable {
     return this.#ours().brokers
   }
 
-  /** Users' logins, and what clients must trust. */
+  /** Users' logins, and the authority that clients must trust. */
   get security(): Security {
     return this.#ours().security
   }
@@ -109,7 +109,7 @@ export class Kafka implements AsyncDisposable {
     return broker
   }
 
-  /** A client that says nothing; `config` overrides ours. */
+  /** A client that logs nothing; `config` overrides the defaults. */
   client(config: Partial<KafkaConfig> = {}): Client {
     return quietClient(this.bootstrap, config)
   }
@@ -169,7 +169,7 @@ interface Cluster {
   readonly security: Security
 }
 
-/** Writes what the broker reads when it starts. */
+/** Writes the files that the broker reads when it starts. */
 async function prepare(node: NodePorts, cluster: Cluster): Promise<BrokerProcess> {
   const { nodeId } = node
   const { nodes, clusterId, security } = cluster
@@ -202,7 +202,7 @@ async function startAll(brokers: readonly BrokerProcess[]): Promise<void> {
   if (failed !== undefined) throw failed.reason
 }
 
-/** The brokers that this one says the cluster has. */
+/** The brokers in the cluster metadata of this one. */
 async function knownTo(node: NodePorts): Promise<readonly number[]> {
   const admin = quietClient([`127.0.0.1:${node.inside}`], {
     connectionTimeout: PROBE_WITHIN_MS,

@@ -1,9 +1,9 @@
 /**
- * Fetches the Kafka that tests run, with what it needs, as maven/pom.xml pins it; Maven alone is needed
- * for that, Java to run it.
+ * Fetches the Kafka that tests run, with its dependencies, as maven/pom.xml pins it; Maven alone is
+ * needed for that, Java to run it.
  *
  * What must stay true: the folder appears under its name only when it is whole (filled beside it, then
- * renamed), and what is there already is left alone. The command is ../servers.ts.
+ * renamed), and an existing folder is not changed. The command is ../servers.ts.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
@@ -87,7 +87,7 @@ async function mavenCopy(output: string, logFile: string): Promise<string | unde
   return `kafka was not fetched, Maven says "${first}"; its whole output is in ${logFile}.`
 }
 
-/** Two runs at once end with the folder of one of them; either is whole. */
+/** Two concurrent runs end with the folder of one of them; either is whole. */
 async function renameUnlessThere(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)

@@ -1,7 +1,7 @@
 /**
  * The rights that docs/kafka.md tells users to give, line by line, so that a test may give exactly those.
  *
- * What must stay true: a line that is not understood is an error, never passed over.
+ * What must stay true: a line that is not understood is an error, never skipped.
  */
 import { readFileSync } from 'node:fs'
 import type { Operation, Permission } from './acl.ts'

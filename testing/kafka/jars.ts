@@ -1,5 +1,5 @@
 /**
- * The Kafka that tests run: which version, where its jars lie, how Java is called on them.
+ * The Kafka that tests run: which version, where its jars are, how Java is called on them.
  *
  * Finding never fetches: a test run without them skips, and says which command would bring them. Where
  * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped in

@@ -1,11 +1,11 @@
 /**
- * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: what the Log adapter
- * does is not to be shown by itself.
+ * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: the Log adapter must
+ * not be tested by itself.
  */
 import type { Kafka as Client, ITopicConfig } from 'kafkajs'
 import { eventually } from '../eventually.ts'
 
-/** With one partition unless said, and as many replicas as the brokers have by default. Resolves once it has leaders. */
+/** With one partition by default, and as many replicas as the brokers have by default. Resolves once it has leaders. */
 export async function makeTopic(
   client: Client,
   topic: string,
@@ -15,7 +15,7 @@ export async function makeTopic(
   await admin.connect()
   try {
     const topics = [{ topic, numPartitions: 1, ...more }]
-    // Waiting itself, kafkajs gives up when a broker has not heard of the topic yet.
+    // If it waits itself, kafkajs gives up when a broker does not know the topic yet.
     await admin.createTopics({ topics, waitForLeaders: false })
     await eventually(`${topic} has leaders`, async () => {
       const [told] = (await admin.fetchTopicMetadata({ topics: [topic] })).topics

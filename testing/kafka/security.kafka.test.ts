@@ -1,4 +1,4 @@
-/** Shows that brokers with security let in who may come in, and nobody else, as far as he may go. */
+/** Shows that brokers with security admit the users that have access, no others, and only as far as their rights allow. */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Kafka as Client, KafkaConfig, SASLOptions } from 'kafkajs'
@@ -56,7 +56,7 @@ suite('brokers with security', { skip: missingKafka({ own: true }) ?? false }, (
     const value = byPassword.security.tokenOf('ann', -3600)
     const oauthBearerProvider = async () => ({ value })
     const sasl = { mechanism: 'oauthbearer', oauthBearerProvider } as const
-    // kafkajs takes the refusal for a welcome, and only then finds itself hung up on.
+    // kafkajs treats the refusal as an acceptance, and only then finds the connection closed.
     await rejects(connected(byPassword, { ...byPassword.security.trust(), sasl }))
   })
 
@@ -88,7 +88,7 @@ async function allowSome(kafka: Kafka): Promise<void> {
     kafka,
     { user: 'ann', on: 'TOPIC', name, operations },
     { user: 'ann', on: 'GROUP', name, operations: ['READ'] },
-    // Who may write nowhere is refused a step earlier, when the producer asks for its id.
+    // A user that may write nowhere is refused a step earlier, when the producer requests its id.
     { user: 'bob', on: 'TOPIC', name: 'bobs', operations: ['WRITE'] },
   )
 }

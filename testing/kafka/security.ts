@@ -1,9 +1,9 @@
 /**
- * Who may connect to a test's brokers, and as whom: TLS with an authority of the test's own, and any of
- * Kafka's ways to log in. It holds for what clients use (the CLIENT listener) and for nothing else.
+ * The access to a test's brokers: TLS with an authority of the test's own, and any of Kafka's ways to
+ * log in. It applies to the listener of clients (CLIENT) and to no other.
  *
- * What must stay true: where ACLs count, nobody is anonymous there, since the anonymous are the brokers
- * themselves and the fixture, who may do everything.
+ * What must stay true: where ACLs apply, no user is anonymous there, since the anonymous users are the
+ * brokers themselves and the fixture, which may do everything.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -18,7 +18,7 @@ export interface SecurityOptions {
   readonly users?: readonly string[]
   /** Those that brokers take; `certificate` is the only one then, and needs TLS. */
   readonly logins?: readonly Login[]
-  /** Who was not allowed something may not do it (see acl.ts); without, all may do everything. */
+  /** A user without a right is refused (see acl.ts); without, all may do everything. */
   readonly acls?: boolean
 }
 
@@ -48,7 +48,7 @@ export class Security {
     this.#passwords = new Map((options.users ?? []).map((user) => [user, randomUUID()]))
   }
 
-  /** PEM; what clients must trust. */
+  /** PEM; the authority that clients must trust. */
   get caFile(): string {
     if (this.#authority === undefined) throw new Error('without `tls: true` there is no authority')
     return this.#authority.certificateFile
@@ -69,12 +69,12 @@ export class Security {
     return [{ alg: 'none' }, claims].map((part) => `${base64url(part)}.`).join('')
   }
 
-  /** What kafkajs is told to trust the brokers, without a login. */
+  /** The options of kafkajs to trust the brokers, without a login. */
   trust(): Pick<KafkaConfig, 'ssl'> {
     return this.#ca === undefined ? {} : { ssl: { ca: [this.#ca] } }
   }
 
-  /** What kafkajs is told to be this user; the first of the logins unless given. */
+  /** The options of kafkajs to be this user; by default with the first of the logins. */
   async login(user: string, login?: Login): Promise<Pick<KafkaConfig, 'ssl' | 'sasl'>> {
     const trust = this.trust()
     const username = user

@@ -1,7 +1,7 @@
 /**
- * What a test's broker is told: its settings, and what marks its data folder as formatted.
+ * The settings of a test's broker, and the file that marks its data folder as formatted.
  *
- * Three listeners: CLIENT is what tests and the code under test use; INSIDE is for the brokers among
+ * Three listeners: CLIENT is for tests and the code under test; INSIDE is for the brokers among
  * themselves, and for the fixture; CONTROLLER for the controllers. The last two stay plain whatever
  * security the first has.
  */
@@ -52,7 +52,7 @@ const SMALL_AND_QUICK: Properties = {
   'num.io.threads': 4,
   'num.recovery.threads.per.data.dir': 1,
   'background.threads': 2,
-  // A killed broker is known to be gone after 2 s instead of 9 s, and is not let in again before.
+  // A killed broker counts as dead after 2 s instead of 9 s, and is not admitted again before.
   'broker.session.timeout.ms': 2000,
   'broker.heartbeat.interval.ms': 500,
 }
@@ -72,7 +72,7 @@ function replication(brokers: number): Properties {
   }
 }
 
-/** What formatting writes, and all of it where no users are made with it: a Java process less. */
+/** The file that formatting writes, and its only one if no users are created with it: this saves a Java process. */
 export function metaProperties(nodeId: number, clusterId: string): Properties {
   return { version: 1, 'cluster.id': clusterId, 'node.id': nodeId, 'directory.id': kafkaUuid() }
 }

@@ -45,7 +45,7 @@ interface Ran {
   readonly stderr: string
 }
 
-/** With this Node alone on PATH beside the system's own programs. */
+/** With this Node alone on PATH, next to the system's own programs. */
 function run(file: string, args: readonly string[], env: Record<string, string> = {}): Ran {
   const { status, stdout, stderr } = spawnSync(file, args, {
     cwd: folder,
@@ -99,7 +99,7 @@ suite('the client', () => {
     const none = run(plugin, ['--version'], { KINFOLD_NODE: 'no-such-node' })
     deepEqual([none.code, none.stdout], [4, ''])
     match(none.stderr, /^error: kinfold needs Node 22\.19 or newer, and there is no no-such-node: /)
-    // The same Node, told that it is an older one.
+    // The same Node, with the version of an older one.
     const old = join(folder, 'old.cjs')
     const claim = `Object.defineProperty(process.versions, 'node', { value: '22.18.0' })\n`
     writeFileSync(old, claim)

@@ -1,7 +1,7 @@
 /**
- * The oldest Node that the package runs on, for the test that installs it: where it lies, and fetching it by npm, as node-22/package-lock.json pins it.
+ * The oldest Node that the package runs on, for the test that installs it: its folder, and fetching it by npm, as node-22/package-lock.json pins it.
  *
- * What must stay true: finding never fetches; the folder appears under its name only when it is whole. It lies outside the checkout, so no command of the
+ * What must stay true: finding never fetches; the folder appears under its name only when it is whole. It is outside the checkout, so no command of the
  * checkout runs on it by mistake.
  */
 import { execFileSync } from 'node:child_process'

@@ -1,14 +1,14 @@
 /**
- * Time as one watch needs it: it wakes the watch at a change, for a bookmark, at its end, and when its reader has gone.
+ * Time as one watch needs it: it wakes the watch at a change, for a bookmark, at its end, and when its reader has left.
  *
- * Not here: what the watch then tells (watch.ts).
+ * Not here: what the watch then sends (watch.ts).
  */
 import type { Clock } from '../../../ports/clock.ts'
 import type { Random } from '../../../ports/random.ts'
 import type { Collection } from './collection.ts'
 import { isTrue } from './request.ts'
 
-/** Without a timeout asked for, a watch ends after this and up to as much again, so that not all end at once. */
+/** Without a requested timeout, a watch ends after this and up to as much again, so that not all end at once. */
 const DEFAULT_TIMEOUT_MS = 30 * 60_000
 /** A last bookmark comes this long before the end. */
 const FAREWELL_MS = 2_000
@@ -22,7 +22,7 @@ export interface BellContext {
   readonly bookmarkMs: number
 }
 
-/** Wakes one watch: at a change, for a bookmark, at its end, when its reader has gone. */
+/** Wakes one watch: at a change, for a bookmark, at its end, when its reader has left. */
 export class Bell implements AsyncDisposable {
   readonly #clock: Clock
   readonly #signal: AbortSignal
@@ -68,7 +68,7 @@ export class Bell implements AsyncDisposable {
     this.#wake = resolve
     const takeBack = collection.whenChanged(resolve)
     await promise
-    // Woken otherwise, say for a bookmark: a kind that never changes would keep one callback for each.
+    // Woken otherwise, for example for a bookmark: a kind that never changes would keep one callback for each.
     takeBack()
   }
 

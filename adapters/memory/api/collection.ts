@@ -1,10 +1,10 @@
 /**
  * The objects of one kind in key order, and the recent changes to them, which watches read at their own pace.
  *
- * What must stay true: a watch is a cursor into the one history, so a write costs the same whoever watches and however slowly; a
- * cursor that the history has left behind is told so and never skips.
+ * What must stay true: a watch is a cursor into the one history, so a write costs the same however many watches there are and
+ * however slow; a cursor that the history has left behind gets an error and never skips.
  *
- * Not here: versions (storage.ts gives them), what is told to whom (watch.ts).
+ * Not here: versions (storage.ts gives them), what each watch sends (watch.ts).
  */
 import type { ApiObject } from './object.ts'
 import { OrderedIndex, type Snapshot } from './ordered-index.ts'
@@ -21,7 +21,7 @@ export interface Change {
   readonly version: number
   /** Of a deletion: the last state, with the version of the deletion. */
   readonly object: ApiObject
-  /** What a selector compares with; undefined for what is new. */
+  /** The object that a selector compares with; undefined for a new object. */
   readonly before: ApiObject | undefined
 }
 
@@ -104,7 +104,7 @@ export class Collection {
     return from < 0 ? undefined : this.#history.slice(from, from + limit)
   }
 
-  /** Calls back once, at the next change or at the close; what it returns takes that back. */
+  /** Calls back once, at the next change or at the close; the returned function revokes that. */
   whenChanged(wake: () => void): () => void {
     if (this.#closed) wake()
     else this.#listeners.add(wake)

@@ -1,9 +1,9 @@
 /**
- * The columns under which `kubectl get` shows a kind, and what stands in them.
+ * The columns under which `kubectl get` shows a kind, and their contents.
  *
  * What must stay true: names and order are kube-apiserver's; a cell is computed from the one object alone.
  *
- * Not here: how a Table is told (representation.ts).
+ * Not here: how a Table is written (representation.ts).
  */
 import type { Kind } from './kind.ts'
 import { type ApiObject, arrayAt, isJsonObject, objectAt } from './object.ts'

@@ -1,5 +1,5 @@
 /**
- * The rules of a DELETE that need nothing but the object and the options (B67 to B70): preconditions, what becomes of the
+ * The rules of a DELETE that need nothing but the object and the options (B67 to B70): preconditions, the changes of the
  * collector's finalizers, grace, marking.
  *
  * What must stay true: precedence is explicit option, then a finalizer already there, then the kind's default (B67).
@@ -104,7 +104,7 @@ export function checkPreconditions(kind: Kind, metadata: Metadata, options: Dele
   }
 }
 
-/** What the finalizers become; the very same array when they stay. */
+/** The finalizers afterwards; the very same array when they stay. */
 export function finalizersAfter(
   kind: Kind,
   finalizers: readonly string[],
@@ -145,7 +145,7 @@ function isOfCollector(finalizer: string): boolean {
   return finalizer === FINALIZER_ORPHAN || finalizer === FINALIZER_FOREGROUND
 }
 
-/** How grace bears on this DELETE: none, one that is pending already, or the seconds it gets (also none of them). */
+/** The grace period of this DELETE: none, one that is pending already, or the seconds it gets (also none of them). */
 export type Grace = 'none' | 'pending' | { readonly seconds: number; readonly endsAtMs: number }
 
 export function graceOf(
@@ -168,7 +168,7 @@ export function graceOf(
   return { seconds: asked, endsAtMs: markedAtMs + asked * 1000 }
 }
 
-/** Only what runs on a node is given time. */
+/** Only objects that run on a node have a grace period. */
 function firstGraceSeconds(object: ApiObject, options: DeleteOptions): number {
   const spec = objectAt(object, 'spec')
   const phase = objectAt(object, 'status')['phase']

@@ -1,7 +1,7 @@
 /**
- * What the server says of itself: groups, versions, resources, in the old documents and in the aggregated one.
+ * The discovery of the server: groups, versions, resources, in the old documents and in the aggregated one.
  *
- * What must stay true: both tell the same, computed from the registry at each request.
+ * What must stay true: both have the same content, computed from the registry at each request.
  *
  * Not here: schemas (openapi.ts).
  */

@@ -1,7 +1,7 @@
 /**
  * Carries one request out against the storage, from its path to its answer.
  *
- * What must stay true: it runs in one go, without awaiting; only bodies are produced later, from what was fixed here.
+ * What must stay true: it runs in one turn, without awaiting; only bodies are produced later, from what was fixed here.
  *
  * Not here: faults and hooks (api-server.ts).
  */
@@ -49,7 +49,7 @@ export class Handler {
   /** By `VERB resource`. */
   readonly counts: Map<string, number> = new Map()
   readonly #context: HandlerContext
-  /** Discovery as it was last told, by path and Accept, and of which state of the registry. */
+  /** Discovery as it was last sent, by path and Accept, and of which state of the registry. */
   readonly #told = new Map<string, Told>()
   #toldAt = 0
 
@@ -205,7 +205,7 @@ export class Handler {
     return told
   }
 
-  /** Everybody may do everything. */
+  /** Every user may do everything. */
   #review({ body }: ApiRequest): ApiResponse {
     const asked = parsed(body ?? '', 'the review is unrecognized')
     const review = { ...(asked as object), metadata: {}, status: { allowed: true } }

@@ -1,5 +1,5 @@
 /**
- * RFC 6902 on immutable JSON: what a patch does not touch is shared with what it was applied to.
+ * RFC 6902 on immutable JSON: the result shares the parts that a patch does not touch with the original.
  *
  * What must stay true: a test that fails, or a path that is not there, fails the whole patch; a value that lacks a field differs from
  * one that has it as false.

@@ -1,14 +1,14 @@
 /**
- * Kinds and what the server must know to serve one; the built-in ones are the table below.
+ * Kinds and the facts that the server needs to serve one; the built-in ones are the table below.
  *
- * What must stay true: what differs between kinds is a column here, never a comparison with a name elsewhere (but for namespaces and
- * custom resource definitions, which are sweeps of their own: sweep.ts).
+ * What must stay true: every difference between kinds is a column here, never a comparison with a name elsewhere (except namespaces
+ * and CustomResourceDefinitions, which are sweeps of their own: sweep.ts).
  *
- * Not here: what is served at this moment (registry.ts), columns of tables (column.ts).
+ * Not here: the kinds served at this moment (registry.ts), columns of tables (column.ts).
  */
 import type { Scope } from '../../../core/model/object.ts'
 
-/** What a DELETE without a policy does; `Unsupported`: the kind knows none, and never gets a finalizer of the collector. */
+/** The effect of a DELETE without a policy; `Unsupported`: the kind knows none, and never gets a finalizer of the collector. */
 export type DefaultPolicy = 'Background' | 'Orphan' | 'Unsupported'
 
 export interface PrinterColumn {
@@ -41,14 +41,14 @@ export interface Kind {
   readonly defaultPolicy: DefaultPolicy
   /** A DELETE that removes answers with the object as it last was, and not with a Status. */
   readonly answersRemoved: boolean
-  /** A DELETE goes through a grace period, if only of no length. */
+  /** A DELETE has a grace period, if only of no length. */
   readonly graceful: boolean
   readonly verbs: readonly string[]
   /** Of a custom kind, by version. */
   readonly columns: Readonly<Record<string, readonly PrinterColumn[]>>
-  /** Of a custom kind, by version: an OpenAPI schema, as its definition has it. */
+  /** Of a custom kind, by version: an OpenAPI schema, as its CustomResourceDefinition has it. */
   readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** With each write: what a client could believe of it, and would be wrong. */
+  /** With each write: a wrong belief that a client could have about it. */
   readonly warning: string
 }
 

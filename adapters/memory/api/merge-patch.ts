@@ -2,8 +2,8 @@
  * RFC 7386, and the strategic merge patch that kubectl and client-go send for built-in kinds: lists of named things are merged by
  * their key, with `$patch`, `$deleteFromPrimitiveList`, `$setElementOrder` and `$retainKeys` as directives.
  *
- * What must stay true: no directive is ever stored. Merge keys go by the name of the field, which is unambiguous among the kinds
- * served here but for `ports` (three keys, told apart by what the entries have).
+ * What must stay true: no directive is ever stored. Merge keys depend on the name of the field, which is unambiguous among the
+ * kinds served here except for `ports` (three keys, distinguished by the fields of the entries).
  *
  * Not here: custom resources (they have no strategic merge), RFC 6902 (json-patch.ts).
  */
@@ -116,7 +116,7 @@ function retained(document: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([field]) => keys.includes(field)))
 }
 
-/** In the order asked for; what it does not name stays behind what it follows now, at the end. */
+/** In the requested order; entries that it does not name stay after their present predecessors, at the end. */
 function ordered(
   list: readonly unknown[],
   order: readonly unknown[],
@@ -132,7 +132,7 @@ function ordered(
   return list.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Without directives, for what is taken over as it is. */
+/** Without directives, for values that are taken over unchanged. */
 function stripped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stripped)
   if (!isJsonObject(value)) return value

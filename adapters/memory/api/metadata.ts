@@ -1,5 +1,5 @@
 /**
- * What a write may say about metadata: what the server keeps to itself, what is refused (B70, B71), what counts as a change.
+ * The metadata that a write may contain: fields that only the server sets, refusals (B70, B71), and which differences count as a change.
  *
  * What must stay true: uid, creation and deletion are the server's; nothing that arrives in a body can set or clear them.
  *
@@ -78,7 +78,7 @@ export function newMetadata(
   }
 }
 
-/** Metadata after an update: what only the server sets stays as it was. */
+/** Metadata after an update: fields that only the server sets do not change. */
 export function updatedMetadata(before: Metadata, given: Metadata): Metadata {
   const {
     creationTimestamp: _1,
@@ -126,7 +126,7 @@ export function checkObject(kind: Kind, object: ApiObject): Checked {
   }
 }
 
-/** What an update may not do: move the identity, or add a finalizer to what is being deleted (B70). */
+/** The limits of an update: it may not change the identity, or add a finalizer to an object that is being deleted (B70). */
 export function checkUpdate(kind: Kind, before: Metadata, given: Metadata): void {
   const causes: Cause[] = []
   if (given.uid !== undefined && given.uid !== before.uid) {
@@ -180,7 +180,7 @@ function finalizerCauses(kind: Kind, finalizers: readonly string[]): readonly Ca
   const causes: Cause[] = []
   finalizers.forEach((finalizer, at) => {
     if (finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) return
-    // Definitions and what they define may have finalizers of any name.
+    // CustomResourceDefinitions and custom resources may have finalizers of any name.
     if (kind.custom || kind === DEFINITION) return
     const message = `Invalid value: "${finalizer}": name is neither a standard finalizer name nor is it fully qualified`
     causes.push({ reason: 'FieldValueInvalid', message, field: `metadata.finalizers[${at}]` })

@@ -1,10 +1,10 @@
 /**
- * The shapes of what the in-memory API server keeps: JSON with typed metadata, and nothing more. A body is opaque.
+ * The shapes of the objects of the in-memory API server: JSON with typed metadata, and nothing more. A body is opaque.
  *
- * What must stay true: an object that is stored is never changed in place; whoever changes one makes a new one, so lists, histories
- * and answers may share it.
+ * What must stay true: an object that is stored is never changed in place; a change makes a new one, so lists, histories and
+ * answers may share it.
  *
- * Not here: what a request may change (metadata.ts), how an object is told (representation.ts).
+ * Not here: what a request may change (metadata.ts), how an object is written (representation.ts).
  */
 
 export interface Reference {

@@ -3,9 +3,9 @@
  *
  * What must stay true: no patch here offers the strategic kind; kubectl then computes its patches from its own types, which know every
  * merge key, rather than from these schemas, which know none. The second version, which kubectl takes for kinds that the third one has not,
- * describes nothing: then kubectl validates nothing by itself, and says that there is no such kind.
+ * describes nothing: then kubectl validates nothing by itself, and reports that there is no such kind.
  *
- * Not here: what the fields of a kind are (schema.ts); the server itself keeps bodies as they come.
+ * Not here: the fields of a kind (schema.ts); the server itself keeps bodies as they come.
  */
 import { groupVersion, type Kind } from './kind.ts'
 import type { Registry } from './registry.ts'
@@ -91,7 +91,7 @@ function v3(kinds: readonly Kind[], version: string): object {
   return { openapi: '3.0.0', info, paths, components: { schemas } }
 }
 
-/** Its definition says nothing of what every object has. */
+/** Its CustomResourceDefinition does not describe the fields that every object has. */
 function customSchema(kind: Kind, version: string): object {
   const { properties, ...schema } = kind.schemas[version] ?? {}
   const metadata = { allOf: [{ $ref: `#/components/schemas/${OBJECT_META}` }] }

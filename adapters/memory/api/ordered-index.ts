@@ -3,7 +3,7 @@
  *
  * What must stay true: a snapshot never changes. A chunk that some snapshot may hold is copied before it is written.
  *
- * Not here: what keys mean (collection.ts).
+ * Not here: the meaning of keys (collection.ts).
  */
 
 export interface Keyed {
@@ -17,7 +17,7 @@ interface Chunk<V> {
   readonly generation: number
 }
 
-/** Half of it stays behind at a split. Small enough that copying one costs less than serving the request that caused it. */
+/** Half of it stays at a split. Small enough that copying one costs less than serving the request that caused it. */
 const CHUNK_SIZE = 512
 
 export class OrderedIndex<V extends Keyed> {

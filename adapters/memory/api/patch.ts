@@ -1,10 +1,10 @@
 /**
  * Applies the body of a PATCH by its content type and says how a bad one is refused.
  *
- * What must stay true: a failed test is a 422 with empty details, which tells it from a validation error; custom resources have no
- * strategic merge.
+ * What must stay true: a failed test is a 422 with empty details, which distinguishes it from a validation error; custom resources
+ * have no strategic merge.
  *
- * Not here: what may be changed (metadata.ts). Server-side apply is taken as a merge: there are no managed fields here.
+ * Not here: which fields may be changed (metadata.ts). Server-side apply is taken as a merge: there are no managed fields here.
  */
 import { applyJsonPatch, type Operation, PatchFailure } from './json-patch.ts'
 import type { Kind } from './kind.ts'
@@ -33,7 +33,7 @@ export function patched(object: ApiObject, request: ApiRequest, kind: Kind): obj
   return result as object
 }
 
-/** What server-side apply creates where nothing is yet. */
+/** The object that server-side apply creates if there is none yet. */
 export function applied(request: ApiRequest): Readonly<Record<string, unknown>> {
   const patch = decoded(request.body ?? '')
   if (!isJsonObject(patch)) throw badRequest('error decoding patch: it is no object')

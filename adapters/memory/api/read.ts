@@ -4,7 +4,7 @@
  * What must stay true: all pages of a list come from the snapshot of its first one; when that is no longer held the list ends with 410
  * and never with a mixture, unless the client asks for one with the token it gets.
  *
- * Not here: GET (api-server.ts), WATCH (watch.ts), how objects are told (representation.ts).
+ * Not here: GET (api-server.ts), WATCH (watch.ts), how objects are written (representation.ts).
  */
 import { keysOf, type Stored } from './collection.ts'
 import type { Snapshot } from './ordered-index.ts'
@@ -17,14 +17,14 @@ import type { Storage } from './storage.ts'
 /** Text gathered before it is sent. */
 const CHUNK_CHARS = 64 * 1024
 
-/** A page's version in the token that follows an expired one: the present, whatever it is. */
+/** A page's version in the token that follows an expired one: the present one. */
 const INCONSISTENT = -1
 
 const OPTIONS = { kind: 'ListOptions', group: 'meta.k8s.io' }
 
 interface Token {
   readonly rv: number
-  /** The last key told. */
+  /** The last key sent. */
   readonly start: string
 }
 
@@ -59,7 +59,7 @@ export function pageOf(storage: Storage, call: Call): Page {
   }
   storage.hold(kind, version, snapshot)
   const last = items.at(-1)!.key
-  // With a selector nobody knows.
+  // With a selector the number is unknown.
   const remaining = selector === undefined && {
     remainingItemCount: snapshot.count(`${last}\0`, to),
   }
@@ -131,7 +131,7 @@ function tokenIn(query: URLSearchParams): Token | undefined {
     const { rv, start } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Partial<Token>
     if (typeof rv === 'number' && typeof start === 'string') return { rv, start }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw badRequest('invalid continue token: continue key is not valid')
 }

@@ -1,10 +1,10 @@
 /**
- * What is served at this moment: the built-in kinds, and those that definitions have added.
+ * The kinds served at this moment: the built-in ones, and those that CustomResourceDefinitions have added.
  *
- * What must stay true: an unserved group answers as a path that nobody knows, an unserved part of a built-in group as a typed
- * NotFound without details. Clients tell a kind that went from an object that went by exactly this.
+ * What must stay true: an unserved group answers as an unknown path does, an unserved part of a built-in group as a typed
+ * NotFound without details. Clients distinguish an unserved kind from a deleted object by exactly this.
  *
- * Not here: how a definition comes and goes (sweep.ts), documents about it (discovery.ts).
+ * Not here: how a CustomResourceDefinition is added and deleted (sweep.ts), documents about it (discovery.ts).
  */
 
 import { ALL_VERBS, BUILT_IN, DEFINITION, type Kind, type PrinterColumn } from './kind.ts'
@@ -16,7 +16,7 @@ const BUILT_IN_GROUPS: ReadonlySet<string> = new Set(BUILT_IN.map(({ group }) =>
 export class Registry {
   readonly #builtIn: readonly Kind[]
   readonly #custom = new Map<string, Kind>()
-  /** How often what is served has changed. */
+  /** How often the set of served kinds has changed. */
   changes = 0
 
   constructor(serves: (kind: Kind) => boolean = () => true) {

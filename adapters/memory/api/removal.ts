@@ -1,10 +1,11 @@
 /**
- * Carries out a DELETE (B69): marks what has finalizers or grace to wait for, removes the rest, answers as the server does.
+ * Carries out a DELETE (B69): marks an object that has finalizers or a grace period to wait for, removes any other, answers as
+ * the server does.
  *
- * What must stay true: an object goes exactly once, in `Storage.remove`, and only without finalizers. Some kinds answer a removal
- * with the object (pods, services, service accounts, volumes and claims), all others with a Status.
+ * What must stay true: an object is removed exactly once, in `Storage.remove`, and only without finalizers. Some kinds answer a
+ * removal with the object (pods, services, service accounts, volumes and claims), all others with a Status.
  *
- * Not here: the rules (deletion.ts), namespaces and definitions, which wait for their content (sweep.ts).
+ * Not here: the rules (deletion.ts), namespaces and CustomResourceDefinitions, which wait for their content (sweep.ts).
  */
 import type { Clock } from '../../../ports/clock.ts'
 import {
@@ -27,7 +28,7 @@ export interface Removal {
 
 const LASTING_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public'])
 
-/** Whoever takes care of what goes only after its content (sweep.ts). */
+/** Handles objects that are deleted only after their content (sweep.ts). */
 export interface Sweeping {
   begin(kind: Kind, object: ApiObject, isDryRun: boolean): ApiObject
 }
@@ -67,12 +68,12 @@ export function remove(
   return { object: options.isDryRun ? next : storage.remove(kind, next), isGone: true }
 }
 
-/** In the background and without conditions: how a namespace or a definition takes its content along. */
+/** In the background and without conditions: how a namespace or a CustomResourceDefinition deletes its content. */
 export function removeInBackground(context: RemovalContext, kind: Kind, object: ApiObject): void {
   remove(context, kind, object, BACKGROUND)
 }
 
-/** Whether an update lets an object go that was only waiting for its last finalizer. */
+/** Whether an update deletes an object that was only waiting for its last finalizer. */
 export function isFinished(kind: Kind, object: ApiObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0) return false

@@ -1,8 +1,8 @@
 /**
- * How objects are told: whole, as metadata only, or as rows of a table, as the Accept header wishes.
+ * How objects are written: whole, as metadata only, or as rows of a table, as the Accept header demands.
  *
- * What must stay true: the metadata form never holds a body; items of a list are told one by one, so that a list of any length costs
- * no memory of its own.
+ * What must stay true: the metadata form never holds a body; items of a list are written one by one, so that a list of any length
+ * costs no memory of its own.
  *
  * Not here: which objects (read.ts, watch.ts), the columns (column.ts).
  */
@@ -15,7 +15,7 @@ import { told } from './version.ts'
 export type Form =
   | { readonly type: 'object' }
   | { readonly type: 'metadata' }
-  /** `include` says what goes with each row. */
+  /** `include` says which part of the object is in each row. */
   | { readonly type: 'table'; readonly include: 'None' | 'Metadata' | 'Object' }
 
 /** Discovery has its own (discovery.ts). */
@@ -100,7 +100,7 @@ export function objectText(
   }
 }
 
-/** What comes before the items of a list, given its metadata; `]}` closes it. */
+/** The text before the items of a list, given its metadata; `]}` closes it. */
 export function listHead(form: Form, kind: Kind, version: string, metadata: object): string {
   const meta = JSON.stringify(metadata)
   switch (form.type) {

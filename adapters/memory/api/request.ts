@@ -1,7 +1,7 @@
 /**
- * What a request asks for, read off its method, path and query as kube-apiserver reads them.
+ * The meaning of a request, read from its method, path and query as kube-apiserver reads them.
  *
- * What must stay true: an address is only syntax; whether a kind is served there is the registry's to say.
+ * What must stay true: an address is only syntax; the registry decides whether a kind is served there.
  *
  * Not here: bodies (body.ts), Accept (representation.ts).
  */
@@ -54,7 +54,7 @@ export interface RequestTarget {
   readonly address: Address | undefined
 }
 
-/** The same few are asked for again and again: identity, leases, discovery. */
+/** The same few are requested again and again: identity, leases, discovery. */
 const MOST_TARGETS = 500
 const targets = new Map<string, RequestTarget>()
 

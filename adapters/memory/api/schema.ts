@@ -1,10 +1,10 @@
 /**
- * The fields of the built-in kinds, as schemas of OpenAPI v3: what `kubectl explain` shows.
+ * The fields of the built-in kinds, as schemas of OpenAPI v3, which `kubectl explain` shows.
  *
  * What must stay true: they are kube-apiserver's, shortened (schema.tsv, which a test compares with the real one; from Kubernetes v1.36,
- * Apache-2.0). Nothing is validated by them. The text is read when it is asked for and not before.
+ * Apache-2.0). Nothing is validated by them. The text is read when it is requested and not before.
  *
- * Not here: documents and paths (openapi.ts), schemas of custom kinds, which their definitions bring.
+ * Not here: documents and paths (openapi.ts), schemas of custom kinds, which their CustomResourceDefinitions contain.
  */
 import { readFileSync } from 'node:fs'
 import type { Kind } from './kind.ts'
@@ -28,7 +28,7 @@ export function isSchemaOf(name: string, { group, kind }: Kind, version: string)
   return name.endsWith(`.${part}.${version}.${kind}`)
 }
 
-/** Undefined for what is no built-in kind. */
+/** Undefined for a kind that is not built in. */
 export function schemaNameOf(kind: Kind, version: string): string | undefined {
   return [...all().keys()].find((name) => isSchemaOf(name, kind, version))
 }

@@ -1,6 +1,5 @@
 /**
- * Refusals, worded as kube-apiserver words them. The wording is a contract: what a collector may call absent is read off exactly
- * these fields.
+ * Refusals, worded as kube-apiserver words them. The wording is a contract: a collector reads absence from exactly these fields.
  *
  * Not here: success (a Status too, made in removal.ts), faults that a test injects (api-server.ts).
  */
@@ -28,7 +27,7 @@ export class Refusal extends Error {
   readonly reason: string | undefined
   readonly details: Details | undefined
   readonly plain: string | undefined
-  /** Goes into the Status' metadata: how an expired list may go on. */
+  /** Part of the Status' metadata: how an expired list may continue. */
   readonly continue: string | undefined
 
   constructor(
@@ -72,7 +71,7 @@ function groupOf(kind: Kind): { readonly group?: string } {
   return kind.group === '' ? {} : { group: kind.group }
 }
 
-/** Nothing is at these coordinates: the only 404 that names what was asked. */
+/** Nothing is at these coordinates: the only 404 that names the requested object. */
 export function notFound(kind: Kind, name: string): Refusal {
   return new Refusal(404, `${qualified(kind)} "${name}" not found`, {
     reason: 'NotFound',

@@ -1,8 +1,8 @@
 /**
  * All objects of one server under one growing version, and the three ways a write takes effect.
  *
- * What must stay true: versions grow by one with every effect, across all kinds; observers hear of each effect after it took place
- * and before anybody else can act, so one of them can judge it with full knowledge.
+ * What must stay true: versions grow by one with every effect, across all kinds; observers are called for each effect after it
+ * took place and before any other request, so one of them can judge it with full knowledge.
  *
  * Not here: whether a write is allowed (write.ts, removal.ts), requests (api-server.ts).
  */
@@ -89,7 +89,7 @@ export class Storage {
     return object
   }
 
-  /** Drops a kind that is no longer served; watches of it end once they have told all. */
+  /** Drops a kind that is no longer served; watches of it end once they have sent everything. */
   drop(kind: Kind): void {
     this.#collections.get(kind.store)?.close()
     this.#collections.delete(kind.store)
@@ -106,12 +106,12 @@ export class Storage {
     }
   }
 
-  /** Its last page is told. */
+  /** Its last page is sent. */
   release(kind: Kind, version: number): void {
     this.#snapshots.delete(`${version} ${kind.store}`)
   }
 
-  /** What was held, or the present if that is still the version asked for. */
+  /** The held snapshot, or the present state if that is still the requested version. */
   held(kind: Kind, version: number): Snapshot<Stored> | undefined {
     if (version === this.#version) return this.collection(kind).snapshot()
     return this.#snapshots.get(`${version} ${kind.store}`)
@@ -131,7 +131,7 @@ export class Storage {
 
 export function withMetadata(object: ApiObject, changes: Partial<Metadata>): ApiObject {
   const metadata = { ...object.metadata, ...changes }
-  // An empty list is never told.
+  // An empty list is never stored.
   if (metadata.finalizers?.length === 0) delete metadata.finalizers
   return { ...object, metadata }
 }

@@ -1,10 +1,11 @@
 /**
- * Namespaces and definitions go last: when one is deleted its content is deleted first, and it follows once nothing is left.
+ * Namespaces and CustomResourceDefinitions are deleted last: when one is deleted its content is deleted first, and it follows once
+ * nothing is left.
  *
- * What must stay true: nothing is swept from under an object's finalizers; while content lingers the sweep stays open. A definition
- * ignores propagation policies: it has a finalizer of its own and never waits or orphans.
+ * What must stay true: nothing is swept from under an object's finalizers; while content lingers the sweep stays open. A
+ * CustomResourceDefinition ignores propagation policies: it has a finalizer of its own and never waits or orphans.
  *
- * Not here: the refusal to create in what is being swept (write.ts).
+ * Not here: the refusal to create in a namespace that is being deleted (write.ts).
  */
 import type { Clock } from '../../../ports/clock.ts'
 import { keysOf, type Stored } from './collection.ts'
@@ -54,7 +55,7 @@ export class Sweeper {
     return stored
   }
 
-  /** To be called after every request: lets go whatever has become empty. */
+  /** To be called after every request: deletes what has become empty. */
   settle(): void {
     for (const sweep of this.#sweeps.values()) {
       if (sweep.isSwept && !hasContent(this.#storage, this.#kindsIn(sweep), sweep)) {
@@ -104,7 +105,7 @@ export class Sweeper {
     this.unserveGone(kind, current)
   }
 
-  /** After the removal of a definition by whatever way. */
+  /** After the removal of a CustomResourceDefinition in any way. */
   unserveGone(kind: Kind, object: ApiObject): void {
     if (kind !== DEFINITION) return
     this.#registry.unserve(object)

@@ -1,6 +1,6 @@
 /**
- * Objects are kept under one version and told under the one that is asked for. Versions differ in nothing but the name, save Events,
- * whose two groups call the same fields differently.
+ * Objects are kept under one version and sent under the requested one. Versions differ in nothing but the name, except Events, whose
+ * two groups have different names for the same fields.
  */
 import { groupVersion, type Kind } from './kind.ts'
 import type { ApiObject } from './object.ts'

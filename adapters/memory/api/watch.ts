@@ -1,8 +1,8 @@
 /**
- * WATCH: what changes after a version, line by line, with bookmarks, until the time is up.
+ * WATCH: the changes after a version, line by line, with bookmarks, until the time is up.
  *
- * What must stay true: nothing is skipped. A version that the history no longer reaches, and a reader that it has left behind, are told
- * or cut off. A version in the future is answered with silence, as by the real server.
+ * What must stay true: nothing is skipped. For a version that the history no longer reaches, and a reader that it has left behind, the
+ * watch gets an error or ends. A version in the future is answered with silence, as by the real server.
  *
  * Not here: the history (collection.ts).
  */
@@ -18,7 +18,7 @@ import { selectorIn } from './selector.ts'
 import { invalid, Refusal, tooOld } from './status.ts'
 import { type Storage, withMetadata } from './storage.ts'
 
-/** Changes told in one chunk. */
+/** Changes sent in one chunk. */
 const BATCH = 256
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 const OPTIONS = { kind: 'ListOptions', group: 'meta.k8s.io' }
@@ -27,7 +27,7 @@ export interface WatchContext extends BellContext {
   readonly storage: Storage
 }
 
-/** Refuses by throwing, before anything is sent; what comes later is part of the stream. */
+/** Refuses by throwing, before anything is sent; later changes are part of the stream. */
 export function openWatch(
   context: WatchContext,
   call: Call,
@@ -62,12 +62,12 @@ export function openWatch(
 }
 
 interface Start {
-  /** Nothing older is told. */
+  /** Nothing older is sent. */
   readonly from: number
   readonly cursor: number
-  /** Told first, as additions. */
+  /** Sent first, as additions. */
   readonly present: Snapshot<Stored> | undefined
-  /** The end of what is present is marked by a bookmark. */
+  /** The end of the present objects is marked by a bookmark. */
   readonly isMarked: boolean
 }
 
@@ -98,7 +98,7 @@ async function* stream(
     } else if (bell.takeBookmark()) {
       if (storage.version >= from) yield teller.bookmark(storage.version)
     } else {
-      // Nothing may be awaited between the look at the history and this, or a change in between rings nobody.
+      // Nothing may be awaited between the read of the history and this, or a change in between would wake no watch.
       await bell.rung(collection)
     }
   }

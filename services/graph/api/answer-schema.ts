@@ -1,10 +1,11 @@
 /**
  * What `/v1` answers, as schemas: each document with all its fields.
  *
- * What must stay true: answer-type.test.ts compares them with the types that answers are made of, and schema.test.ts with what a server sends.
+ * What must stay true: answer.test.ts compares them with what a server sends.
  *
  * Not here: routes and their parameters (route.ts).
  */
+import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
   COUNT,
   FLAG,
@@ -44,6 +45,8 @@ const COMMANDS = [
 ]
 
 const SHORT_VERDICT = orNull(record({ type: VERDICT_TYPE, because: TEXT }))
+
+const EDGE = record({ standing: STANDING, controller: FLAG, blocking: FLAG })
 
 const OBSTACLE = {
   by: OBSTACLE_BY,
@@ -113,6 +116,29 @@ const FRESH = {
 }
 const ABOUT_ONE = { cluster: ref('Cluster'), ...FRESH }
 
+const BOUND = {
+  earliest: say(
+    'Since when all is known; null where there is no bound, or none that is known: `because` says it.',
+    TIME_OR_NULL,
+  ),
+  because: TEXT,
+}
+
+/** Of answers about the past. */
+const PAST = {
+  since: say('From when on it answers; null where nothing is recorded yet.', TIME_OR_NULL),
+  until: say('Null: up to now.', TIME_OR_NULL),
+  hidden: say('More of that time on this page, of kinds that who asks may not list.', COUNT),
+  continue: say('For the next page; null on the last one.', orNull(TEXT)),
+  horizon: say('May be null but on the first page.', orNull(record(BOUND))),
+}
+const FRESH_FIRST = {
+  asOf: say(
+    'How fresh it is: of each partition that it rests on. May be empty but on the first page.',
+    listOf(ref('AsOf')),
+  ),
+}
+
 const CLUSTER_STATUS = record({
   mode: MODE,
   preset: oneOf(['parity', 'guarded']),
@@ -165,7 +191,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
     ),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
-      orNull(record({ standing: STANDING, controller: FLAG, blocking: FLAG })),
+      orNull(EDGE),
     ),
     verdict: SHORT_VERDICT,
     repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
@@ -235,6 +261,25 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     { ...ABOUT_ONE, root: ref('TreeNode') },
     'Dependents of an object, level by level, or its owners.',
   ),
+  DependentList: document(
+    'DependentList',
+    {
+      ...ABOUT_ONE,
+      owner: record(NAMED),
+      objects: listOf(
+        record({
+          ...NAMED,
+          phase: oneOf(PHASES),
+          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL },
+          verdict: SHORT_VERDICT,
+          edge: say('Of its reference to the owner.', EDGE),
+        }),
+      ),
+      count: say('Dependents of this page.', COUNT),
+      continue: say('For the next page; null on the last one.', orNull(TEXT)),
+    },
+    'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
+  ),
   Why: document(
     'Why',
     {
@@ -297,6 +342,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
       done: say('Dependents that are deleted, or lost the reference.', COUNT),
       remaining: COUNT,
+      hidden: say(
+        'Of those, objects that who asks may not get: `kinds`, `blocked` and `waiting` are not about them.',
+        COUNT,
+      ),
       progress: record({
         reaping: COUNT,
         blocked: COUNT,
@@ -322,9 +371,13 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       cascade: oneOf(['background', 'foreground', 'orphan']),
       counts: listOf(record({ group: TEXT, kind: TEXT, effect: PLANNED.effect, count: COUNT })),
       total: say('Null where it cannot be known.', COUNT_OR_NULL),
+      hidden: say(
+        'Objects that who asks may not get: `counts` and `objects` are not about them.',
+        COUNT,
+      ),
       objects: listOf(ref('PlannedObject')),
       holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
-      digest: say('Null where the plan is incomplete.', DIGEST_OR_NULL),
+      digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
     },
     'What would be deleted with an object.',
   ),
@@ -376,6 +429,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
         }),
       ),
       total: COUNT,
+      hidden: say(
+        'Of `total`, objects that who asks may not list: `counts` is not about them.',
+        COUNT,
+      ),
       counts: listOf(
         record({
           cluster: ref('Cluster'),
@@ -422,6 +479,70 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ),
     },
     'One page of objects.',
+  ),
+  ChangeList: document(
+    'ChangeList',
+    {
+      ...FRESH_FIRST,
+      ...PAST,
+      object: say(
+        'Which one is meant; null where more than one is asked about.',
+        orNull(record({ cluster: ref('Cluster'), ...NAMED })),
+      ),
+      changes: listOf(record({ cluster: ref('Cluster'), ...HISTORY, at: TIME_OR_NULL })),
+      resume: say(
+        'What `from` of /v1/history takes to go on behind the last page; null but on the first one.',
+        orNull(TEXT),
+      ),
+    },
+    'One page of what happened, the oldest first.',
+  ),
+  DeletionList: document(
+    'DeletionList',
+    {
+      ...FRESH_FIRST,
+      ...PAST,
+      deletions: listOf(
+        record({
+          ...{ cluster: ref('Cluster'), ...NAMED, at: TIME_OR_NULL },
+          ...{ partition: COUNT, position: OFFSET },
+          observed: say('How it was learnt.', orNull(EVIDENCE)),
+          by: say(
+            '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
+            oneOf(['kinfold', 'others', 'unknown']),
+          ),
+          evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
+          command: say('Id of the command of Kinfold.', orNull(TEXT)),
+          root: say(
+            'The owner after whose deletion by others Kinfold deleted it, perhaps through others; null where that is not known, and of what Kinfold did not delete.',
+            orNull(record(NAMED)),
+          ),
+          text: say('One sentence.', TEXT),
+        }),
+      ),
+    },
+    'One page of deletions, the oldest first.',
+  ),
+  Horizon: document(
+    'Horizon',
+    {
+      ...FRESH,
+      bounds: listOf(
+        record({
+          source: oneOf(['history', 'index', 'events', 'remember']),
+          questions: say('In words of the command line.', listOf(TEXT)),
+          ...BOUND,
+          partitions: listOf(
+            record({
+              partition: COUNT,
+              first: say('Of the first entry that is kept, or was indexed.', OFFSET),
+              ...BOUND,
+            }),
+          ),
+        }),
+      ),
+    },
+    'How far back each question reaches, and why.',
   ),
   Shadow: document(
     'Shadow',
@@ -486,4 +607,8 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
 }
 
 /** All of `components/schemas`. */
-export const SCHEMAS: Readonly<Record<string, Schema>> = { ...PARTS, ...DOCUMENTS }
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...PARTS,
+  ...DOCUMENTS,
+  ...KUBERNETES_SCHEMAS,
+}

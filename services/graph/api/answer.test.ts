@@ -50,10 +50,15 @@ const ASKED = [
   'objects?kind=pods&count=true',
   'lineage',
   'history',
+  'changes?limit=7',
+  'deletions',
+  'horizon',
 ]
 const OF_ONE = [
   'tree',
+  'changes',
   'tree?owners=true',
+  'dependents',
   'why',
   'cascade',
   'cascade?follow=true',

@@ -17,7 +17,13 @@ const STEPS = [
   ['put cm/free@again'],
 ]
 const PATHS = [
-  ...['tree?uid=rs-web', 'why?uid=rs-web', 'why?uid=pod-a', 'cascade?uid=rs-web'],
+  ...[
+    'tree?uid=rs-web',
+    'dependents?uid=rs-web',
+    'why?uid=rs-web',
+    'why?uid=pod-a',
+    'cascade?uid=rs-web',
+  ],
   ...['plan?uid=rs-web', 'plan?uid=cm-free', 'held', 'plan/held', 'objects', 'objects?gone=true'],
 ]
 

@@ -39,16 +39,21 @@ async function served(t: TestContext): Promise<string> {
   const group = new GraphGroup(1)
   t.after(async () => await group.stop())
   const { url } = await group.start()
-  await tell(group.log, eventsOf(['put rs/web', 'put pod/a <- rs/web']))
+  await tell(group.log, eventsOf(['put rs/web', 'put pod/a <- rs/web', 'put node/n']))
   await group.caughtUp()
   return url
 }
 
 test('the server serves each route of the document, and no other', async (t) => {
   const url = await served(t)
-  for (const { path, method } of ROUTES) {
+  for (const { path: written, method } of ROUTES) {
     // Only beside another collector.
-    if (path === '/v1/shadow') continue
+    if (written === '/v1/shadow') continue
+    const path = written
+      .replace('{cluster}', 'test')
+      .replace('{namespace}', 'ns')
+      .replace('/ownedobjects/{name}', '/ownedobjects/pods:a')
+      .replace('/clusterownedobjects/{name}', '/clusterownedobjects/nodes:n')
     const init = method === 'post' ? { method, headers: JSON_BODY, body: '{}' } : { method }
     const { status } = await fetch(url + path, init)
     ok(status !== 404 && status !== 405, `${path}: ${status}`)

@@ -1,10 +1,13 @@
 /** The OpenAPI 3.1 document of the endpoint, made of the table of routes. docs/openapi.json is this text (`npm run pages`). */
 import { SCHEMAS } from './answer-schema.ts'
-import type { Parameter, Route } from './route.ts'
+import type { Parameter, Route } from './operation.ts'
 import { ROUTES } from './route.ts'
 import { type Schema, TEXT } from './schema.ts'
 
-const PROBLEM = { $ref: '#/components/responses/Problem' }
+const REFUSALS = {
+  problem: { $ref: '#/components/responses/Problem' },
+  status: { $ref: '#/components/responses/Status' },
+}
 
 export function openApi(): string {
   const paths = Map.groupBy(ROUTES, ({ path }) => path)
@@ -34,6 +37,10 @@ export function openApi(): string {
             'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
           },
         },
+        Status: {
+          description: 'Why it was refused, as an API server says it.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Status' } } },
+        },
       },
       securitySchemes: {
         bearer: {
@@ -47,12 +54,17 @@ export function openApi(): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-function operationOf({ operation, summary, parameters, body, answers }: Route): Schema {
+function operationOf({ operation, summary, body, answers, ...route }: Route): Schema {
+  const refused = REFUSALS[route.refusal ?? 'problem']
+  const parameters = [
+    ...(route.segments ?? []).map(segmentOf),
+    ...route.parameters.map(parameterOf),
+  ]
   const isTagged = body === undefined && '$ref' in (answers['application/json'] ?? {})
   return {
     operationId: operation,
     summary,
-    ...(parameters.length > 0 && { parameters: parameters.map(parameterOf) }),
+    ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: body } } },
     }),
@@ -63,14 +75,18 @@ function operationOf({ operation, summary, parameters, body, answers }: Route): 
         content: contentOf(answers),
       },
       ...(isTagged && { 304: { description: 'The same as before: If-None-Match has its ETag.' } }),
-      '4XX': PROBLEM,
-      '5XX': PROBLEM,
+      '4XX': refused,
+      '5XX': refused,
     },
   }
 }
 
 function parameterOf({ name, description, schema }: Parameter): Schema {
   return { name, in: 'query', description, schema }
+}
+
+function segmentOf({ name, description, schema }: Parameter): Schema {
+  return { name, in: 'path', required: true, description, schema }
 }
 
 function contentOf(answers: Route['answers']): Schema {

@@ -8,7 +8,8 @@
  */
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { Problem } from '../../../runtime/problem.ts'
-import { type Parameter, type Route, routeOf } from './route.ts'
+import type { Parameter, Route } from './operation.ts'
+import { routeOf } from './route.ts'
 
 /** Of routes that are added from then on. */
 export function addRouteTable(server: FastifyInstance): void {

@@ -3,31 +3,21 @@
  *
  * What must stay true: a route of the graph service that is not here is not served (`addRouteTable`), so the document lacks none.
  *
- * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts).
+ * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
  */
+import { KUBERNETES_ROUTES } from './kubernetes-route.ts'
+import {
+  CONTINUE,
+  JSON_TYPE,
+  limitParameter,
+  type Parameter,
+  patternOf,
+  type Route,
+} from './operation.ts'
 import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
 
-export interface Parameter {
-  readonly name: string
-  readonly description: string
-  readonly schema: Schema
-}
-
-export interface Route {
-  readonly method: 'get' | 'post'
-  readonly path: string
-  /** Of a client's function. */
-  readonly operation: string
-  readonly summary: string
-  readonly parameters: readonly Parameter[]
-  /** By content type. */
-  readonly answers: Readonly<Record<string, Schema>>
-  readonly body?: Schema
-  /** Parameters that other lists of this kind take, and why this one does not. */
-  readonly refused?: Readonly<Record<string, string>>
-}
-
-const JSON_TYPE = 'application/json'
+/** Null is as good as left out. */
+const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
@@ -36,11 +26,6 @@ const CLUSTER: Parameter = {
   description: 'Name or id of a cluster.',
   schema: TEXT,
 }
-const LIMIT = (description: string, minimum: number): Parameter => ({
-  name: 'limit',
-  description,
-  schema: { type: 'integer', minimum },
-})
 const OBJECT: readonly Parameter[] = [
   {
     name: 'kind',
@@ -87,6 +72,25 @@ const STREAM: readonly Parameter[] = [
     schema: TEXT,
   },
 ]
+const CHANGES = ['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone']
+const CHANGE: Parameter = wordList(
+  'change',
+  'Only changes of these kinds, with commas between.',
+  CHANGES,
+)
+const SOME_UID: Parameter = {
+  name: 'uid',
+  description: 'Only records of the object with this uid.',
+  schema: TEXT,
+}
+const SPAN: readonly Parameter[] = [
+  time('since', 'as far back as is known without it; 410 for what lies before that.'),
+  time('until', 'up to now without it.'),
+]
+const PAGE: readonly Parameter[] = [
+  limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
+  CONTINUE,
+]
 const CASCADES = ['background', 'foreground', 'orphan']
 
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
@@ -100,6 +104,18 @@ export const ROUTES: readonly Route[] = [
     ...OBJECT,
     { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
   ]),
+  question(
+    '/v1/dependents',
+    'dependents',
+    'DependentList',
+    'Direct dependents of an object, a page at a time',
+    [
+      ...OBJECT,
+      limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
+      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      CONTINUE,
+    ],
+  ),
   question(
     '/v1/why',
     'why',
@@ -118,14 +134,22 @@ export const ROUTES: readonly Route[] = [
       description: 'Propagation policy; `background` without it.',
       schema: oneOf(CASCADES),
     },
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/plan/held', 'planHeld', 'HeldPlan', 'What waits for approval in a cluster', [
     CLUSTER,
-    LIMIT('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
-  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [CLUSTER]),
+  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
+    CLUSTER,
+    {
+      name: 'namespace',
+      description:
+        'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+      schema: TEXT,
+    },
+  ]),
   {
     ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [
       CLUSTER,
@@ -142,9 +166,9 @@ export const ROUTES: readonly Route[] = [
         description: 'Also deleted objects, as long as they are remembered.',
         schema: FLAG,
       },
-      LIMIT('Objects on a page, 500 without it, at most 2,000.', 1),
+      limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
       { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
-      { name: 'continue', description: 'From the answer before.', schema: TEXT },
+      CONTINUE,
     ]),
     refused: {
       labelSelector:
@@ -152,8 +176,53 @@ export const ROUTES: readonly Route[] = [
     },
   },
   question('/v1/shadow', 'shadow', 'Shadow', 'Where another collector and Kinfold differ', []),
-  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what'),
-  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters'),
+  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what', [SOME_UID]),
+  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters', [
+    ...[SOME_UID, CHANGE],
+  ]),
+  question(
+    '/v1/changes',
+    'changes',
+    'ChangeList',
+    'What happened to an object, in a namespace or in clusters, the oldest first, a page at a time',
+    [
+      CLUSTER,
+      { name: 'namespace', description: 'With `name`: `default` without it.', schema: TEXT },
+      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
+      { name: 'name', description: 'Of one object; takes `kind`.', schema: TEXT },
+      { name: 'uid', description: 'Of one object, instead of kind and name.', schema: TEXT },
+      ...[CHANGE, ...SPAN, ...PAGE],
+    ],
+  ),
+  question(
+    '/v1/deletions',
+    'deletions',
+    'DeletionList',
+    'Which objects were deleted, when, by whom and after which owner, a page at a time',
+    [
+      CLUSTER,
+      { name: 'namespace', description: 'All namespaces without it.', schema: TEXT },
+      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
+      {
+        name: 'by',
+        description: '`kinfold`: by a delete of Kinfold; `others`: by anybody else.',
+        schema: oneOf(['kinfold', 'others']),
+      },
+      wordList(
+        'evidence',
+        'Only those that Kinfold deleted on such evidence, with commas between.',
+        ['deleted', 'waiting', 'missing', 'not-found', 'bulk'],
+      ),
+      {
+        name: 'root',
+        description:
+          'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
+        schema: TEXT,
+      },
+      ...[...SPAN, ...PAGE],
+    ],
+  ),
+  question('/v1/horizon', 'horizon', 'Horizon', 'How far back each question reaches, and why', []),
   {
     ...question('/v1/directives', 'giveDirective', 'DirectiveResult', 'Gives an order', []),
     method: 'post',
@@ -163,16 +232,14 @@ export const ROUTES: readonly Route[] = [
         verb: oneOf([
           ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject', 'close-breaker'],
         ]),
-        cluster: say('Name or id; empty for all clusters.', TEXT),
+        cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(
           'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE].',
-          TEXT,
+          TEXT_OR_NULL,
         ),
-        digest: say('Of approve and reject: the one of /v1/plan/held.', {
-          type: ['string', 'null'],
-        }),
-        why: say('The reason, which is recorded.', TEXT),
-        claimed: say('Who gives it, where no token says so.', TEXT),
+        digest: say('Of approve and reject: the one of /v1/plan/held.', TEXT_OR_NULL),
+        why: say('The reason, which is recorded.', TEXT_OR_NULL),
+        claimed: say('Who gives it, where no token says so.', TEXT_OR_NULL),
       },
       required: ['verb'],
       additionalProperties: false,
@@ -233,10 +300,14 @@ export const ROUTES: readonly Route[] = [
       [JSON_TYPE]: { type: 'object', properties: { version: TEXT }, required: ['version'] },
     },
   },
+  ...KUBERNETES_ROUTES,
 ]
 
-export function routeOf(method: string, path: string): Route | undefined {
-  return ROUTES.find((route) => route.path === path && route.method === method.toLowerCase())
+/** `pattern`: as the server is told it. */
+export function routeOf(method: string, pattern: string): Route | undefined {
+  return ROUTES.find(
+    (route) => patternOf(route) === pattern && route.method === method.toLowerCase(),
+  )
 }
 
 function question(
@@ -250,9 +321,29 @@ function question(
   return { method: 'get', path, operation, summary, parameters, answers }
 }
 
-function stream(path: string, operation: string, answer: string, summary: string): Route {
+function stream(
+  path: string,
+  operation: string,
+  answer: string,
+  summary: string,
+  more: readonly Parameter[],
+): Route {
   const answers = { [LINES]: ref(answer), [EVENTS]: TEXT }
-  return { method: 'get', path, operation, summary, parameters: STREAM, answers }
+  const parameters = [...STREAM, ...more]
+  return { method: 'get', path, operation, summary, parameters, answers }
+}
+
+/** Words with commas between. */
+function wordList(name: string, description: string, words: readonly string[]): Parameter {
+  const one = `(${words.join('|')})`
+  const schema = { type: 'string', pattern: `^${one}(,${one})*$`, description: words.join(', ') }
+  return { name, description, schema }
+}
+
+function time(name: string, without: string): Parameter {
+  const pattern = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$'
+  const schema = { type: 'string', pattern, description: 'RFC 3339, such as 2026-01-31T09:30:00Z' }
+  return { name, description: `RFC 3339; ${without}`, schema }
 }
 
 function text(path: string, operation: string, summary: string, type = 'text/plain'): Route {

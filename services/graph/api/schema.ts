@@ -1,4 +1,4 @@
-/** JSON Schema (2020-12) as OpenAPI 3.1 takes it, in few words. What must stay true: an object has the fields that are written, all of them, and no others. */
+/** JSON Schema (2020-12) as OpenAPI 3.1 takes it, in few words. What must stay true: an object has the fields that are written and no others; all of them, but for those that are named apart. */
 
 export interface Schema {
   readonly [key: string]: unknown
@@ -34,10 +34,14 @@ export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-export function record(properties: Readonly<Record<string, Schema>>): Schema {
+/** `optional`: those that an API server leaves out where they are empty. */
+export function record(
+  properties: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
   return {
     type: 'object',
-    properties,
+    properties: { ...properties, ...optional },
     required: Object.keys(properties),
     additionalProperties: false,
   }

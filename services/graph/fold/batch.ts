@@ -1,10 +1,10 @@
 /**
- * A batch of folded records: what changed, what came of it, and the digests, until one commit writes them all.
+ * A batch of folded records: the changes, their results, and the digests, until one commit writes them all.
  *
- * What must stay true: nothing here is visible to anybody before the commit; how records are split into batches changes no byte of what
- * they bring about, but for lineage, of which each batch writes the last word on an object only.
+ * What must stay true: nothing here is visible to any reader before the commit; how records are split into batches changes no byte of
+ * their results, except lineage, of which each batch writes only the last version for an object.
  *
- * Not here: the log and the store (task.ts), what a record means (core/fold.ts).
+ * Not here: the log and the store (task.ts), the meaning of a record (core/fold.ts).
  */
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
@@ -32,7 +32,7 @@ export interface BatchOptions {
   readonly codec: Codec
   readonly partition: number
   readonly partitions: number
-  /** Where the fold goes on; undefined on an empty store. */
+  /** Where the fold continues; undefined on an empty store. */
   readonly from: Position | undefined
 }
 
@@ -46,7 +46,7 @@ export class Batch {
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
-  /** Of each object what the batch leaves it as: readers keep the last entry of a key, and history has every change. */
+  /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
   readonly #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
@@ -81,12 +81,12 @@ export class Batch {
     return this.#graph
   }
 
-  /** Reads what is stored, without the batch's changes. */
+  /** Reads the stored state, without the batch's changes. */
   get stored(): StateReader {
     return this.#decoded
   }
 
-  /** With the next record; the orders that are in force then. */
+  /** With the next record; the orders that are in effect then. */
   obey(inForce: readonly string[]): void {
     this.#position = { ...this.#position, inForce }
   }
@@ -140,14 +140,14 @@ export class Batch {
     this.#records += 1
   }
 
-  /** What others read, and what watchers are asked: made of the same state, so not part of the digest. */
+  /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
   #publish(outcome: Outcome, at: At): void {
     for (const touch of outcome.touched.values()) {
       const lineage = lineageOf(this.#graph, touch, at)
       if (lineage === null) continue
       this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
     }
-    // The tombstone of a compacted topic: consumers forget it, too.
+    // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
     for (const entry of outcome.history) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
@@ -169,13 +169,13 @@ export class Batch {
     }
   }
 
-  /** Behind all others, where its last change belongs. */
+  /** After all others, where its last change belongs. */
   #putLineage(key: string, lineage: Lineage | null): void {
     this.#lineage.delete(key)
     this.#lineage.set(key, lineage)
   }
 
-  /** For what cannot be read. */
+  /** For records that cannot be read. */
   deadLetter(key: string, value: Uint8Array): void {
     this.#putIn('dead-letter', this.#position.partition, key, value)
   }
@@ -196,7 +196,7 @@ export class Batch {
     output.records.push({ key, value })
   }
 
-  /** Records of one object come one after the other. */
+  /** Records of one object are in order. */
   #partitionOf(key: string): number {
     if (this.#last?.key !== key) {
       this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
@@ -204,7 +204,7 @@ export class Batch {
     return this.#last.partition
   }
 
-  /** What a digest record says, for audits. */
+  /** The content of a digest record, for audits. */
   digest(): Digest {
     const { partition, position, state, outputs, foldVersion } = this.#position
     return { type: 'Digest', partition, position, state, outputs, foldVersion }

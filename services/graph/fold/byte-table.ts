@@ -1,12 +1,12 @@
 /**
- * Values by key, as bytes outside of V8's heap: nothing of it is ever marked, moved or counted by the collector of garbage.
+ * Values by key, as bytes outside of V8's heap: V8's garbage collector never marks, moves or counts any of it.
  *
- * A ring: what is new is put behind what was put last, and where it is full the oldest makes room. What was read since it was put gets a second chance: it
- * is put again. Each owner has keys of its own. An owner's that is gone are not read any more, and so make room.
+ * A ring buffer: a new entry is put after the last one, and when it is full the oldest is evicted. An entry that was read since it was put gets a second chance: it is
+ * put again. Each owner has keys of its own. Keys of an owner that was closed are no longer read, and so are evicted.
  *
- * What must stay true: a key's answer is the last value put for it, or that nothing is known. No more than `limit` bytes are taken, and an eighth of it for the index.
+ * What must stay true: a key's answer is the last value put for it, or "unknown". No more than `limit` bytes are taken, and an eighth of it for the index.
  *
- * Not here: what the values mean (decoded-values.ts).
+ * Not here: the meaning of the values (decoded-values.ts).
  */
 import { invariant } from '../../../core/model/invariant.ts'
 
@@ -14,7 +14,7 @@ import { invariant } from '../../../core/model/invariant.ts'
 export const ABSENT: unique symbol = Symbol('absent')
 
 const FIRST_BYTES = 256 * 1024
-/** A larger share of the ring than this would drive out too much at once. */
+/** A larger share of the ring buffer than this would evict too much at once. */
 const LARGEST_SHARE = 16
 const LONGEST_KEY = 1_024
 /** Second chances that one put gives, so that it takes no longer than others. */
@@ -49,10 +49,10 @@ export class ByteTable {
   #index: Int32Array = new Int32Array(2 * 1_024)
   #entries = 0
   #liveBytes = 0
-  /** What was put first, and where the next one is put. */
+  /** The oldest entry, and the position of the next one. */
   #tail = 0
   #head = 0
-  /** Once the head has begun anew before the tail: where the entries behind the tail end. */
+  /** Once the head has begun anew before the tail: where the entries after the tail end. */
   #wrappedAt: number | undefined
   #owners = 0
 
@@ -74,7 +74,7 @@ export class ByteTable {
     return this.#owners
   }
 
-  /** Undefined when nothing is known. The view is what it is until the next `put` or `forget`. */
+  /** Undefined when nothing is known. The view is valid until the next `put` or `forget`. */
   get(owner: number, key: string): Uint8Array | typeof ABSENT | undefined {
     const { length } = key
     if (length > LONGEST_KEY) return undefined
@@ -168,7 +168,7 @@ export class ByteTable {
     this.#index = larger
   }
 
-  /** The entry stays in the ring until its turn comes. */
+  /** The entry stays in the ring buffer until its turn comes. */
   #kill(slot: number): void {
     const entry = this.#entryAt(slot)
     this.#numbers[entry + STATE] = DEAD
@@ -176,14 +176,14 @@ export class ByteTable {
     this.#leave(slot)
   }
 
-  /** Moves those behind it up, so that each is found from its own slot on without a hole. */
+  /** Moves the following ones up, so that each is found from its own slot on without a hole. */
   #leave(slot: number): void {
     const index = this.#index
     const mask = (index.length >> 1) - 1
     let hole = slot
     for (let next = (hole + 1) & mask; index[2 * next + 1] !== 0; next = (next + 1) & mask) {
       const home = index[2 * next]! & mask
-      // It may stand in the hole unless its home lies behind that.
+      // It may move into the hole unless its home lies after that.
       if (((next - home) & mask) < ((next - hole) & mask)) continue
       index[2 * hole] = index[2 * next]!
       index[2 * hole + 1] = index[2 * next + 1]!
@@ -249,7 +249,7 @@ export class ByteTable {
       this.#leave(slot)
       return false
     }
-    // The room that it leaves and what was free before it are one, so it fits.
+    // The freed space and the free space before it are contiguous, so it fits.
     this.#bytes.copyWithin(this.#head, at, at + size)
     const moved = this.#head >> 2
     numbers[moved + STATE] = PUT

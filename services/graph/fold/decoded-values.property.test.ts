@@ -1,4 +1,4 @@
-/** What is remembered of a store is what the store answers, whatever was read or written before; and no decoded object outlives the batch. */
+/** A remembered value equals the store's answer, whatever was read or written before; and no decoded object outlives the batch. */
 import { deepEqual, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ test('a read answers what the store holds', () => {
       const stored = new Map<string, Uint8Array>()
       const model = new Map<string, StateValue>()
       const store = { get: (key: string) => stored.get(key) }
-      // Beside another task, of whose values none is to be seen here.
+      // With another task, whose values must not be seen here.
       const all = [new DecodedValues(store, codec), new DecodedValues(store, codec)]
       const other = new DecodedValues({ get: () => codec.encode(seen(77)) }, codec)
       for (const { reads, writes } of batches) {

@@ -1,5 +1,5 @@
 /**
- * Running digests of what a partition's folds changed and issued, for audits.
+ * Running digests of the changes and commands of a partition's folds, for audits.
  *
  * What must stay true: chained record by record, so the split into batches does not matter.
  */

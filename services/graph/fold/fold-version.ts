@@ -1,8 +1,8 @@
 /**
- * By which version of the fold a log was folded so far, and whether this program may go on with it.
+ * Which version of the fold has folded a log so far, and whether this program may continue it.
  *
- * What must stay true: one version decides per log. What another one has folded is not gone on with, since nobody could fold it again and see
- * the same; it is refused with a sentence that says what to do.
+ * What must stay true: one version decides per log. A log that another version has folded is not continued, since folding it again would have
+ * another result; it is refused with a sentence that says what to do.
  *
  * Not here: how a new log is begun (generation.ts).
  */
@@ -15,7 +15,7 @@ import { type Entry, type Log, LogError } from '../../../ports/log.ts'
 /** `unreadable`: it is a log of ours, by schemas that this version does not have. */
 export type FoundVersion = number | 'unreadable' | undefined
 
-/** Entries looked at first, from the end of a changelog; then twice as many. A commit ends with its position. */
+/** Entries read first, from the end of a changelog; then twice as many. A commit ends with its position. */
 const FIRST_LOOK = 64n
 
 /** As the last commit of any partition says, or the first policy where there was none; undefined for a log that is new. */
@@ -53,7 +53,7 @@ async function firstPolicy(log: Log, codec: Codec, partition: number): Promise<F
   return undefined
 }
 
-/** Throws `FORMAT` when this program does not go on with what was found. */
+/** Throws `FORMAT` when this program does not continue a log of that version. */
 export function checkFoldVersion(found: FoundVersion): void {
   if (found === undefined || found === FOLD_VERSION) return
   const was =

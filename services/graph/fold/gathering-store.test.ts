@@ -1,4 +1,4 @@
-/** A store that gathers commits keeps the contract of a store; what is under it is always some earlier whole commit with its checkpoint. */
+/** A store that gathers commits keeps the contract of a store; the store below it is always at some earlier whole commit with its checkpoint. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -74,7 +74,7 @@ test('pages, points and the checkpoint are those of all commits, and a crash lea
         }
         for (const [key, value] of now) deepEqual(store.get(key), value)
         deepEqual(linesOf(await store.page(ALL)), linesOf(now))
-        // What a process that is killed now finds when it begins again.
+        // The state that a process killed now finds when it begins again.
         const at = inner.checkpoint()?.changelog ?? -1n
         deepEqual(linesOf(await inner.page(ALL)), states.get(at))
         if (at < checkpoint.changelog) crashes += 1

@@ -1,8 +1,8 @@
 /**
- * A store that is written behind: several commits are gathered, so that a key that changes in each of them is written once.
+ * A write-behind store: several commits are gathered, so that a key that changes in each of them is written once.
  *
- * What must stay true: every read sees every write, in points, pages and views alike; what is written at once is whole commits with the checkpoint of the last one. So
- * after a crash the store is as it was some commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last commit: what the log holds is compared with that.
+ * What must stay true: every read sees every write, in points, pages and views alike; one write has whole commits with the checkpoint of the last one. So after a crash the store is as it
+ * was some commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last commit: the log is compared with that.
  *
  * Not here: changes that are not committed (core/graph/graph.ts).
  */
@@ -25,7 +25,7 @@ type Page = StoreView['page']
 
 /** Keys that begin with it are the store's own. */
 const OWN_KEYS = '~'
-/** Behind the prefix of a range it makes a key of that range, behind a shorter one a key of another. */
+/** After the prefix of a range it makes a key of that range, after a shorter one a key of another. */
 const ANY_KEY = 'a/b/c'
 
 export class GatheringStore implements Store {
@@ -103,7 +103,7 @@ export class GatheringStore implements Store {
     await this.#store.verify(signal)
   }
 
-  /** Writes what is gathered: when there is time, and when the store under this is somebody else's from now on. */
+  /** Writes the gathered commits: when there is time, and when the store below this gets another owner. */
   async settle(): Promise<void> {
     const checkpoint = this.#checkpoint
     if (checkpoint === undefined) return
@@ -117,7 +117,7 @@ export class GatheringStore implements Store {
     }
   }
 
-  /** The same if it can be done: what is not written now is replayed. The store under this stays open. */
+  /** The same if possible: changes that are not written now are replayed. The store under this stays open. */
   async leave(): Promise<void> {
     try {
       if (!this.#isWriting) await this.settle()
@@ -172,7 +172,7 @@ function within(changes: Changes, keys: Iterable<string>, range: KeyRange): read
   return found.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** `changes` lie in the range, in order: whatever of them is written meanwhile, they are what its keys hold. */
+/** `changes` lie in the range, in order: also if some of them are written meanwhile, they are the values of its keys. */
 async function laidOver(
   pageOf: Page,
   changes: readonly StoreChange[],
@@ -195,7 +195,7 @@ async function laidOver(
   }
 }
 
-/** What changes put before the key, or at the end; returns where those from the key on begin. */
+/** The changes before the key, or at the end; returns where those from the key on begin. */
 function takeBefore(
   key: string | undefined,
   changes: readonly StoreChange[],

@@ -1,4 +1,4 @@
-/** What a new log has of the one before it, and what not. */
+/** What a new log takes over from the one before it, and what it does not. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'

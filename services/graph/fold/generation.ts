@@ -1,8 +1,8 @@
 /**
- * Begins a new log where one of an older version was: an empty one, paused, above the epochs of the old, with what was archived.
+ * Begins a new log in place of one of an older version: an empty one, paused, above the epochs of the old one, with its archive.
  *
- * What must stay true: nothing that the old log believed of a cluster is in the new one, so it lists everything anew, as a fresh install does, in a partition that is
- * chosen anew; and nothing is deleted before a person has looked and resumed. The old log is only read.
+ * What must stay true: no state of a cluster is taken over from the old log, so it lists everything anew, as a fresh install does, in a partition that is chosen
+ * anew; and nothing is deleted before a person has reviewed it and resumed. The old log is only read.
  *
  * Not here: files and their names (cli/upgrade.ts).
  */
@@ -57,16 +57,16 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
   await direct(to, codec, { verb: 'pause', subject: '', ...said })
 }
 
-/** For the reapers too. What cannot be read is carried as it is: then they do nothing until somebody mends it. */
+/** For the reapers, too. A record that cannot be read is carried unchanged: then they do nothing until a person mends it. */
 async function carryProtections({ from, to, codec }: GenerationParts): Promise<void> {
-  // Before version 15 they stood in `control`.
+  // Before version 15 they were in `control`.
   const said = [...(await from.latest('control', 0)), ...(await from.latest('orders', 0))]
   for (const { key, value } of said) {
     if (!key.startsWith(PROTECT_PREFIX) || value === null) continue
     const record = recordIn(codec, value, 'Control')
     const protecting = record === undefined ? undefined : protectingOf(key, record)
     const isLifted = protecting?.type === 'subject' && protecting.isLifted
-    // The policy's own is told anew with the policy.
+    // The policy's own is published anew with the policy.
     if (protecting?.type === 'policy' || isLifted) continue
     const again = record === undefined ? value : codec.encode(record)
     await to.append('orders', 0, [{ key, value: again }])
@@ -79,7 +79,7 @@ async function carryProtections({ from, to, codec }: GenerationParts): Promise<v
 
 type Said = Pick<Directive, 'verb' | 'cluster' | 'subject' | 'who' | 'why'>
 
-/** All partitions of a log hear of what people ask for. */
+/** Publishes a directive to all partitions of a log. */
 async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   const directive: Directive = {
     ...{ type: 'Directive', digest: null, listed: EMPTY_SET, isProven: false },
@@ -89,7 +89,7 @@ async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   await giveOrder(to, codec, directive, partitions)
 }
 
-/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph that knows nothing of what was there before. */
+/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph without the former state. */
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
@@ -108,7 +108,7 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
   return [...highest.keys()]
 }
 
-/** Undefined for what cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
+/** Undefined for a record that cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
 function recordIn<T extends 'Control' | 'Watermark'>(
   codec: Codec,
   value: Uint8Array,

@@ -1,5 +1,5 @@
 /**
- * The public record of one object as it stands after a fold.
+ * The public record of one object after a fold.
  *
  * What must stay true: it is made from the state alone, so a replay makes the same.
  */
@@ -9,7 +9,7 @@ import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Lineage, LineageOwner } from '../../../ports/lineage.ts'
 
-/** Of an object that is gone: what it was, and that it is. Null when there is nothing to tell. */
+/** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
   const { cluster, uid } = touch
   const node = nodeOf(graph, cluster, uid)

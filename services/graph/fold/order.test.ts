@@ -1,4 +1,4 @@
-/** Nobody gives an order by what he writes to `events`; and what is folded again comes to the same. */
+/** No producer gives an order by writing to `events`; and folding again has the same result. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
@@ -61,7 +61,7 @@ async function folded(
   equal((await auditPartition(parts, new AbortController().signal)).type, audited)
 }
 
-/** What the last record of `events` says of `orders`. */
+/** The reference to `orders` in the last record of `events`. */
 async function lastGiven(log: MemoryLog): Promise<Uint8Array> {
   const { entries } = await log.read('events', 0, 0n, { limit: 100, waitMs: 0 })
   return entries.at(-1)?.value ?? new Uint8Array()
@@ -122,7 +122,7 @@ test('an order at the offset of one that was lost with the end of orders comes i
     await forge(again)
     const reasons = ['orders has no such order at that offset', 'that order was in force before']
     deepEqual(await state(), [['eve'], 'guarded', reasons])
-    // What was lost cannot be folded again.
+    // A lost order cannot be folded again.
   }, 'different')
 })
 

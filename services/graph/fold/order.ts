@@ -1,12 +1,12 @@
 /**
- * Orders: what people ask for and what the policy is. Each stands in `orders`, which the graph alone may write; an `OrderGiven` among the events of a partition says from where on it is
- * in force there.
+ * Orders: directives of users, and the policy. Each is in `orders`, which only the graph may write; an `OrderGiven` among the events of a partition says from which position on it takes
+ * effect there.
  *
- * What must stay true: whoever may write to `events`, and not to `orders`, gives no order (watchers, reapers): an order that stands in `events` itself changes nothing, nor does one that
- * `orders` does not hold as the event says, nor one that was in force before. Folding again later comes to the same: an order is never taken away, and no later one can be what an earlier
- * event says.
+ * What must stay true: a producer that may write to `events`, and not to `orders`, gives no order (watchers, reapers): an order in `events` itself changes nothing, nor does one that
+ * `orders` does not hold as the event says, nor one that took effect before. Folding again later has the same result: an order is never removed, and no later one can match an earlier
+ * event.
  *
- * Not here: who may ask for it (orders/directive-http.ts), what it does (core/admit).
+ * Not here: who may give it (orders/directive-http.ts), its effect (core/admit).
  */
 import { createHash } from 'node:crypto'
 import type { Directive, Event, PolicyChanged } from '../../../core/model/event.ts'
@@ -21,14 +21,14 @@ import { checkFoldVersion } from './fold-version.ts'
 
 export type Order = Directive | PolicyChanged
 
-/** An order that comes into force, and all that are in force with it. */
+/** An order that takes effect, and all that are in effect with it. */
 export interface Found {
   readonly type: 'Found'
   readonly order: Order
   readonly inForce: readonly string[]
 }
 
-/** What is no order, whoever says so. */
+/** A record that is no order, from any producer. */
 export interface Refused {
   readonly type: 'Refused'
   readonly why: string
@@ -36,7 +36,7 @@ export interface Refused {
   readonly isLater: boolean
 }
 
-/** Answers with the offsets of the events that put it in force, in the order of `partitions`. */
+/** Returns the offsets of the events that make it take effect, in the order of `partitions`. */
 export async function giveOrder(
   log: Pick<Log, 'append' | 'bounds'>,
   codec: Codec,
@@ -56,7 +56,7 @@ export async function giveOrder(
   )
 }
 
-/** What may stand in `events`; anything else there is as unreadable as garbage. Throws `CodecError`. */
+/** A record that may be in `events`; anything else there is as unreadable as garbage. Throws `CodecError`. */
 export function readEvent(codec: Codec, entry: Entry): Event | OrderGiven | Refused {
   if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
   const record = codec.decode(entry.value)
@@ -71,9 +71,9 @@ function isFor(key: string, partition: number): boolean {
 }
 
 /**
- * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there; of these, what `orders` lost since (F39)
- * is in force no more, and its offset may be another's. Throws `FORMAT` for what another version of the fold is to decide, and what the log
- * throws.
+ * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there; of these, an order that `orders` lost
+ * since (F39) is no longer in effect, and its offset may be that of another one. Throws `FORMAT` for an order that another version of the fold
+ * has to decide, and the errors of the log.
  */
 export async function orderOf(
   log: Log,
@@ -99,14 +99,17 @@ export async function orderOf(
   return { type: 'Found', order: record, inForce: withOrder(left, { offset, digest }) }
 }
 
-/** Of these, by offset, what `orders` still has: after it lost its end, offsets are given again. It has all that is below one that it has. */
+/**
+ * Of these, by offset, the orders that `orders` still has: after it lost its end, offsets are assigned again.
+ * It has all orders below one that it has.
+ */
 async function held(log: Log, inForce: readonly string[], end: bigint): Promise<readonly string[]> {
   for (const [index, mark] of [...inForce.entries()].reverse()) {
     const offset = offsetOf(mark)
     if (offset >= end) continue
     const { entries } = await log.read('orders', 0, offset, { limit: 1, waitMs: 0 })
     const [entry] = entries
-    // What is not told here, nobody contradicts.
+    // If it is missing here, nothing contradicts it.
     const isTold = entry?.offset === offset && entry.value !== null
     const isSame = !isTold || markOf({ offset, digest: digestOf(entry.value) }) === mark
     if (isSame) return inForce.slice(0, index + 1)
@@ -115,7 +118,7 @@ async function held(log: Log, inForce: readonly string[], end: bigint): Promise<
 }
 
 const NO_SUCH = 'orders has no such order at that offset'
-/** Orders that several processes give at the same time may come into force in another sequence than they were recorded in; never so many. */
+/** Orders that several processes give at the same time may take effect in another sequence than they were recorded in; never so many. */
 const KEPT_ORDERS = 32
 /** Of a digest: two orders at one offset differ. */
 const MARKED_DIGITS = 16
@@ -150,7 +153,7 @@ function refused(why: string): Refused {
   return { type: 'Refused', why, isLater: false }
 }
 
-/** A verb that nobody knows: it takes the place of what was refused, and changes nothing. */
+/** An unknown verb: it replaces a refused order, and changes nothing. */
 export const NO_ORDER: Directive = {
   ...{ type: 'Directive', verb: '', cluster: '', subject: '', digest: null },
   ...{ listed: EMPTY_SET, who: '', isProven: false, why: '' },

@@ -1,9 +1,9 @@
 /**
- * Changes that are not stored yet, over a reader of what is: the state of a fold until its commit.
+ * Changes that are not stored yet, over a reader of the stored state: the state of a fold until its commit.
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike; nothing leaves the overlay before its commit.
  *
- * Not here: bytes and disks (ports/store.ts), what the changes mean (core/fold.ts).
+ * Not here: bytes and disks (ports/store.ts), the meaning of the changes (core/fold.ts).
  */
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'

@@ -10,7 +10,7 @@ import { Task } from './task.ts'
 
 const EVENT: Event = eventsOf([])[0]!
 
-/** Tells of each commit how many records it held. */
+/** Records for each commit how many records it held. */
 async function committing(pace: Pace, t: TestContext) {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 1, clock })

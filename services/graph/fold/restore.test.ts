@@ -1,4 +1,4 @@
-/** A store goes on from its checkpoint only where the log still tells all that was deleted since. */
+/** A store continues from its checkpoint only where the log still has every deletion since. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
@@ -24,7 +24,7 @@ const POSITION = {
   }),
 }
 
-/** A log that has compacted away a null value of `gone`: only `stays` is left, behind where the store stood. */
+/** A log that has compacted away a null value of `gone`: only `stays` is left, after the checkpoint of the store. */
 class ForgetfulLog extends MemoryLog {
   whole = 0n
 
@@ -135,7 +135,7 @@ test('wherever a changelog lost its end, an empty store becomes one that was, or
   ok(outcomes.whole > 5 && outcomes.refused > 5, JSON.stringify(outcomes))
 })
 
-/** A leader that took over a moment ago and does not know yet what everybody has. */
+/** A leader that took over a moment ago and does not know yet the offset up to which all replicas have the log. */
 class LateLog extends MemoryLog {
   isLate = true
 
@@ -187,7 +187,7 @@ test('events that were lost and given again since are not skipped (F39)', async 
   }
   const { end } = await log.bounds('events', 0)
   log.cutOff('events', 0, end - 5n)
-  // Watchers are other processes, and go on.
+  // Watchers are other processes, and continue.
   await appendAll(log, events.slice(half))
   const again = runTask(log, store)
   await rejects(again.caughtUp(), {

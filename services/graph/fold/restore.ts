@@ -2,7 +2,7 @@
  * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the fence.
  *
  * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds, or something else, means that the log
- * lost what it had acknowledged, and that is never passed over.
+ * lost acknowledged records, and that is never ignored.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -14,7 +14,7 @@ import type { Store, StoreChange } from '../../../ports/store.ts'
 import { RESTORE_LIMIT, STILL_MS } from '../config.ts'
 import { digestOf } from './digest.ts'
 
-/** Changelog entries before a store's checkpoint that are compared with what it holds. */
+/** Changelog entries before a store's checkpoint that are compared with its content. */
 const COMPARED = 64n
 
 export interface Restored {
@@ -34,7 +34,7 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
-  // The fence was appended just now, so a store that belongs to this log is behind it.
+  // The fence was appended just now, so the checkpoint of a store that belongs to this log is before it.
   const replay = await beginReplay(log, codec, store, partition, fence, clock, signal)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
@@ -48,11 +48,13 @@ export interface Replay {
   /** Where the next page begins. */
   readonly next: bigint
   readonly position: Position | undefined
-  /** Writes one page of what lies before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long. */
+  /**
+   * Writes one page of the entries before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long.
+   */
   page(end: bigint, signal: AbortSignal): Promise<number>
 }
 
-/** From where the store stands, which is never beyond `most` if it belongs to this log. */
+/** From the checkpoint of the store, which is never beyond `most` if it belongs to this log. */
 export async function beginReplay(
   log: Log,
   codec: Codec,
@@ -101,14 +103,14 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
   const whole = await log.wholeFrom('changelog', partition)
   if (checkpoint.changelog >= start && checkpoint.changelog >= whole) return checkpoint.changelog
-  // What was deleted meanwhile may be told nowhere any more, and would stand here for ever.
+  // The log may no longer have the deletions of the meantime, and their keys would stay in the store for ever.
   await store.wipe()
   return start
 }
 
 /**
- * Offsets that were lost and given again since hold what the store does not. Who committed to them notices at once, unless it dies between the commit and
- * its answer.
+ * Offsets that were lost and assigned again since hold records that the store does not have. The process that committed to them notices at once, unless
+ * it dies between the commit and its answer.
  */
 async function checkLast(
   log: Log,
@@ -125,7 +127,9 @@ async function checkLast(
   }
 }
 
-/** A commit ends with its position. What stands behind the last one is part of a commit whose rest was lost, which a transaction never leaves by itself. */
+/**
+ * A commit ends with its position. Records after the last position are part of a commit whose rest was lost, which a transaction never leaves by itself.
+ */
 async function checkWhole(
   log: Log,
   partition: number,
@@ -140,7 +144,7 @@ async function checkWhole(
   throw damaged(`partition ${partition} of changelog ends in the middle of a commit`)
 }
 
-/** Some of the last entries before `next`, but fences, which say nothing: each start leaves one, so behind a lost end they may be all that is near. */
+/** Some of the last entries before `next`, except fences, which prove nothing: each start leaves one, so after a lost end only fences may be near. */
 async function lastBefore(
   log: Log,
   partition: number,
@@ -155,7 +159,7 @@ async function lastBefore(
       const page = await readPage(log, partition, at, signal)
       for (const entry of page.entries)
         if (entry.offset < next && entry.key !== FENCE_KEY) found.push(entry)
-      // A leader that took over a moment ago may not show yet what was acknowledged: that is no damage.
+      // A leader that took over a moment ago may not show acknowledged records yet: that is no damage.
       if (page.next === at) throw notShown(partition, next)
       at = page.next
     }
@@ -199,7 +203,7 @@ async function checkEvents(
     throw error
   }
   const [last] = page.entries
-  // Offsets that were lost and given again: what stands there now would never be folded, from here on to where the task goes on.
+  // Offsets that were lost and assigned again: the records there now would never be folded, from here to where the task continues.
   if (last !== undefined && (last.offset !== at || digestOf(last) !== position.last))
     throw otherwise('events', partition, position.position)
 }
@@ -215,7 +219,7 @@ export function lost(topic: string, partition: number, seen: bigint, end: bigint
   )
 }
 
-/** It begins again, and looks first whether what it has can still be brought up to date. */
+/** It begins again, and first checks whether its store can still be brought up to date. */
 function stoodStill(): LogError {
   const what =
     'this process stood still for so long that the changelog may have forgotten what was deleted'

@@ -1,4 +1,4 @@
-/** Snapshots are taken when they are due, and events go behind them by age and by number, never before. */
+/** Snapshots are taken when they are due, and events before them are trimmed by age and by number, never sooner. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ const KEEP_ALL: RetentionConfig = {
   snapshotEvents: ENOUGH,
 }
 
-/** A log whose days pass when a test says so, a task that folds it, and its retention, a round at a time. */
+/** A log whose time a test moves, a task that folds it, and its retention, a round at a time. */
 class Rig {
   readonly log: Log
   readonly #time: { nowMs: number }
@@ -58,7 +58,7 @@ class Rig {
     await this.#running.caughtUp()
   }
 
-  /** Lets retention look once, and waits until it has. */
+  /** Lets retention check once, and waits until it has. */
   async round(): Promise<void> {
     await this.begin()
     await this.settled()
@@ -193,7 +193,7 @@ for (const [engine, open] of [
     const [at] = await rig.snapshots()
     await rig.tell(idle(3))
     rig.pass(1_000)
-    // The three are older than 30 days as well, so another snapshot lets them go.
+    // The three are older than 30 days as well, so another snapshot removes them.
     await rig.round()
     await rig.round()
     deepEqual(await rig.snapshots(), [at, (at ?? 0n) + 3n])

@@ -1,8 +1,8 @@
 /**
- * Snapshots of a partition's store, and the trimming of `events` behind them.
+ * Snapshots of a partition's store, and the trimming of `events` before them.
  *
- * What must stay true: events are trimmed only behind a whole snapshot, so that what is left can always be folded again; a snapshot is the
- * store's content at one position, with the digests it had there. Folding goes on meanwhile: of a large graph it takes minutes.
+ * What must stay true: events are trimmed only before a whole snapshot, so that the rest can always be folded again; a snapshot is the
+ * store's content at one position, with the digests it had there. Folding continues meanwhile: a snapshot of a large graph takes minutes.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -16,13 +16,13 @@ import type { Task } from './task.ts'
 export interface RetentionConfig {
   /** Events younger than this are kept. */
   readonly keepMs: number
-  /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts those. */
+  /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts bytes. */
   readonly keepEvents: number
-  /** A snapshot after so many events; sooner when what may go lies beyond the last one. */
+  /** A snapshot after so many events; sooner when records that may be trimmed are beyond the last one. */
   readonly snapshotEvents: number
   /** Archived objects younger than this are kept. */
   readonly archiveKeepMs: number
-  /** How often it is looked at. */
+  /** How often retention is checked. */
   readonly everyMs: number
 }
 
@@ -39,7 +39,7 @@ const SNAPSHOTS_KEPT = 3
 /** Keys of one chunk, and bytes after which it is closed, unless one value alone has more. */
 const CHUNK_KEYS = 2_000
 const CHUNK_BYTES = 512 * 1024
-/** Chunks read at once: one is decoded in some 10 ms without a turn for others. */
+/** Chunks read at once: one is decoded in some 10 ms without a turn for other work. */
 export const CHUNKS_PER_READ = 1
 
 export interface RetentionParts {
@@ -52,7 +52,7 @@ export interface RetentionParts {
 
 export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): Promise<void> {
   const { clock, retention, task } = parts
-  /** What the log is known to have; undefined when that has to be read. */
+  /** The snapshots that the log is known to have; undefined when that has to be read. */
   let known: readonly SnapshotPlace[] | undefined
   while (!signal.aborted) {
     await clock.sleep(retention.everyMs, signal)
@@ -67,7 +67,7 @@ export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): P
   }
 }
 
-/** A store that is closed, wiped or damaged is its task's to mend. What is no longer there was trimmed by its owner while it was looked at. */
+/** A store that is closed, wiped or damaged is mended by its task. Records that are missing were trimmed by their owner meanwhile. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StoreError) return true
   return error instanceof LogError && (error.remedy === 'retry' || error.remedy === 'rebuild')
@@ -204,7 +204,7 @@ async function trim(
   return kept
 }
 
-/** It hangs on no event: an object may be wanted back for as long as somebody said. */
+/** It depends on no event: an object can be restored for as long as the operator configured. */
 async function trimArchive({ log, clock, task, retention }: RetentionParts): Promise<void> {
   const { partition } = task
   const { start, end } = await log.bounds('archive', partition)
@@ -217,7 +217,7 @@ async function trimArchive({ log, clock, task, retention }: RetentionParts): Pro
   if (before > start) await log.trim('archive', partition, before)
 }
 
-/** What tells of events goes when they go: an audit compares all that is left of them. */
+/** Records derived from events are trimmed with them: an audit compares all that are left of them. */
 async function trimFollowers(log: Log, partition: number): Promise<void> {
   const since = await oldestEvent(log)
   if (since === undefined) return
@@ -228,7 +228,7 @@ async function trimFollowers(log: Log, partition: number): Promise<void> {
   }
 }
 
-/** Append time of the oldest event that any partition still has; commands lie in the partitions of their targets. */
+/** Append time of the oldest event that any partition still has; commands are in the partitions of their targets. */
 async function oldestEvent(log: Log): Promise<number | undefined> {
   let oldest: number | undefined
   for (let partition = 0; partition < log.partitions('events'); partition++) {
@@ -242,7 +242,7 @@ async function oldestEvent(log: Log): Promise<number | undefined> {
 }
 
 /** Offset of the first entry appended at or after a time, by halving. */
-async function firstSince(
+export async function firstSince(
   log: Log,
   topic: Topic,
   partition: number,

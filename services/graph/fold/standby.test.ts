@@ -1,4 +1,4 @@
-/** What folded a moment ago stands by over the same store, although what it committed last may not be visible yet. */
+/** A task that folded a moment ago becomes a standby over the same store, although its last commit may not be visible yet. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../../testing/task-rig.ts'
 import { Standby } from './standby.ts'
 
-/** The markers of the last commit are on their way for as long as it says so. */
+/** The markers of the last commit are delayed for as long as the test demands. */
 class SlowMarkers extends MemoryLog {
   isSlow = true
 

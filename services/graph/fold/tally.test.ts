@@ -1,4 +1,4 @@
-/** What is counted of a store as it changes is what a count of the whole store says: after each commit of every story in core/scenarios, whenever the counting began. */
+/** The running counts of a changing store equal a count of the whole store: after each commit of every story in core/scenarios, whenever the counting began. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import type { ClusterTally } from './tally.ts'
 import { Tally } from './tally.ts'
 
 const folder = new URL('../../../core/scenarios/', import.meta.url)
-/** So that pages end within what a story makes. */
+/** So that pages end within the state of a story. */
 const PAGE = 3
 const totals = { edges: 0, dangling: 0, held: 0, unresolvable: 0, refused: 0 }
 
@@ -52,7 +52,7 @@ test('counts a page at a time', async () => {
     await tally.goOn(store, batch.stored)
     counted.push(tally.counts()[0]?.edges)
   }
-  // Two counts, the nodes of the pods, then of what they hang on.
+  // Two counts, the nodes of the pods, then of their owners.
   deepEqual(counted, [undefined, undefined, 1, 2, 2, 2, 2])
 })
 
@@ -77,7 +77,7 @@ async function commit(batch: Batch, store: Store, tallies: readonly Tally[]): Pr
   batch.clear()
 }
 
-/** Those that are not whole yet go on by a page, and another one begins. */
+/** Those that are not complete yet continue by a page, and another one begins. */
 async function compare(store: Store, tallies: Tally[], chance: Chance): Promise<void> {
   const whole = new Tally(codec)
   const reader = readerOf(store, codec)
@@ -96,7 +96,7 @@ async function compare(store: Store, tallies: Tally[], chance: Chance): Promise<
   }
 }
 
-/** Which of them is told as the example follows from when they were counted. */
+/** Which of them is given as the example follows from when they were counted. */
 function bare(tallies: readonly ClusterTally[]): unknown {
   const told = tallies.map(({ blocked, ...rest }) => {
     const counts = Object.entries(blocked).map(([because, { example, ...count }]) => {

@@ -1,8 +1,8 @@
 /**
- * What one task's part of the graph holds, counted: the store once, from its first key to its last, and from then on what each commit changes of it.
+ * The counts of one task's part of the graph: of the store once, from its first key to its last, and from then on of the changes of each commit.
  *
- * What must stay true: of keys up to `#cursor` everything stored is counted, of those behind it nothing. So a page is counted only while no commit is under way.
- * What is counted follows from stored values alone: a recount says the same.
+ * What must stay true: keys up to `#cursor` are all counted, keys after it are not. So a page is counted only while no commit is under way. The counts follow
+ * from stored values alone: a recount has the same result.
  *
  * Not here: adding tasks up (census.ts).
  */
@@ -20,11 +20,11 @@ import { COUNT_KEYS } from '../config.ts'
 export interface ClusterTally {
   readonly cluster: ClusterId
   readonly edges: number
-  /** Edges to what is proven absent and did not orphan, also where no version served can be asked for it (B47). */
+  /** Edges to owners that are proven absent and did not orphan, also where no version served can be asked for it (B47). */
   readonly dangling: number
-  /** Of those that the policy holds: by what holds them. */
+  /** Objects that the policy holds: by the reason. */
   readonly held: Readonly<Record<HeldBy, number>>
-  /** Objects that would go, or lose a reference, and may not: by why. */
+  /** Objects that would be deleted, or lose a reference, and may not: by reason. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
 }
 
@@ -34,13 +34,15 @@ export interface BlockedCount {
   readonly since: number | null
   /** Most tries of one object. */
   readonly tries: number
-  /** The next one; null when only news can help. */
+  /** The next one; null when only an event can help. */
   readonly nextTry: number | null
   /** Of one of them, for people; empty when none of the first ones is left. */
   readonly example: string
 }
 
-/** `unresolvable`: an owner cannot be looked up. - `held`: the policy does not let such evidence act. - `refused`: the cluster did not take the command. */
+/**
+ * `unresolvable`: an owner cannot be verified. - `held`: the policy does not allow it for such evidence. - `refused`: the cluster did not accept the command.
+ */
 export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
 
 export const NONE_BLOCKED: BlockedCount = {
@@ -63,9 +65,9 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
 
 /** These ask something of the cluster. */
 const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
-/** Remembered of each cluster and reason, to tell of one: the first ones. */
+/** Remembered for each cluster and reason, to report one as the example: the first ones. */
 const EXAMPLES = 16
-/** Behind all keys. */
+/** After all keys. */
 const END = '~'
 
 interface Counting {
@@ -109,7 +111,7 @@ export class Tally {
     return this.#cursor === END
   }
 
-  /** Counts some more of what is stored; no commit may be under way. `reader` reads the same store. */
+  /** Counts a further part of the store; no commit may be under way. `reader` reads the same store. */
   async goOn(store: Pick<Store, 'page'>, reader: StateReader): Promise<void> {
     let left = this.#pageKeys
     for (const prefix of COUNTED) {
@@ -130,7 +132,7 @@ export class Tally {
     this.#told = undefined
   }
 
-  /** `changes` will be what is stored next; `before` reads what is stored, `after` what will be. */
+  /** `changes` will be stored next; `before` reads the present state, `after` the future one. */
   committed(
     changes: ReadonlyMap<string, StateValue | null>,
     before: StateReader,
@@ -205,7 +207,7 @@ function noneBlocking(): Blocking {
 function danglingOf(reader: StateReader, key: string, value: StateValue | undefined): number {
   if (value?.type !== 'Count') return 0
   const owner = reader.get(ownerKeyOfCount(key))
-  // What names one that orphaned loses the reference whatever else is known.
+  // A dependent of an owner that orphaned loses the reference whatever else is known.
   if (owner?.type !== 'Owner' || owner.orphanedAt !== null) return 0
   return owner.state === 'absent' ? value.dependents : 0
 }

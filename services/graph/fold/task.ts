@@ -1,8 +1,8 @@
 /**
  * One partition's fold: fence, mark, restore, fold. The same four steps at start, after a rebalance and after any error.
  *
- * What must stay true: the store only ever holds what is committed, and the position travels with it. A commit is never retried: drop the
- * overlay, take the task over again, and the changelog tells what became of it.
+ * What must stay true: the store only ever holds committed state, and the position is committed with it. A commit is never retried: drop
+ * the overlay, take the task over again, and the changelog shows whether it succeeded.
  *
  * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
  */
@@ -58,7 +58,7 @@ export interface TaskOptions {
   readonly idle?: () => Promise<void>
 }
 
-/** Told after the commit that made it so. */
+/** Called after the commit that made it so. */
 export interface TaskObserver {
   folded?(event: Event, at: At, outcome: Outcome): void
   committed?(records: number, position: bigint): void
@@ -73,7 +73,7 @@ export class Task {
   #state: TaskState = 'fencing'
   #position = 0n
   #end = 0n
-  /** When the log is asked again how far it goes. */
+  /** When the end of the log is asked for again. */
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #sinceDigest = 0
@@ -95,21 +95,21 @@ export class Task {
     return this.#options.store
   }
 
-  /** `lagEntries` is how many offsets of events lie ahead, as of a second ago at most. */
+  /** `lagEntries` is the number of offsets of events not folded yet, as of a second ago at most. */
   status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
     return { state: this.#state, position: this.#position, lagEntries }
   }
 
-  /** What the store holds as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
+  /** The counts of the store as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
   counts(): readonly ClusterTally[] | undefined {
     return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
   }
 
-  /** Folds until the signal aborts or the task is somebody else's; may be run again then. Rejects when only a person can help. */
+  /** Folds until the signal aborts or another process has the task; may be run again then. Rejects when only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
-    // Of them, those that came from a log that can be reached.
+    // Of these, the failures that a reachable log returned.
     let attempts = 0
     while (!signal.aborted) {
       const before = this.#commits
@@ -117,7 +117,7 @@ export class Task {
         await this.#own(signal)
       } catch (error) {
         if (signal.aborted) break
-        // From here on the store may be wiped: what it says is no answer.
+        // From here on the store may be wiped: its content is no answer.
         this.#state = 'fencing'
         if (this.#commits > before) failures = attempts = 0
         failures += 1
@@ -131,7 +131,7 @@ export class Task {
     this.#state = 'stopped'
   }
 
-  /** False when the task is somebody else's now; throws what only a person can mend. */
+  /** False when another process has the task now; throws an error that only a person can mend. */
   async #mayGoOn(error: unknown, attempts: number): Promise<boolean> {
     if (error instanceof LogError && error.remedy === 'resign') return false
     const isPassing =
@@ -185,7 +185,7 @@ export class Task {
     if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
   }
 
-  /** A page ends where its limit does, which is not how far the log goes. */
+  /** A page ends at its limit, which is not the end of the log. */
   async #endAfter(page: Page): Promise<bigint> {
     const { log, clock, partition } = this.#options
     const known = page.next > this.#end ? page.next : this.#end
@@ -260,7 +260,7 @@ export class Task {
   async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Found | Refused> {
     const { log, codec, clock } = this.#options
     const now = clock.monotonicMs()
-    // Whoever may write events names orders that never come: only so often is one waited for.
+    // A producer of `events` may name orders that never come: one of them is waited for only this often.
     const isWaiting = now >= this.#waitNoOrderMs
     const untilMs = isWaiting ? now + ORDER_WAIT_MS : now
     for (;;) {
@@ -307,7 +307,7 @@ export class Task {
     const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
     const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
     const end = await owned.commit({ changelog, outputs: all })
-    // Offsets that were given before are given again: what the store holds is no longer on the log.
+    // Offsets that were given before are given again: the content of the store is no longer on the log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0

@@ -1,27 +1,32 @@
 /**
  * Who may ask what of the graph: orders take a right of their own, a question about one object takes the right to get it, all else the right to the graph.
  *
- * What must stay true: what a question tells is told to nobody who may not get it in its own cluster; in doubt it is hidden.
+ * What must stay true: what a question tells is told to nobody who may not get it in its own cluster; in doubt it is hidden. What an answer holds of other
+ * objects is reviewed by kind and namespace (`sight`).
  *
  * Not here: who somebody is (runtime/principal.ts), asking the cluster (runtime/authority.ts).
  */
 import type { FastifyRequest } from 'fastify'
 import { kindOf } from '../../../core/graph/graph.ts'
 import type { Coordinates } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { Access as Wanted } from '../../../ports/review.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { principalOf } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Clusters } from './clusters.ts'
+import { HIDDEN, type Sight, WHOLE } from './sight.ts'
 import type { TreeNode } from './tree.ts'
 
 /** A resource that no cluster serves: roles may name it all the same. */
 const GROUP = 'kinfold.dev'
-const HIDDEN = 'hidden'
 /** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
 const MOST_REVIEWED = 200
+/** For so long one answer is reviewed, which may keep others waiting (question.ts); what is not by then is hidden. */
+const REVIEW_MS = 10_000
 
 type Place = Coordinates & { readonly cluster: string }
+type ReadVerb = 'get' | 'list'
 
 export interface Access {
   /** Throws `Problem` when who asks may not give this order. */
@@ -36,19 +41,23 @@ export interface Access {
   mayList(request: FastifyRequest, place: Omit<Place, 'name'>): Promise<boolean>
   /** As `graph`, of one object. */
   object(request: FastifyRequest, place: Place): Promise<void>
+  /** What who asks may get, or list, in a cluster that this process has: as their rights are now. */
+  sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight>
   /** Without names of what who asks may not get. */
   shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
 }
 
 export interface AccessParts {
   readonly clusters: Clusters
+  readonly clock: Pick<Clock, 'monotonicMs'>
   /** Undefined where no cluster says who somebody is. */
   readonly authority: Authority | undefined
   /** Whether reading takes rights in the clusters, too. */
   readonly isReadingReviewed: boolean
 }
 
-export function createAccess({ clusters, authority, isReadingReviewed }: AccessParts): Access {
+export function createAccess(parts: AccessParts): Access {
+  const { clusters, clock, authority, isReadingReviewed } = parts
   /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
   async function may(
     request: FastifyRequest,
@@ -80,7 +89,7 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
 
   async function mayRead(
     request: FastifyRequest,
-    verb: 'get' | 'list',
+    verb: ReadVerb,
     place: Omit<Place, 'name'>,
     name: string,
   ): Promise<boolean> {
@@ -92,6 +101,26 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
 
   async function mayAll(request: FastifyRequest): Promise<boolean> {
     return !isReviewed(request) || (await may(request, null, wholeGraph))
+  }
+
+  /** By kind and namespace, each of them reviewed once. */
+  async function sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight> {
+    if (await mayAll(request)) return WHOLE
+    const allowed = new Map<string, boolean>()
+    const until = clock.monotonicMs() + REVIEW_MS
+    return {
+      isWhole: false,
+      async shows(place) {
+        const key = keyOf(place)
+        const known = allowed.get(key)
+        if (known !== undefined) return known
+        if (allowed.size >= MOST_REVIEWED || clock.monotonicMs() > until) return false
+        const { group, kind, namespace } = place
+        const may = await mayRead(request, verb, { cluster, group, kind, namespace }, '')
+        allowed.set(key, may)
+        return may
+      },
+    }
   }
 
   const wholeGraph = { verb: 'get', group: GROUP, resource: 'graphs', namespace: '', name: '' }
@@ -119,15 +148,13 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
       if (await mayAll(request)) return
       if (!(await mayRead(request, 'get', place, place.name))) throw denied()
     },
+    sight,
     async shown(request, cluster, tree) {
-      if (await mayAll(request)) return tree
-      const allowed = new Map<string, boolean>()
-      for (const node of nodesOf(tree)) {
-        const key = keyOf(node)
-        if (allowed.has(key) || allowed.size >= MOST_REVIEWED) continue
-        allowed.set(key, await mayRead(request, 'get', { ...node, cluster }, ''))
-      }
-      return hidden(tree, (node) => allowed.get(keyOf(node)) === true)
+      const its = await sight(request, cluster, 'get')
+      if (its.isWhole) return tree
+      const shown = new Set<TreeNode>()
+      for (const node of nodesOf(tree)) if (await its.shows(node)) shown.add(node)
+      return hidden(tree, (node) => shown.has(node))
     },
   }
 }
@@ -136,11 +163,11 @@ export function createAccess({ clusters, authority, isReadingReviewed }: AccessP
 function denied(): Problem {
   return new Problem(
     403,
-    `this takes the right to get the object in its cluster or, for questions about many objects, to get graphs.${GROUP}`,
+    `this takes the right to get the object in its cluster or, for questions about many objects, to get graphs.${GROUP}; what is held, and the streams, are answered for one namespace with the parameters cluster and namespace`,
   )
 }
 
-function keyOf({ group, kind, namespace }: TreeNode): string {
+function keyOf({ group, kind, namespace }: Omit<Coordinates, 'name'>): string {
   return `${group}/${kind}/${namespace}`
 }
 

@@ -15,6 +15,7 @@ import type { AsOf } from '../api/document.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import { hiddenText, type Sight, WHOLE } from './sight.ts'
 import type { View } from './view.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
@@ -62,6 +63,8 @@ export interface Cascade {
   readonly done: number
   /** The owner itself not counted. */
   readonly remaining: number
+  /** Of both: who asks may not get them, and only `progress` is about them, too. */
+  readonly hidden: number
   readonly progress: Readonly<Record<Progress, number>>
   readonly kinds: readonly (Pick<CascadeObject, 'group' | 'kind'> & {
     readonly done: number
@@ -83,11 +86,16 @@ export interface CascadeAnswer {
 
 export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
-  cascade(view: View, root: Named): Promise<CascadeAnswer | undefined>
+  cascade(view: View, root: Named, sight?: Sight): Promise<CascadeAnswer | undefined>
   /** It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait until that is seen. */
   begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
-  /** An answer now and whenever it is another, until it is over or the signal aborts. */
-  follow(view: View, root: Named, signal: AbortSignal): AsyncIterable<CascadeAnswer>
+  /** An answer now and whenever it is another, until it is over or the signal aborts. `sightOf` says before each of them what it shows. */
+  follow(
+    view: View,
+    root: Named,
+    signal: AbortSignal,
+    sightOf?: () => Promise<Sight>,
+  ): AsyncIterable<CascadeAnswer>
 }
 
 export function createCascades(
@@ -95,13 +103,18 @@ export function createCascades(
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function cascade(view: View, root: Named, lag: bigint): Promise<CascadeAnswer | undefined> {
+  async function cascade(
+    view: View,
+    root: Named,
+    lag: bigint,
+    sight: Sight,
+  ): Promise<CascadeAnswer | undefined> {
     if (!isGoing(view, root)) return undefined
     const asOf = [view.asOf()]
     const since = await beginOf(index, root)
     const isUnindexed = since === null && lag > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
-    const walk = new Walk({ view, index, limit, since: from })
+    const walk = new Walk({ view, index, limit, since: from, sight })
     const phase = walk.root(root.uid)
     await walk.all(root.uid)
     const doubts = [
@@ -111,6 +124,7 @@ export function createCascades(
         : '',
       lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
+      hiddenText(walk.hidden),
     ].filter((text) => text !== '')
     const { isOver, ...rest } = await walk.answer(root, phase, since)
     const answer = { ...rest, isOver: isOver && !isUnindexed }
@@ -120,8 +134,9 @@ export function createCascades(
   }
 
   return {
-    async cascade(view, root) {
-      return isGoing(view, root) ? await cascade(view, root, await index.caughtUp()) : undefined
+    async cascade(view, root, sight = WHOLE) {
+      if (!isGoing(view, root)) return undefined
+      return await cascade(view, root, await index.caughtUp(), sight)
     },
     async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
@@ -130,7 +145,7 @@ export function createCascades(
       }
       return isGoing(view, root)
     },
-    async *follow(view, root, signal) {
+    async *follow(view, root, signal, sightOf = async () => WHOLE) {
       let told = ''
       let standing = ''
       while (!signal.aborted) {
@@ -139,7 +154,7 @@ export function createCascades(
         const began = clock.monotonicMs()
         if (now !== standing) {
           standing = now
-          const answer = await cascade(view, root, lag)
+          const answer = await cascade(view, root, lag, await sightOf())
           if (answer === undefined) return
           const { asOf: _, ...rest } = answer
           const text = JSON.stringify(rest)
@@ -181,6 +196,7 @@ interface WalkOptions {
   readonly limit: number
   /** What went before is no part of it; null where nobody knows. */
   readonly since: number | null
+  readonly sight: Sight
 }
 
 /** All that a walk has to know of an object that is there. */
@@ -203,6 +219,8 @@ class Walk {
   readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
   readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
   readonly #waiting: WaitingOwner[] = []
+  readonly #total = { done: 0, remaining: 0 }
+  hidden = 0
   isCut = false
 
   constructor(options: WalkOptions) {
@@ -212,7 +230,8 @@ class Walk {
   /** Its phase, if it is there. */
   root(uid: Uid): string | undefined {
     const looked = lookedAt(this.#options.view, uid)
-    if (looked !== undefined) this.#note(looked)
+    // Who asks may get it.
+    if (looked !== undefined) this.#note(looked, true)
     return looked?.node.phase
   }
 
@@ -226,7 +245,7 @@ class Walk {
         for await (const uid of dependents) {
           await view.turns.take()
           if (this.#seen.get(uid) === true) continue
-          if (this.#meet(uid, lookedAt(view, uid), owner)) queue.push(uid)
+          if (await this.#meet(uid, lookedAt(view, uid), owner)) queue.push(uid)
           if (this.isCut) return
         }
       }
@@ -234,7 +253,7 @@ class Walk {
   }
 
   /** True when what hangs on it is to be looked at now. */
-  #meet(uid: Uid, looked: Looked | undefined, owner: Uid): boolean {
+  async #meet(uid: Uid, looked: Looked | undefined, owner: Uid): Promise<boolean> {
     const { view, index, since, limit } = this.#options
     const isKnown = this.#seen.has(uid)
     if (!isKnown && this.#seen.size >= limit) {
@@ -248,19 +267,19 @@ class Walk {
       this.#seen.set(uid, true)
       const isUnknown = last?.isGone !== true && view.partial() !== ''
       if (isUnknown) this.#progress.unknown += 1
-      if (last !== undefined) this.#count(last, isUnknown ? 'remaining' : 'done')
+      if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
       return true
     }
     const { object } = looked.node
     const isDependent = object.ownerReferences.some((each) => each.uid === owner)
     if (!isDependent) {
-      if (!isKnown) this.#count(object, 'done')
+      if (!isKnown) await this.#count(object, 'done')
       this.#seen.set(uid, true)
       return false
     }
     if (!isKnown) {
-      this.#count(object, 'remaining')
-      this.#progress[this.#note(looked)] += 1
+      const isShown = await this.#count(object, 'remaining')
+      this.#progress[this.#note(looked, isShown)] += 1
     }
     const goes = !this.#keepsOthers(looked)
     this.#seen.set(uid, goes)
@@ -272,20 +291,34 @@ class Walk {
     return node.verdict?.type === 'drop' || solid.some((uid) => this.#seen.get(uid) !== true)
   }
 
-  #count({ group, kind }: Pick<CascadeObject, 'group' | 'kind'>, what: 'done' | 'remaining'): void {
+  /** False where it is counted, and nothing else may be said of it. */
+  async #count(
+    object: Pick<CascadeObject, 'group' | 'kind' | 'namespace'>,
+    what: 'done' | 'remaining',
+  ): Promise<boolean> {
+    const { sight } = this.#options
+    this.#total[what] += 1
+    if (!sight.isWhole && !(await sight.shows(object))) {
+      this.hidden += 1
+      return false
+    }
+    const { group, kind } = object
     const key = `${kind}.${group}`
     const count = this.#kinds.get(key) ?? { group, kind, done: 0, remaining: 0 }
     this.#kinds.set(key, count)
     count[what] += 1
+    return true
   }
 
-  #note({ node, obstacle, waiting }: Looked): Progress {
+  #note({ node, obstacle, waiting }: Looked, isShown: boolean): Progress {
     if (obstacle !== null) {
-      if (this.#blocked.length < NAMED_LIMIT) this.#blocked.push({ node, obstacle })
+      const isNamed = isShown && this.#blocked.length < NAMED_LIMIT
+      if (isNamed) this.#blocked.push({ node, obstacle })
       return 'blocked'
     }
     if (waiting !== null) {
-      if (this.#waiting.length < NAMED_LIMIT) this.#waiting.push(waiting)
+      const isNamed = isShown && this.#waiting.length < NAMED_LIMIT
+      if (isNamed) this.#waiting.push(waiting)
       return node.attempt === null ? 'waiting' : 'reaping'
     }
     const isAsked =
@@ -298,7 +331,7 @@ class Walk {
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
-    const remaining = kinds.reduce((sum, kind) => sum + kind.remaining, 0)
+    const { done, remaining } = this.#total
     const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
       ...nameOf(node.object),
       ...(await withFirstSeen(index, view.cluster, node, obstacle)),
@@ -307,8 +340,9 @@ class Walk {
     return {
       root: { ...nameOf(root), phase },
       since,
-      done: kinds.reduce((sum, kind) => sum + kind.done, 0),
+      done,
       remaining,
+      hidden: this.hidden,
       progress: this.#progress,
       kinds,
       blocked: await Promise.all(blocked),

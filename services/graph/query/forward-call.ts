@@ -126,9 +126,18 @@ export async function readStream(answer: Answer): Promise<AsyncIterable<Uint8Arr
 }
 
 /** Not what stands before the path, which may be any origin. */
-function pathOf({ url, routeOptions }: FastifyRequest): string {
+function pathOf({ url, routeOptions, params }: FastifyRequest): string {
   const query = url.indexOf('?')
-  return `${routeOptions.url}${query < 0 ? '' : url.slice(query)}`
+  const path = String(routeOptions.url).replaceAll(/:(\w+)/g, (_, name: string) => {
+    return segment((params as Readonly<Record<string, string>>)[name] ?? '')
+  })
+  return `${path}${query < 0 ? '' : url.slice(query)}`
+}
+
+/** One that is all dots would lead to another path, however it is written. */
+function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new Problem(404, `there is no "${text}"`)
+  return encodeURIComponent(text.toWellFormed())
 }
 
 function isFollowed({ query }: FastifyRequest): boolean {

@@ -199,7 +199,9 @@ export function closedOf(reply: FastifyReply): AbortSignal {
   return closed.signal
 }
 
-const PASSED = ['content-type', 'x-content-type-options', 'etag', 'cache-control', 'vary']
+const PASSED = [
+  ...['content-type', 'x-content-type-options', 'etag', 'cache-control', 'vary', 'warning'],
+]
 
 /** As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there breaks off here. */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {

@@ -20,6 +20,7 @@ import type { Mode } from '../../../core/model/policy.ts'
 import type { AsOf, ClusterRef } from '../api/document.ts'
 import type { BlockedCount } from '../fold/tally.ts'
 import type { Answer, Query } from './query.ts'
+import { HIDDEN, hiddenText, type Sight, WHOLE } from './sight.ts'
 import type { View } from './view.ts'
 
 /** Rows are made by cluster id, and told by a reference. */
@@ -103,8 +104,21 @@ export interface HeldAnswer {
   /** What nothing holds, and yet is not carried out: of each cluster that has any. */
   readonly refused: readonly RefusedCount[]
   readonly total: number
+  /** Of `total`: who asks may not list them, and `counts` is not about them. */
+  readonly hidden: number
   readonly counts: readonly HeldCount[]
 }
+
+/** What one answer is about. */
+export interface HeldScope {
+  /** Undefined: all. */
+  readonly namespace: string | undefined
+  /** Who asks may see the whole graph. */
+  readonly isWhole: boolean
+  sight(cluster: ClusterId): Promise<Sight>
+}
+
+const EVERYTHING: HeldScope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
 
 export interface HeldPlan {
   readonly total: number
@@ -132,7 +146,7 @@ export interface ApprovalSet {
 }
 
 /** Of the clusters of one process, by id; orders also of the others. */
-export interface OwnHeld extends Pick<HeldAnswer, 'mode' | 'total'> {
+export interface OwnHeld extends Pick<HeldAnswer, 'mode' | 'total' | 'hidden'> {
   readonly pauses: readonly Told<StandingOrder>[]
   readonly protections: readonly Told<StandingProtection>[]
   readonly breakers: readonly Told<OpenBreaker>[]
@@ -149,39 +163,53 @@ export async function heldIn(
   views: readonly View[],
   readers: readonly StateReader[],
   query: Namesakes,
+  scope: HeldScope = EVERYTHING,
 ): Promise<OwnHeld> {
   const counts = new Map<string, Counted>()
   const asOf = views.map((view) => view.asOf())
   let isCut = false
-  let total = 0
+  let [total, hidden] = [0, 0]
   const breakers: OwnHeld['breakers'][number][] = []
   const refused: Told<RefusedCount>[] = []
   const doubts = new Set<string>()
   for (const view of views) {
     const { cluster } = view
-    for await (const open of openBreakersOf(view)) breakers.push({ cluster, ...open })
-    for await (const object of heldObjects(view)) {
-      total += 1
-      isCut = !count(counts, view, object) || isCut
+    const sight = await scope.sight(cluster)
+    for await (const open of openBreakersOf(view)) {
+      const isOfAll = open.namespace === ''
+      if (!isOfAll && !isIn(scope, open.namespace)) continue
+      // The reason of the cluster's may tell of any object of it.
+      const because = isOfAll && !scope.isWhole ? HIDDEN : open.because
+      breakers.push({ cluster, ...open, because })
     }
+    for await (const object of heldObjects(view)) {
+      if (!isIn(scope, object.namespace)) continue
+      total += 1
+      if (!sight.isWhole && !(await sight.shows(object))) hidden += 1
+      else isCut = !count(counts, view, object) || isCut
+    }
+    doubts.add(view.partial())
+    if (!scope.isWhole) continue
     const tallies = view.partition.counts()
     const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
     if (own !== undefined && own.objects > 0) refused.push({ cluster, ...own })
-    doubts.add(view.partial())
     if (tallies === undefined && view.partial() === '') doubts.add(UNCOUNTED)
   }
   if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   const told: Told<HeldCount>[] = []
-  for (const each of counts.values()) told.push(await countOf(each, query))
+  // Who may not see the namesake of an owner is not told of it.
+  const namesakes = scope.isWhole ? query : NO_NAMESAKES
+  for (const each of counts.values()) told.push(await countOf(each, namesakes))
   const [reader] = readers
   const mode = reader === undefined ? null : policyOf(reader).policy.mode
   return {
     mode,
-    ...ordersOf(readers),
+    ...ordersOf(readers, scope),
     breakers,
     refused,
     total,
+    hidden,
     counts: told,
     partial,
     asOf,
@@ -202,6 +230,12 @@ export async function* openBreakersOf(
   }
 }
 
+const NO_NAMESAKES: Namesakes = { namesake: async () => '' }
+
+function isIn({ namespace: asked }: HeldScope, namespace: string): boolean {
+  return asked === undefined || asked === namespace
+}
+
 const UNCOUNTED = 'what is not carried out is still being counted'
 
 /** Of what each process holds: one answer, about these clusters. */
@@ -216,6 +250,8 @@ export function heldOfAll(
   }
   const ordered = <T extends { readonly cluster: ClusterId }>(each: T) =>
     each.cluster === '' ? [{ ...each, cluster: null }] : told(each)
+  // A process of an older version hides nothing: it refuses who may not see all.
+  const hidden = all.reduce((sum, { hidden: its = 0 }) => sum + its, 0)
   const answer: HeldAnswer = {
     mode: all.find(({ mode }) => mode !== null)?.mode ?? null,
     pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(ordered),
@@ -223,9 +259,10 @@ export function heldOfAll(
     breakers: all.flatMap(({ breakers }) => breakers.flatMap(told)),
     refused: all.flatMap(({ refused }) => refused.flatMap(told)),
     total: all.reduce((sum, { total }) => sum + total, 0),
+    hidden,
     counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),
   }
-  const doubts = new Set(all.map(({ partial }) => partial))
+  const doubts = new Set([...all.map(({ partial }) => partial), hiddenText(hidden)])
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { answer, partial, asOf: onePerPartition(all.flatMap(({ asOf }) => asOf)) }
 }
@@ -245,10 +282,16 @@ function distinct<T extends { readonly cluster: ClusterId; readonly subject?: st
   return [...new Map(orders.toReversed().map((each) => [keyOf(each), each])).values()].toReversed()
 }
 
-function ordersOf(readers: readonly StateReader[]): Pick<OwnHeld, 'pauses' | 'protections'> {
+/** Of what is protected, who may not see all learns of the namespace that is asked for. */
+function ordersOf(
+  readers: readonly StateReader[],
+  { isWhole, namespace }: HeldScope,
+): Pick<OwnHeld, 'pauses' | 'protections'> {
   const known = readers.map(directivesOf)
   const standing = known.flatMap(({ protections }) =>
-    protections.filter(({ liftedAt }) => liftedAt === null),
+    protections.filter(({ liftedAt, subject }) => {
+      return liftedAt === null && (isWhole || subject === `namespace/${namespace}`)
+    }),
   )
   return {
     pauses: distinct(known.flatMap(({ pauses }) => pauses)).map(({ cluster, who, why }) => {

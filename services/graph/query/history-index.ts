@@ -13,6 +13,7 @@ import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { reachOfPartition } from './log-reach.ts'
 
 /** Entries taken at once (some 5 ms without a turn for others), pages of each partition in a round, and the pause behind each round. */
 const PAGE_LIMIT = 500
@@ -47,6 +48,14 @@ export interface Indexed extends Named {
   readonly owners: readonly Uid[]
 }
 
+/** Where the history that it holds begins, in one partition of the log. */
+export interface IndexBegin {
+  /** Of the first entry that it read. */
+  readonly offset: bigint
+  /** It holds all entries that were appended since then, in milliseconds; null where it missed none. */
+  readonly at: number | null
+}
+
 export interface HistoryIndex {
   run(signal: AbortSignal): Promise<void>
   /** All objects that ever had this name in this namespace, of any kind and cluster. */
@@ -62,9 +71,20 @@ export interface HistoryIndex {
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  /** Uids of all that named it as an owner when last seen, gone ones included. */
-  dependents(cluster: ClusterId, owner: Uid): AsyncIterable<Uid>
+  /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
+  dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
   history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
+  /** A page of the same, from an offset on; each with its own. */
+  entries(
+    cluster: ClusterId,
+    uid: Uid,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
+  /** How far it has read this partition of `history`. */
+  position(partition: number): bigint
+  /** Undefined while it has read nothing there. */
+  begin(partition: number): IndexBegin | undefined
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
   /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
@@ -84,25 +104,46 @@ export function createHistoryIndex(
     return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
   }
 
-  async function pageFrom(topic: Topic, partition: number, known: bigint): Promise<Page> {
+  async function pageFrom(
+    topic: Topic,
+    partition: number,
+    known: bigint,
+  ): Promise<{ readonly page: Page; readonly from: bigint }> {
     const options = { limit: PAGE_LIMIT, waitMs: 0 }
     try {
-      return await log.read(topic, partition, known, options)
+      return { page: await log.read(topic, partition, known, options), from: known }
     } catch (error) {
       if (!isOutdated(error)) throw error
       // What was trimmed is no loss: only what lies beyond the end is.
       const { start } = await log.bounds(topic, partition)
       if (known >= start) throw error
-      return await log.read(topic, partition, start, options)
+      return { page: await log.read(topic, partition, start, options), from: start }
     }
+  }
+
+  function begin(partition: number): IndexBegin | undefined {
+    const bytes = store.get(beginKey(partition))
+    if (bytes === undefined) return undefined
+    const { offset, at } = JSON.parse(Buffer.from(bytes).toString())
+    return { offset: BigInt(offset), at }
+  }
+
+  /** What was trimmed before it was read is missing from then on: whoever asks has to know since when none is. */
+  async function beginning(partition: number, known: bigint, from: bigint): Promise<StoreChange[]> {
+    if (known === from && begin(partition) !== undefined) return []
+    const reach = from === 0n ? undefined : await reachOfPartition(log, 'history', partition)
+    const isWhole = reach === undefined || reach.isWhole
+    const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
+    return [[beginKey(partition), Buffer.from(JSON.stringify(made))]]
   }
 
   /** False when there was nothing new. */
   async function follow(topic: 'lineage' | 'history', partition: number): Promise<boolean> {
     const known = positionOf(topic, partition)
-    const page = await pageFrom(topic, partition, known)
+    const { page, from } = await pageFrom(topic, partition, known)
     if (page.next === known) return false
     const changes: StoreChange[] = []
+    if (topic === 'history') changes.push(...(await beginning(partition, known, from)))
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
       if (topic === 'history') changes.push(historyChange(entry))
@@ -187,8 +228,8 @@ export function createHistoryIndex(
   }
 
   /** Of all keys with this prefix, a page at a time. */
-  async function* lastParts(prefix: string): AsyncIterable<string> {
-    for (let range = prefixRange(prefix, PAGE_LIMIT); ; ) {
+  async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
+    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
       const page = await store.page(range)
       for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
       const last = page.at(-1)?.[0]
@@ -253,12 +294,21 @@ export function createHistoryIndex(
       if (lastOf(cluster, uid) !== undefined) return true
       return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
     },
-    dependents: (cluster, owner) => lastParts(dependentsPrefix(cluster, owner)),
+    dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
       const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
       return page.map(([, value]) => codec.decode(value) as History)
     },
+    async entries(cluster, uid, from, limit) {
+      const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
+      const page = await store.page({ ...range, gte: range.gte + offsetText(from) })
+      return page.map(([key, value]) => {
+        return [BigInt(key.slice(range.gte.length)), codec.decode(value) as History] as const
+      })
+    },
+    position: (partition) => positionOf('history', partition),
+    begin,
     lagEntries,
     async caughtUp() {
       const ends = await endsOfAll()
@@ -284,7 +334,16 @@ export function isAway(error: unknown): boolean {
 
 /** The value is stored as it came; only who asks for it decodes it. */
 function historyChange({ key, offset, value }: Entry): StoreChange {
-  return [`entry/${part(key)}/${offset.toString().padStart(19, '0')}`, value]
+  return [`entry/${part(key)}/${offsetText(offset)}`, value]
+}
+
+/** As keys have it, in the order of numbers. */
+function offsetText(offset: bigint): string {
+  return offset.toString().padStart(19, '0')
+}
+
+function beginKey(partition: number): string {
+  return `begin/history/${partition}`
 }
 
 function nameChanges(lineage: Lineage): StoreChange[] {

@@ -11,6 +11,7 @@ import { standsOf } from '../../../core/judge/standing.ts'
 import type { Node } from '../../../core/model/node.ts'
 import { isSamePlace } from '../../../core/model/object.ts'
 import type { HistoryIndex } from './history-index.ts'
+import { type Sight, WHOLE } from './sight.ts'
 import type { View } from './view.ts'
 
 /** An object may have thousands of references. */
@@ -23,12 +24,13 @@ export async function standsWithNamesakes(
   view: View,
   index: NameIndex,
   node: Node,
+  sight: Sight,
 ): Promise<readonly Stand[]> {
   const told: Stand[] = []
   let left = MOST_LOOKED_UP
   for (const stand of standsOf(view.reader, view.cluster, node)) {
     const isLookedUp = stand.standing === 'dangling' && left-- > 0
-    const also = isLookedUp ? await namesakeOf(view, index, stand) : ''
+    const also = isLookedUp ? await namesakeOf(view, index, stand, sight) : ''
     told.push(also === '' ? stand : { ...stand, reason: `${stand.reason}; ${also}` })
   }
   return told
@@ -40,7 +42,7 @@ export async function namesakeText(view: View, index: NameIndex, node: Node): Pr
     ({ standing }) => standing === 'dangling',
   )
   for (const stand of dangling.slice(0, MOST_LOOKED_UP)) {
-    const also = await namesakeOf(view, index, stand)
+    const also = await namesakeOf(view, index, stand, WHOLE)
     if (also !== '') return `; ${also}`
   }
   return ''
@@ -50,12 +52,14 @@ async function namesakeOf(
   view: View,
   index: NameIndex,
   { place, reference }: Stand,
+  sight: Sight,
 ): Promise<string> {
   if (place === null) return ''
   for await (const uid of index.at(view.cluster, place)) {
     await view.turns.take()
     const node = uid === reference.uid ? undefined : view.node(uid)
     if (node === undefined || !isSamePlace(node.object, place)) continue
+    if (!sight.isWhole && !(await sight.shows(node.object))) continue
     return `an object of that name exists, with another uid (${uid})`
   }
   return ''

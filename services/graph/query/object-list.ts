@@ -9,7 +9,7 @@
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
-import type { GroupKind, Uid } from '../../../core/model/object.ts'
+import type { GroupKind, Scope, Uid } from '../../../core/model/object.ts'
 import { type KeyRange, prefixRange } from '../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../api/document.ts'
 import type { Clusters } from './clusters.ts'
@@ -34,6 +34,8 @@ export interface ListAsked {
   readonly name: string | undefined
   /** Undefined: all. Objects without a namespace are listed with every one where their kind is asked for, as kubectl does. */
   readonly namespace: string | undefined
+  /** Only those with a namespace, or those without. */
+  readonly scope?: Scope
   /** Deleted ones, too. */
   readonly isGone: boolean
   readonly limit: number
@@ -248,7 +250,8 @@ function isAsked(
   kinds: readonly KnownKind[],
   word: KindWord,
 ): boolean {
-  const { kind, name, namespace } = asked
+  const { kind, name, namespace, scope } = asked
+  if (scope !== undefined && (scope === 'Cluster') !== (object.namespace === '')) return false
   if (name !== undefined && object.name !== name) return false
   const isThere = namespace === undefined || object.namespace === namespace
   if (!isThere && (object.namespace !== '' || kind === '')) return false

@@ -12,6 +12,7 @@ import type { ClusterId } from '../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../core/model/object.ts'
 import { timeText } from '../../../core/model/time-text.ts'
 import type { HistoryIndex } from './history-index.ts'
+import type { Sight } from './sight.ts'
 import type { View } from './view.ts'
 
 /**
@@ -83,13 +84,19 @@ const LATE_MS = CONFIRM_MS + 5_000
 const MOST_LOOKED_AT = 500
 
 /** Of an owner that waits for dependents: the first of them that no watch confirms. Null when there is none among those looked at. */
-export async function obstacleOfWaiting(view: View, owner: Node): Promise<Obstacle | null> {
+export async function obstacleOfWaiting(
+  view: View,
+  owner: Node,
+  sight: Sight,
+): Promise<Obstacle | null> {
   if (owner.phase !== 'waiting' && owner.phase !== 'orphaning') return null
   let left = MOST_LOOKED_AT
   for await (const uid of view.dependents(owner.object.uid)) {
     const dependent = view.node(uid)
     const obstacle = dependent === undefined ? null : unconfirmedOf(view, dependent)
     if (dependent !== undefined && obstacle !== null) {
+      const isShown = sight.isWhole || (await sight.shows(dependent.object))
+      if (!isShown) return { ...obstacle, reason: 'it waits for a dependent that you may not get' }
       const { kind, name } = dependent.object
       return { ...obstacle, reason: `it waits for ${kind} "${name}": ${obstacle.reason}` }
     }

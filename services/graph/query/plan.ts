@@ -2,7 +2,7 @@
  * What would happen if an object were deleted: all of its dependents, by a rehearsal in which every command takes effect as the API server would have it.
  *
  * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
- * never assumed; a plan that was cut, or made while the graph changed, says so and has no digest.
+ * never assumed; a plan that was cut, made while the graph changed, or in part hidden, says so and has no digest.
  *
  * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts), words and tables (cli/plan.ts).
  */
@@ -22,6 +22,7 @@ import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { behindText } from './query.ts'
 import { Rehearsal } from './rehearsal.ts'
+import { hiddenText, type Sight, shownOf, WHOLE } from './sight.ts'
 import { spanText } from './span-text.ts'
 import { takenAlong } from './taken-along.ts'
 import type { View } from './view.ts'
@@ -48,6 +49,8 @@ export interface Plan {
   readonly counts: readonly PlanCount[]
   /** Null where it cannot be known. */
   readonly total: number | null
+  /** Of `total`: who asks may not get them, and nothing else of this answer is about them. */
+  readonly hidden: number
   /** By kind, namespace and name, blocked ones first; as many as were asked for. */
   readonly objects: readonly PlannedObject[]
   /** In words: what the present policy would not let happen. */
@@ -63,6 +66,7 @@ export interface Planner {
     root: Uid,
     cascade: PropagationPolicy,
     limit: number,
+    sight?: Sight,
   ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
 }
 
@@ -71,7 +75,7 @@ type Index = Pick<HistoryIndex, 'dependents' | 'caughtUp'>
 /** `index` has the dependents whose reference cannot be resolved: they have no edge in the graph. */
 export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Planner {
   return {
-    async plan(view, root, cascade, limit) {
+    async plan(view, root, cascade, limit, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
       for (let attempt = 1; ; attempt++) {
         const node = view.node(root)
@@ -96,6 +100,9 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
         const { unresolved, cut } = await unresolvedOf(view, index, known, most)
         isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
+        const planned = [...known, ...unresolved]
+        const shown = await shownIn(planned, root, sight)
+        const hidden = planned.filter((each) => !shown.has(each))
         const more = along?.lacking ?? ''
         const doubts = [
           more,
@@ -105,13 +112,15 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
           unsynced(view),
+          hiddenText(hidden.length),
         ].filter((text) => text !== '')
         const isKnown = more === '' && behind === '' && cut === '' && view.partial() === ''
         const isWhole = !run.isCut && !isTorn && isKnown
-        const planned = [...known, ...unresolved]
-        const namespaces = new Set(planned.map(({ namespace }) => namespace))
-        const holds = holdsOf(view, namespaces, run.evidence(along?.uids))
-        const answer = await answerOf(planned, view.turns, root, cascade, limit, isWhole, holds)
+        const namespaces = new Set([...shown].map(({ namespace }) => namespace))
+        const unheld = [...(along?.uids ?? []), ...hidden.map(({ uid }) => uid)]
+        const holds = holdsOf(view, namespaces, run.evidence(unheld), sight)
+        const made = { planned, shown: [...shown], isWhole, holds }
+        const answer = await answerOf(made, view.turns, root, cascade, limit)
         return { answer, partial: doubts.join('; ') }
       }
     },
@@ -175,29 +184,46 @@ function unresolvedIn(
   }
 }
 
-async function answerOf(
+/** Its root is: who asks may get that one. */
+async function shownIn(
   planned: readonly PlannedObject[],
+  root: Uid,
+  sight: Sight,
+): Promise<ReadonlySet<PlannedObject>> {
+  const shown = await shownOf(planned, sight)
+  return new Set([...planned.filter(({ uid }) => uid === root), ...shown])
+}
+
+interface Made {
+  readonly planned: readonly PlannedObject[]
+  readonly shown: readonly PlannedObject[]
+  readonly isWhole: boolean
+  readonly holds: readonly string[]
+}
+
+async function answerOf(
+  { planned, shown, isWhole, holds }: Made,
   turns: Turns,
   root: Uid,
   cascade: PropagationPolicy,
   limit: number,
-  isWhole: boolean,
-  holds: readonly string[],
 ): Promise<Plan> {
   const first = planned.find(({ uid }) => uid === root)
   invariant(first !== undefined, 'a plan without its root')
-  const counts = Map.groupBy(planned, ({ group, kind, effect }) => `${effect} ${kind}.${group}`)
+  const counts = Map.groupBy(shown, ({ group, kind, effect }) => `${effect} ${kind}.${group}`)
   await turns.take()
-  const objects = sorted(planned).slice(0, limit)
+  const objects = sorted(shown).slice(0, limit)
   await turns.take()
+  const hidden = planned.length - shown.length
   return {
     root: first,
     cascade,
     counts: sorted([...counts.values()].flatMap(countOfAll)),
     total: isWhole ? planned.length : null,
+    hidden,
     objects,
     holds,
-    digest: isWhole ? await digestOf(planned, turns) : null,
+    digest: isWhole && hidden === 0 ? await digestOf(planned, turns) : null,
   }
 }
 
@@ -219,6 +245,7 @@ function holdsOf(
   { reader, cluster }: View,
   namespaces: ReadonlySet<string>,
   evidence: ReadonlyMap<Evidence, number>,
+  sight: Sight,
 ): readonly string[] {
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
@@ -230,7 +257,9 @@ function holdsOf(
   const paused = pausedBecause(reader, cluster)
   const broken = new Set<string>()
   for (const namespace of namespaces) {
-    broken.add(brokenBecause(reader, cluster, namespace))
+    const because = brokenBecause(reader, cluster, namespace)
+    // It may tell of any object of the cluster.
+    broken.add(sight.isWhole || because === '' ? because : 'a breaker is open')
     if (broken.size > MOST_NAMED) break
   }
   holds.push(...[paused, ...broken].filter((text) => text !== ''))

@@ -18,6 +18,7 @@ import type { HistoryIndex, Named } from './history-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
+import { type Sight, WHOLE } from './sight.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
 import type { View } from './view.ts'
@@ -81,7 +82,7 @@ export interface Query {
   /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
-  why(view: View, object: Named): Promise<Answer<Why>>
+  why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
   namesake(view: View, node: Node): Promise<string>
 }
@@ -120,16 +121,16 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
         partial: [view.partial(), behind, cut].filter((text) => text !== '').join('; '),
       }
     },
-    async why(view, object) {
+    async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
       const left = (await actors?.caughtUp()) ?? 0n
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
       const doubts = [view.partial(), behind, behindText(left, 'audit logs')]
       const partial = doubts.filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)
-      const obstacle = own ?? (node && (await obstacleOfWaiting(view, node)))
+      const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
-      const stands = node && (await standsWithNamesakes(view, index, node))
+      const stands = node && (await standsWithNamesakes(view, index, node, sight))
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
@@ -196,7 +197,9 @@ function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
-function verdictsFirst(history: readonly History[]): History[] {
+export function verdictsFirst<T extends Pick<History, 'change' | 'partition' | 'position'>>(
+  history: readonly T[],
+): T[] {
   const records = Map.groupBy(history, ({ partition, position }) => `${partition}-${position}`)
   return [...records.values()].flatMap((all) => [
     ...all.filter(({ change }) => change !== 'command'),

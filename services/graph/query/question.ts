@@ -15,20 +15,23 @@ import type { DeletedBy } from './actor.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, clusterOf, selector } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
+import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
-import { heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
+import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { Named } from './history-index.ts'
 import type { ListParts } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query } from './query.ts'
+import type { Sight } from './sight.ts'
 import type { View } from './view.ts'
 
 export interface QuestionParts extends ListParts {
   readonly access: Access
   readonly query: Query
+  readonly dependents: DependentList
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
@@ -59,8 +62,11 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
   return b.at - a.at || (a.uid < b.uid ? -1 : 1)
 }
 
-/** Answers about the one object that is meant, from the store that has its cluster, and names that cluster. A reply that was sent is passed on. */
-type About = (
+/**
+ * Answers about the one object that is meant, and that who asks may get, from the store that has its cluster, and names that cluster. A reply that was sent is
+ * passed on.
+ */
+export type About = (
   kind: DocumentKind,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -100,70 +106,83 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/tree', async (request, reply) => {
     const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object: root }) => {
-      await access.object(request, root)
       const { answer, ...rest } = await query.tree(view, root, isUp)
       return { answer: { root: await access.shown(request, root.cluster, answer) }, ...rest }
     })
   })
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
-      await access.object(request, chosen.object)
-      const told = await query.why(view, chosen.object)
-      const deletedBy = await shownDeleters(request, view, told.answer.deletedBy)
+      const sight = await access.sight(request, view.cluster, 'get')
+      const { answer, ...rest } = await query.why(view, chosen.object, sight)
+      const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const others = await shownOthers(request, chosen)
-      return { ...told, answer: { ...told.answer, deletedBy }, others }
+      return { ...rest, answer: { ...answer, deletedBy }, others }
     })
   })
   addCascade(server, parts, about)
   addPlans(server, parts, about)
 }
 
-function aboutOne(parts: QuestionParts): About {
+export function aboutOne(parts: QuestionParts): About {
   const { access, forwarding, clusters } = parts
   return async (kind, request, reply, answer) => {
     const asked = selector(askedOf(request))
+    let mayGet = false
     try {
       const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
       return await forwarding.answered(request, reply, cluster, async (view) => {
         const ref = clusterRefs(await clusters.all())(view.cluster)
         const asOf = [view.asOf()]
-        const told = await answer(view, await choose(parts, asked, view.cluster), ref)
+        const chosen = await choose(parts, asked, view.cluster)
+        await access.object(request, chosen.object)
+        mayGet = true
+        const told = await answer(view, chosen, ref)
         return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
       })
     } catch (error) {
-      // Who may not see the graph learns nothing of what is there, or not.
-      await access.graph(request)
+      // Who may neither get it nor see the graph learns nothing of what is there, or not.
+      if (!mayGet) await access.graph(request)
       throw error
     }
   }
 }
 
-function addCascade(server: FastifyInstance, { cascades }: QuestionParts, about: About): void {
+function addCascade(
+  server: FastifyInstance,
+  { access, cascades }: QuestionParts,
+  about: About,
+): void {
   const isStream = ({ query }: FastifyRequest): boolean =>
     (query as Record<string, unknown>)['follow'] === 'true'
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
     const isFollowed = askedOf(request)['follow'] === 'true'
     return await about('Cascade', request, reply, async (view, { object: root }, cluster) => {
-      if (isFollowed) return await follow(reply, cascades, view, root, cluster)
-      return (await cascades.cascade(view, root)) ?? notGoing(root)
+      // Of one that is followed for days, rights change.
+      const sightOf = async (): Promise<Sight> => {
+        await access.object(request, root)
+        return await access.sight(request, view.cluster, 'get')
+      }
+      if (isFollowed) return await follow(reply, cascades, { view, root, cluster, sightOf })
+      return (await cascades.cascade(view, root, await sightOf())) ?? notGoing(root)
     })
   })
 }
 
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
-  const { clusters, forwarding, planner, query } = parts
+  const { access, clusters, forwarding, planner, query } = parts
   // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request, reply) => {
+    const scope = await heldScope(access, request)
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
-      await oneAtATime(() => heldIn(views, clusters.readers(), query))
+      await oneAtATime(() => heldIn(views, clusters.readers(), query, scope))
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return json(await own(mine))
-    const asked = namedClusters(await clusters.all(), askedOf(request)['cluster'])
+    const asked = await heldClusters(parts, request, scope)
     const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
     const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
     // Orders are known to every partition, also where there is no cluster yet.
-    const here = await heldIn([], clusters.readers(), query)
+    const here = await heldIn([], clusters.readers(), query, scope)
     const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
     const doubts = [partial, held.partial].filter((text) => text !== '')
     return documentOf('Held', { ...held, partial: doubts.join('; ') })
@@ -195,7 +214,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const limit = limitOf(asked['limit'])
     return await about('Plan', request, reply, async (view, { object }) => {
       const { uid, kind, name } = object
-      const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit))
+      const sight = await access.sight(request, view.cluster, 'get')
+      const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit, sight))
       if (made !== undefined) return made
       throw new Problem(
         409,
@@ -203,6 +223,28 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
       )
     })
   })
+}
+
+/** Who may not see the whole graph asks of one namespace, and sees what may be listed there. */
+async function heldScope(access: Access, request: FastifyRequest): Promise<HeldScope> {
+  const { cluster, namespace } = askedOf(request)
+  const isWhole = await access.mayAll(request)
+  if (!isWhole && (cluster === undefined || !namespace)) await access.graph(request)
+  return { isWhole, namespace, sight: async (id) => await access.sight(request, id, 'list') }
+}
+
+/** Which clusters there are is told to those only who may see the whole graph. */
+async function heldClusters(
+  { access, clusters }: QuestionParts,
+  request: FastifyRequest,
+  { isWhole }: HeldScope,
+): Promise<ReturnType<typeof namedClusters>> {
+  try {
+    return namedClusters(await clusters.all(), askedOf(request)['cluster'])
+  } catch (error) {
+    if (!isWhole) await access.graph(request)
+    throw error
+  }
 }
 
 type Parts = AsyncIterable<string | Uint8Array>
@@ -248,13 +290,19 @@ function wordsFor({ uid }: Named): string {
   return `uid:${uid}`
 }
 
+interface Followed {
+  readonly view: View
+  readonly root: Named
+  readonly cluster: ClusterRef
+  /** Before each answer. */
+  readonly sightOf: () => Promise<Sight>
+}
+
 /** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */
 async function follow(
   reply: FastifyReply,
   cascades: Cascades,
-  view: View,
-  root: Named,
-  cluster: ClusterRef,
+  { view, root, cluster, sightOf }: Followed,
 ): Promise<FastifyReply> {
   const closed = closedOf(reply)
   if (!(await cascades.begins(view, root, closed))) notGoing(root)
@@ -263,7 +311,7 @@ async function follow(
       yield `${JSON.stringify(documentOf('Cascade', { ...told, cluster }))}\n`
     }
   }
-  const stream = Readable.from(lines(cascades.follow(view, root, closed)))
+  const stream = Readable.from(lines(cascades.follow(view, root, closed, sightOf)))
   return reply.type('application/x-ndjson').send(stream)
 }
 

@@ -1,18 +1,20 @@
 /**
  * Which records of a stream are meant, and which of them who asks may see.
  *
- * What must stay true: a record of what who asks may not list in its own cluster is `hidden`: that there is something, and never what. In doubt it is hidden.
+ * What must stay true: a record of what who asks may not list in its own cluster is `hidden`: that there is something, and never what. In doubt it is hidden. Rights
+ * are looked at before the uid and the kind of change that are asked for, or those would say what is hidden.
  *
  * Not here: reading the log (record-stream.ts).
  */
 import type { FastifyRequest } from 'fastify'
 import { kindOf } from '../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
+import { clusterOfHome, objectKey } from '../../../core/model/partition.ts'
 import type { PublicRecord } from '../../../ports/lineage.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import { askedOf } from './choice.ts'
-import type { Clusters } from './clusters.ts'
+import type { Clusters, KnownCluster } from './clusters.ts'
 import { kindsIn } from './kind-name.ts'
 import type { KindWord } from './kind-word.ts'
 import { namedClusters } from './not-found.ts'
@@ -23,6 +25,10 @@ export type Look = 'shown' | 'hidden' | 'other'
 export interface RecordFilter {
   /** The one cluster whose process has to answer, since it alone knows what may be listed there; null: any process. */
   readonly only: ClusterId | null
+  /** The clusters that are asked for; undefined: all, those included that no partition was given to. */
+  readonly clusters: readonly KnownCluster[] | undefined
+  /** False: it is not asked for, whatever its record says. */
+  isOfClusters(key: string): boolean
   /** `record` null: the object is forgotten. */
   look(key: string, record: PublicRecord | null): Promise<Look>
 }
@@ -32,13 +38,15 @@ export interface FilterParts {
   readonly access: Access
 }
 
+/** `change`: kinds of changes, with commas between. */
 export async function recordFilter(
   parts: FilterParts,
   request: FastifyRequest,
+  change: string | undefined = askedOf(request)['change'],
 ): Promise<RecordFilter> {
   const isWhole = await parts.access.mayAll(request)
   try {
-    return await filterOf(parts, request, isWhole)
+    return await filterOf(parts, request, isWhole, change)
   } catch (error) {
     // Which clusters and kinds there are is told to those only who may see the whole graph.
     if (!isWhole) await parts.access.graph(request)
@@ -50,8 +58,10 @@ async function filterOf(
   { clusters, access }: FilterParts,
   request: FastifyRequest,
   isWhole: boolean,
+  change: string | undefined,
 ): Promise<RecordFilter> {
-  const { cluster, kind, namespace } = askedOf(request)
+  const { cluster, kind, namespace, uid } = askedOf(request)
+  const changes = change === undefined ? undefined : new Set(change.split(','))
   const all = await clusters.all()
   const asked = namedClusters(all, cluster)
   const ids = cluster === undefined ? undefined : new Set(asked.map(({ id }) => id))
@@ -75,16 +85,26 @@ async function filterOf(
     meant.set(key, is)
     return is
   }
+  const isChosen = (record: PublicRecord): boolean => {
+    if (uid !== undefined && record.uid !== uid) return false
+    return changes === undefined || (record.type === 'History' && changes.has(record.change))
+  }
   return {
     only: isWhole ? null : (only?.id ?? null),
+    clusters: ids === undefined ? undefined : asked,
+    isOfClusters: (key) => ids === undefined || ids.has(clusterOfHome(key)),
     async look(key, record) {
-      const id = record?.cluster ?? key.slice(0, key.indexOf('/'))
+      const id = record?.cluster ?? clusterOfHome(key)
       if (ids !== undefined && !ids.has(id)) return 'other'
       // Nobody can say of what kind or namespace it was; that it was deleted was told long ago.
-      if (record === null) return kind === undefined && namespace === undefined ? 'shown' : 'other'
+      if (record === null) {
+        const isAny = kind === undefined && namespace === undefined
+        return isAny && (uid === undefined || key === objectKey(id, uid)) ? 'shown' : 'other'
+      }
       if (namespace !== undefined && record.namespace !== namespace) return 'other'
       if (!isMeant(id, record)) return 'other'
-      return isWhole || (await access.mayList(request, record)) ? 'shown' : 'hidden'
+      if (!isWhole && !(await access.mayList(request, record))) return 'hidden'
+      return isChosen(record) ? 'shown' : 'other'
     },
   }
 }

@@ -68,7 +68,7 @@ export class Tree {
           break
         }
         if (told.size >= TREE_LIMIT) {
-          cut = `cut after ${TREE_LIMIT} objects`
+          cut = `cut after ${TREE_LIMIT} objects; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them`
           break
         }
         const isRepeat = told.has(child.uid)
@@ -176,7 +176,8 @@ export class Tree {
   }
 }
 
-function edgeOf(
+/** Of one of its references. */
+export function edgeOf(
   { reader, cluster }: View,
   node: Node,
   reference: OwnerReference,

@@ -84,16 +84,20 @@ export class View {
     for await (const [key] of this.entries(prefix)) yield key.slice(prefix.length)
   }
 
-  /** Everything stored under a prefix, a page at a time, with turns for others in between. */
-  async *entries(prefix: string): AsyncIterable<StoreEntry> {
-    for (let range: KeyRange = prefixRange(prefix, PAGE_KEYS); ; ) {
+  /** Everything stored under a prefix, from a key below it on, a page at a time, with turns for others in between. */
+  async *entries(
+    prefix: string,
+    from: string = '',
+    pageKeys: number = PAGE_KEYS,
+  ): AsyncIterable<StoreEntry> {
+    for (let range: KeyRange = { ...prefixRange(prefix, pageKeys), gte: prefix + from }; ; ) {
       const page = await this.partition.store.page(range)
       for (const entry of page) {
         await this.turns.take()
         yield entry
       }
       const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_KEYS) return
+      if (last === undefined || page.length < pageKeys) return
       range = { ...range, gte: `${last}\0` }
     }
   }

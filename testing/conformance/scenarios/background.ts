@@ -1,4 +1,4 @@
-/** Background deletion: what goes with its last owner, what stays, and which policy counts when nobody names one. */
+/** Background deletion: which objects are deleted with their last owner, which stay, and which policy counts when the request names none. */
 import {
   CONFIG_MAP,
   DEPLOYMENT,
@@ -12,7 +12,7 @@ import { JOB, PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../k
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'
 
-/** No object bears it. */
+/** No object has this uid. */
 const NEVER: Reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', uid: 'never-was' }
 export const BACKGROUND: readonly Scenario[] = [
   {

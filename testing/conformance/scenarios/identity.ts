@@ -1,4 +1,4 @@
-/** References that are not what they say: other namespaces, other coordinates, versions and kinds that are not served, one uid twice. */
+/** Wrong references: other namespaces, other coordinates, versions and kinds that are not served, one uid twice. */
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,

@@ -1,4 +1,4 @@
-/** Kinds that come, go or break: only what needs them waits. */
+/** Kinds that are added, deleted or broken: only objects that need them wait. */
 import { eventually } from '../../eventually.ts'
 import {
   CONFIG_MAP,
@@ -35,7 +35,7 @@ export const KINDS: readonly Scenario[] = [
         const free = await world.make(PASSING, `${round}-free`)
         const dependent = await world.make(CONFIG_MAP, `${round}-dependent`, { owners: [owner] })
         const sibling = await world.make(PASSING, `${round}-sibling`, { owners: [owner] })
-        // Until it is watched, nobody can know what went with it.
+        // Until it is watched, it is unknown which objects were deleted with it.
         await canary(world.plane, [{ kind: PASSING, namespace: world.namespace }])
         await world.untouched(owner, free, dependent, sibling)
         await remove(world.plane, definition)

@@ -1,4 +1,4 @@
-/** Much at once: many owners in several ways, more than a cache holds, objects that somebody keeps writing to. */
+/** High load: many owners in several ways, more than a cache holds, objects that a client keeps writing to. */
 import { CONFIG_MAP, type Made, POD, SECRET } from '../../objects.ts'
 import { REPLICATION_CONTROLLER } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
@@ -47,7 +47,7 @@ export const LOADS: readonly Scenario[] = [
   },
 ]
 
-/** Until it is gone, or `signal` aborts. */
+/** Until it is deleted, or `signal` aborts. */
 async function write(world: World, made: Made, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
     try {

@@ -1,4 +1,4 @@
-/** What the cluster refuses: a denied object waits for itself alone, and goes when it may. */
+/** Refusals of the cluster: a denied object delays only itself, and is deleted when that is allowed. */
 import { eventually } from '../../eventually.ts'
 import {
   CONFIG_MAP,
@@ -127,7 +127,7 @@ async function refuse(
   return binding
 }
 
-/** The same by nobody who answers: no deletion of these may pass. */
+/** The same by a webhook that does not answer: no deletion of these may pass. */
 async function refuseByWebhook({ plane, namespace }: World): Promise<Made> {
   const name = `${namespace}.conformance.test`
   const webhooks = [

@@ -1,4 +1,4 @@
-/** Rings of owners: nobody outside holds them, so they go when one member is deleted, and not before. */
+/** Ownership cycles: no object outside owns them, so they are deleted when one member is deleted, and not before. */
 import { CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
 import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
@@ -133,7 +133,7 @@ function foregroundAll(size: number, what: string): Scenario[] {
   ]
 }
 
-/** At once, in the foreground: one after the other would let the first deletion take the rest. */
+/** At once, in the foreground: one after the other would let the first deletion delete the rest. */
 async function removeAll(world: World, ring: readonly Made[]): Promise<void> {
   const options = { propagationPolicy: 'Foreground' }
   await Promise.all(ring.map((each) => world.removeWith(each, options).catch(ignoreGone)))

@@ -30,6 +30,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.http.existingSecret | default (printf "%s-http-token" (include "kinfold.name" .)) -}}
 {{- end -}}
 
+{{- /* Empty where no token is for the metrics alone. */ -}}
+{{- define "kinfold.metricsTokenKey" -}}
+{{- .Values.http.metricsTokenKey | default (.Values.http.existingSecret | empty | ternary "metrics-token" "") -}}
+{{- end -}}
+
 {{- /* As `kinfold rbac` names them: one installation a cluster, so they need no release in their name. */ -}}
 {{- define "kinfold.services" -}}
 {{- if eq .Values.mode "embedded" -}}
@@ -65,6 +70,19 @@ items:
 {{- /* The file that --config names: what is free in `config`, and what other values decide. */ -}}
 {{- define "kinfold.config" -}}
 {{- $own := dict "apiVersion" "kinfold/v1alpha1" "kind" "Config" "kinds" .Values.kinds "httpTokenFile" "/etc/kinfold/http-token/token" -}}
+{{- if include "kinfold.metricsTokenKey" . -}}{{- $_ := set $own "httpMetricsTokenFile" "/etc/kinfold/http-token/metrics-token" -}}{{- end -}}
+{{- with .Values.notify -}}
+{{- if .existingSecret -}}
+{{- $notify := dict -}}
+{{- if .secretKey -}}{{- $_ := set $notify "secretFile" "/etc/kinfold/notify/secret" -}}{{- end -}}
+{{- if .urlKey -}}{{- $_ := set $notify "urlFile" "/etc/kinfold/notify/url" -}}{{- end -}}
+{{- if not $notify -}}{{- fail "notify.existingSecret is used by no key: set notify.secretKey or notify.urlKey" -}}{{- end -}}
+{{- $free := $.Values.config.notify | default dict -}}
+{{- if not (or .urlKey $free.url) -}}{{- fail "notify.existingSecret needs an address: set notify.urlKey or config.notify.url" -}}{{- end -}}
+{{- if and .urlKey $free.url -}}{{- fail "the address of notify is given twice: leave out notify.urlKey or config.notify.url" -}}{{- end -}}
+{{- $_ := set $own "notify" $notify -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.http.tls -}}
 {{- if .existingSecret -}}
 {{- $_ := set $own "httpTlsCertFile" "/etc/kinfold/http-tls/tls.crt" -}}
@@ -92,10 +110,15 @@ items:
 {{- if $k.caSecret.name -}}{{- $_ := set $kafka "tlsCa" "/etc/kinfold/kafka-ca/ca.crt" -}}{{- end -}}
 {{- if $k.sasl -}}{{- $_ := set $kafka "sasl" $k.sasl -}}{{- end -}}
 {{- if $k.schemaRegistry -}}{{- $_ := set $kafka "schemaRegistry" $k.schemaRegistry -}}{{- end -}}
+{{- if $k.cloudEvents -}}{{- $_ := set $kafka "cloudEvents" true -}}{{- end -}}
 {{- $_ := set $own "kafka" $kafka -}}
 {{- if .Values.config.httpAuth -}}{{- fail "config.httpAuth needs a cluster to ask, and the graph of mode kafka has none: use tokens (http.existingSecret)" -}}{{- end -}}
 {{- end -}}
-{{- toYaml (merge $own .Values.config) -}}
+{{- $config := deepCopy .Values.config -}}
+{{- /* Helm reads YAML 1.1, where the key `on` is the word true. */ -}}
+{{- $told := $config.notify | default dict -}}
+{{- if hasKey $told "true" -}}{{- $_ := set $config "notify" (merge (dict "on" (index $told "true")) (omit $told "true")) -}}{{- end -}}
+{{- toYaml (merge $own $config) -}}
 {{- end -}}
 
 {{- /* The account of the pod, as a context with a name of its own. The token is read again when the kubelet renews it. */ -}}
@@ -259,6 +282,9 @@ spec:
         {{- if $v.http.tls.existingSecret }}
         - { name: http-tls, mountPath: /etc/kinfold/http-tls, readOnly: true }
         {{- end }}
+        {{- if $v.notify.existingSecret }}
+        - { name: notify, mountPath: /etc/kinfold/notify, readOnly: true }
+        {{- end }}
         - { name: cache, mountPath: /var/cache/kinfold }
         {{- if $keepsData }}
         - { name: data, mountPath: /var/lib/kinfold }
@@ -288,7 +314,26 @@ spec:
       secret:
         secretName: {{ include "kinfold.tokenSecret" $root }}
         defaultMode: 288
-        items: [{ key: {{ $v.http.tokenKey | quote }}, path: token }]
+        items:
+          - { key: {{ $v.http.tokenKey | quote }}, path: token }
+          {{- with include "kinfold.metricsTokenKey" $root }}
+          - { key: {{ . | quote }}, path: metrics-token }
+          {{- end }}
+    {{- with $v.notify }}
+    {{- if .existingSecret }}
+    - name: notify
+      secret:
+        secretName: {{ .existingSecret }}
+        defaultMode: 288
+        items:
+          {{- with .secretKey }}
+          - { key: {{ . | quote }}, path: secret }
+          {{- end }}
+          {{- with .urlKey }}
+          - { key: {{ . | quote }}, path: url }
+          {{- end }}
+    {{- end }}
+    {{- end }}
     {{- if $v.http.tls.existingSecret }}
     - name: http-tls
       secret:

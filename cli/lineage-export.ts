@@ -1,0 +1,85 @@
+/**
+ * `kinfold lineage export`: the graph as it is now, for other programs. It reads the public lineage stream, as any other consumer could.
+ *
+ * What must stay true: of an object the last record counts; a stream that is cut gives no file that looks whole.
+ */
+import { once } from 'node:events'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import { type ExportedObject, FORMATS, type FormatName } from './graph-format.ts'
+import { lineOf } from './terminal.ts'
+import { countOf } from './word.ts'
+
+/** Mermaid itself draws no more, unless it is told to. */
+const MERMAID_EDGES = 500
+
+interface Line {
+  readonly partition: number
+  readonly offset: number
+  readonly key: string
+  readonly isHidden?: boolean
+  readonly value: Record | null
+}
+
+interface Record extends Omit<ExportedObject, 'cluster' | 'createdAt' | 'deletedAt'> {
+  readonly cluster: string
+  readonly clusterName: string
+  readonly scope: string
+  readonly createdAt: number | null
+  readonly deletedAt: number | null
+}
+
+export interface Export {
+  readonly output: FormatName
+  /** Also what was deleted, while its record is kept. */
+  readonly gone: boolean
+}
+
+/** `lines`: of `/v1/lineage` from its start to its end. */
+export async function exportLineage(
+  lines: AsyncIterable<string>,
+  { output, gone }: Export,
+): Promise<void> {
+  const kept = new Map<string, ExportedObject>()
+  const ends = new Map<number, number>()
+  let hidden = 0
+  for await (const line of lines) {
+    if (line === '') continue
+    const { partition, offset, key, isHidden, value } = JSON.parse(line) as Line
+    ends.set(partition, offset + 1)
+    if (isHidden === true) hidden += 1
+    else if (value === null || (value.phase === 'gone' && !gone)) kept.delete(key)
+    else kept.set(key, exported(value))
+  }
+  for (const part of FORMATS[output]({ [Symbol.iterator]: () => kept.values() })) {
+    if (!process.stdout.write(part)) await once(process.stdout, 'drain')
+  }
+  const references = [...kept.values()].reduce((sum, { owners }) => sum + owners.length, 0)
+  const positions = [...ends].sort(([a], [b]) => a - b).map(([at, end]) => `${at}-${end}`)
+  const text = `${countOf(kept.size, 'object')}, ${countOf(references, 'owner reference')}; later changes: /v1/lineage?from=${positions.join(',') || 'start'}`
+  process.stderr.write(`${lineOf(text)}\n`)
+  if (output === 'mermaid' && references > MERMAID_EDGES) {
+    process.stderr.write(
+      `warning: Mermaid draws ${MERMAID_EDGES} references unless its maxEdges says more; choose a namespace with -n\n`,
+    )
+  }
+  if (hidden > 0) {
+    const what = `${countOf(hidden, 'record')} of kinds that this account may not list`
+    throw new ExitError(EXIT.findings, `this is incomplete: it lacks ${what}`)
+  }
+}
+
+function exported(record: Record): ExportedObject {
+  const { cluster, clusterName, group, version, kind, namespace, name, uid, phase, why } = record
+  return {
+    cluster: { name: clusterName, id: cluster },
+    ...{ group, version, kind, namespace, name, uid, phase },
+    createdAt: timeOf(record.createdAt),
+    deletedAt: timeOf(record.deletedAt),
+    why,
+    owners: record.owners,
+  }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

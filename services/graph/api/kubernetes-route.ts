@@ -1,0 +1,147 @@
+/**
+ * The routes that are shaped like those of an API server, so that `kubectl` and simple tools read what Kinfold knows: discovery and lists of one group, of the only
+ * cluster or of one below `/clusters/`.
+ *
+ * What must stay true: they only read. What cannot be answered is a `Status`.
+ *
+ * Not here: the answers (query/kubernetes-question.ts), their schemas (kubernetes-schema.ts).
+ */
+import { GROUP, VERSION } from './kubernetes-document.ts'
+import { CONTINUE, JSON_TYPE, limitParameter, type Parameter, type Route } from './operation.ts'
+import { ref, TEXT } from './schema.ts'
+
+const CLUSTER: Parameter = {
+  name: 'cluster',
+  description: 'Name or id of a cluster.',
+  schema: TEXT,
+}
+const NAMESPACE: Parameter = {
+  name: 'namespace',
+  description: 'Namespace of the objects.',
+  schema: TEXT,
+}
+const NAME: Parameter = {
+  name: 'name',
+  description: 'RESOURCE:NAME or RESOURCE.GROUP:NAME, such as `deployments.apps:web`.',
+  schema: TEXT,
+}
+const TIMEOUT: Parameter = {
+  name: 'timeout',
+  description: 'As kubectl sends it; nothing comes of it.',
+  schema: TEXT,
+}
+const LIST: readonly Parameter[] = [
+  { name: 'kind', description: 'Only objects of this kind, such as `pods`.', schema: TEXT },
+  limitParameter(
+    'Objects on a page, at most 2,000. Without it all are listed, 10,000 at most: then `metadata.continue` leads on.',
+    0,
+  ),
+  CONTINUE,
+]
+const LABELS =
+  'Kinfold keeps no labels but those that protect an object; select by kind, namespace or name'
+const FIELDS = 'objects are selected by kind, namespace or name'
+const STREAM = 'there is no watch here; /v1/lineage is a stream'
+
+type Row = Pick<Route, 'path' | 'operation' | 'summary'> & {
+  readonly answer: string
+  readonly segments?: readonly Parameter[]
+  readonly isList?: boolean
+}
+
+const VERSIONED = `/apis/${GROUP}/${VERSION}`
+const ROWS: readonly Row[] = [
+  {
+    path: '/api',
+    operation: 'coreVersions',
+    summary: 'Versions of the core group: none',
+    answer: 'APIVersions',
+  },
+  {
+    path: '/apis',
+    operation: 'apiGroups',
+    summary: 'The groups that are served: one',
+    answer: 'APIGroupList',
+  },
+  {
+    path: `/apis/${GROUP}`,
+    operation: 'apiGroup',
+    summary: 'The group, and its versions',
+    answer: 'APIGroup',
+  },
+  {
+    path: VERSIONED,
+    operation: 'apiResources',
+    summary: 'The resources of the group',
+    answer: 'APIResourceList',
+  },
+  {
+    path: `${VERSIONED}/ownedobjects`,
+    operation: 'ownedObjects',
+    summary: 'Objects of all namespaces',
+    answer: 'OwnedObjectList',
+    isList: true,
+  },
+  {
+    path: `${VERSIONED}/namespaces/{namespace}/ownedobjects`,
+    operation: 'namespacedOwnedObjects',
+    summary: 'Objects of a namespace',
+    answer: 'OwnedObjectList',
+    segments: [NAMESPACE],
+    isList: true,
+  },
+  {
+    path: `${VERSIONED}/namespaces/{namespace}/ownedobjects/{name}`,
+    operation: 'ownedObject',
+    summary: 'An object of a namespace',
+    answer: 'OwnedObject',
+    segments: [NAMESPACE, NAME],
+  },
+  {
+    path: `${VERSIONED}/clusterownedobjects`,
+    operation: 'clusterOwnedObjects',
+    summary: 'Objects without a namespace',
+    answer: 'OwnedObjectList',
+    isList: true,
+  },
+  {
+    path: `${VERSIONED}/clusterownedobjects/{name}`,
+    operation: 'clusterOwnedObject',
+    summary: 'An object without a namespace',
+    answer: 'OwnedObject',
+    segments: [NAME],
+  },
+]
+
+export const CLUSTERS_PREFIX = '/clusters/{cluster}'
+
+/** Each for the only cluster, and for one that is named. */
+export const KUBERNETES_ROUTES: readonly Route[] = ROWS.flatMap((row) => {
+  const { path, operation, summary, segments = [] } = row
+  const named = `${operation}InCluster`
+  return [
+    routeOf(row, { path, operation, summary, segments }),
+    routeOf(row, {
+      path: CLUSTERS_PREFIX + path,
+      operation: named,
+      summary: `${summary}, in a cluster`,
+      segments: [CLUSTER, ...segments],
+    }),
+  ]
+})
+
+function routeOf(
+  { answer, isList = false }: Row,
+  more: Pick<Route, 'path' | 'operation' | 'summary' | 'segments'>,
+): Route {
+  return {
+    ...more,
+    method: 'get',
+    parameters: isList ? [...LIST, TIMEOUT] : [TIMEOUT],
+    answers: { [JSON_TYPE]: ref(answer) },
+    refusal: 'status',
+    ...(isList && {
+      refused: { labelSelector: LABELS, fieldSelector: FIELDS, watch: STREAM },
+    }),
+  }
+}

@@ -1,0 +1,47 @@
+/** What a row of the table of routes says of one of them. What must stay true: a path has its parameters in braces, as OpenAPI has them. */
+import { type Schema, TEXT } from './schema.ts'
+
+export interface Parameter {
+  readonly name: string
+  readonly description: string
+  readonly schema: Schema
+}
+
+/** - `problem`: RFC 9457. - `status`: a Status, as an API server answers. */
+export type Refusal = 'problem' | 'status'
+
+export interface Route {
+  readonly method: 'get' | 'post'
+  readonly path: string
+  /** Of a client's function. */
+  readonly operation: string
+  readonly summary: string
+  /** In the path. */
+  readonly segments?: readonly Parameter[]
+  /** In the query. */
+  readonly parameters: readonly Parameter[]
+  /** By content type. */
+  readonly answers: Readonly<Record<string, Schema>>
+  readonly body?: Schema
+  /** Parameters that other lists of this kind take, and why this one does not. */
+  readonly refused?: Readonly<Record<string, string>>
+  /** `problem` without it. */
+  readonly refusal?: Refusal
+}
+
+export const JSON_TYPE = 'application/json'
+
+export const CONTINUE: Parameter = {
+  name: 'continue',
+  description: 'From the answer before.',
+  schema: TEXT,
+}
+
+export function limitParameter(description: string, minimum: number): Parameter {
+  return { name: 'limit', description, schema: { type: 'integer', minimum } }
+}
+
+/** As the server is told it: `:name` instead of `{name}`. */
+export function patternOf({ path }: Pick<Route, 'path'>): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}

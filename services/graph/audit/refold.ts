@@ -1,0 +1,132 @@
+/**
+ * A partition's events folded again from the log, offline: where it can begin, what each entry says, and what came of it then.
+ *
+ * What must stay true: it makes no call to any cluster and writes to nothing but the store it was given.
+ *
+ * Not here: what is compared (audit.ts, replay.ts).
+ */
+import { POSITION_KEY } from '../../../core/graph/key.ts'
+import type { Event } from '../../../core/model/event.ts'
+import type { Position } from '../../../core/model/state.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { CodecError } from '../../../ports/codec.ts'
+import type { Entry, Log, Topic } from '../../../ports/log.ts'
+import type { Snapshot } from '../../../ports/service-record.ts'
+import type { Store, StoreChange } from '../../../ports/store.ts'
+import type { Batch } from '../fold/batch.ts'
+import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
+import { CHUNKS_PER_READ, type SnapshotPlace, snapshots } from '../fold/retention.ts'
+
+export interface RefoldParts {
+  readonly log: Log
+  readonly codec: Codec
+  /** An empty one, to fold into. */
+  readonly store: Store
+  readonly partition: number
+}
+
+export const READ_LIMIT = 1_000
+
+/**
+ * Loads what the fold begins with: nothing where the events are kept from the first one on, else a snapshot that has all events behind it. `choose`: which of
+ * those, oldest first; else the oldest one. Answers the position, or undefined for the beginning of the log.
+ */
+export async function loadBase(
+  parts: RefoldParts,
+  choose?: (bases: readonly SnapshotPlace[]) => Promise<SnapshotPlace | undefined>,
+): Promise<Position | undefined> {
+  const { log, codec, store, partition } = parts
+  const { start } = await log.bounds('events', partition)
+  const usable = (await snapshots(log, codec, partition)).filter(
+    ({ position }) => position >= start,
+  )
+  const isWhole = start === 0n
+  const oldest = isWhole ? undefined : usable[0]
+  const base = choose === undefined ? oldest : ((await choose(usable)) ?? oldest)
+  if (base === undefined) {
+    if (isWhole) return undefined
+    throw new Error(
+      `partition ${partition}: the events before ${start} are removed and no snapshot is left to begin from`,
+    )
+  }
+  let position: Position | undefined
+  for await (const entry of entriesOf(log, 'snapshots', partition, base.offset)) {
+    if (entry.value === null) continue
+    const { keys, values, last, position: at } = codec.decode(entry.value) as Snapshot
+    if (at !== base.position) continue
+    const changes = keys.map((key, index): StoreChange => [key, values[index] ?? null])
+    await store.write(changes, { changelog: 0n, position: base.position })
+    const index = keys.indexOf(POSITION_KEY)
+    if (index >= 0) position = codec.decode(values[index] ?? new Uint8Array()) as Position
+    if (last) break
+  }
+  return position
+}
+
+/** What an entry says to the fold, the orders that are in force noted. */
+export async function eventOf(
+  { log, codec }: RefoldParts,
+  batch: Batch,
+  entry: Entry,
+): Promise<Event> {
+  try {
+    const read = readEvent(codec, entry)
+    if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
+    const found = await orderOf(log, codec, read, batch.position)
+    if (found.type === 'Refused') return NO_ORDER
+    batch.obey(found.inForce)
+    return found.order
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    return { type: 'Unreadable', home: entry.key, reason: error.message }
+  }
+}
+
+export async function storeBatch({ store }: RefoldParts, batch: Batch): Promise<void> {
+  const changes = batch.take().changelog.map(({ key, value }): StoreChange => [key, value])
+  const { position } = batch.position
+  await store.write(changes, { changelog: 0n, position })
+  batch.clear()
+}
+
+/** Commands of this partition's fold, by id; they lie in the partitions of their targets. */
+export async function issuedFrom(
+  { log, codec, partition }: RefoldParts,
+  from: bigint,
+): Promise<Map<string, Buffer>> {
+  const issued = new Map<string, Buffer>()
+  for (let of = 0; of < log.partitions('commands'); of++) {
+    for await (const entry of entriesOf(log, 'commands', of)) {
+      if (entry.value === null) continue
+      const command = codec.decode(entry.value) as { id?: string }
+      const id = command.id ?? ''
+      if (!id.startsWith(`${partition}-`) || offsetOf(id) < from) continue
+      if (issued.has(id) && !issued.get(id)?.equals(entry.value)) {
+        throw new Error(`command ${id} is on the log twice, and not the same`)
+      }
+      issued.set(id, Buffer.from(entry.value))
+    }
+  }
+  return issued
+}
+
+export async function* entriesOf(
+  log: Log,
+  topic: Topic,
+  partition: number,
+  from?: bigint,
+): AsyncIterable<Entry> {
+  const { start, end } = await log.bounds(topic, partition)
+  for (let next = from ?? start; next < end; ) {
+    const limit = topic === 'snapshots' ? CHUNKS_PER_READ : READ_LIMIT
+    const page = await log.read(topic, partition, next, { limit, waitMs: 0 })
+    yield* page.entries
+    if (page.next === next) return
+    next = page.next
+  }
+}
+
+/** A command's id is partition, position and index. */
+export function offsetOf(id: string): bigint {
+  return BigInt(id.split('-')[1] ?? '0')
+}

@@ -1,0 +1,73 @@
+/**
+ * `GET /v1/dependents`: the direct dependents of one object, a page at a time.
+ *
+ * What must stay true: `continue` leads on below the same object, whatever has its name by then. It holds the uid of that object, which who asks may get, and no
+ * name.
+ *
+ * Not here: what is on a page (dependent-list.ts), which object is meant and who may ask (question.ts).
+ */
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '../../../runtime/problem.ts'
+import { askedOf } from './choice.ts'
+import { type Dependent, type DependentsAsked, LISTED, LISTED_MOST } from './dependent-list.ts'
+import type { Named } from './history-index.ts'
+import { aboutOne, type QuestionParts } from './question.ts'
+
+/** One page. */
+export interface DependentsAnswer {
+  readonly owner: Pick<Named, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
+  readonly objects: readonly Dependent[]
+  readonly count: number
+  readonly continue: string | null
+}
+
+/** As they are in keys (history-index.ts). */
+const KEY_PART = /^[\w.~%-]{0,4000}$/
+
+export function addDependents(server: FastifyInstance, parts: QuestionParts): void {
+  const about = aboutOne(parts)
+  server.get('/v1/dependents', async (request, reply) => {
+    return await about('DependentList', request, reply, async (view, { object }) => {
+      const asked = dependentsAsked(askedOf(request), object)
+      const sight = await parts.access.sight(request, view.cluster, 'get')
+      const { answer, partial } = await parts.dependents.page(view, object.uid, asked, sight)
+      const { next, ...page } = answer
+      const { group, kind, namespace, name, uid } = object
+      const owner = { group, kind, namespace, name, uid }
+      const told: DependentsAnswer = { owner, ...page, continue: next && cursorText(object, next) }
+      return { answer: told, partial }
+    })
+  })
+}
+
+function dependentsAsked(words: Record<string, string | undefined>, owner: Named): DependentsAsked {
+  return {
+    limit: Math.min(Number(words['limit'] ?? LISTED), LISTED_MOST),
+    isCounted: words['count'] === 'true',
+    from: fromIn(words['continue'], owner),
+  }
+}
+
+function cursorText({ cluster, uid }: Named, from: string): string {
+  return Buffer.from(JSON.stringify([cluster, uid, from])).toString('base64url')
+}
+
+function fromIn(text: string | undefined, { cluster, uid, kind, name }: Named): string {
+  if (text === undefined || text === '') return ''
+  const [of, owner, from, more] = partsIn(text)
+  const isCursor = typeof from === 'string' && KEY_PART.test(from) && more === undefined
+  if (!isCursor || typeof owner !== 'string' || of !== cluster) {
+    throw new Problem(400, 'continue is not from an answer to this question; begin without it')
+  }
+  if (owner === uid) return from
+  throw new Problem(400, `continue is of another object than ${kind}/${name} is now: ask with uid`)
+}
+
+function partsIn(text: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}

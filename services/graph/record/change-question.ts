@@ -1,0 +1,231 @@
+/**
+ * `GET /v1/changes`: what happened to one object, or to all of a namespace or of clusters, the oldest first, a page at a time.
+ *
+ * What must stay true: of an object the index has all that happened since it was created, or says since when it has it; of more than one the log is read. Who may not
+ * see the whole graph asks about one namespace of one cluster, or about an object that they may get.
+ *
+ * Not here: the same as an endless stream (record-stream.ts).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { objectKey } from '../../../core/model/partition.ts'
+import type { History } from '../../../core/model/record.ts'
+import { partitionOf } from '../../../ports/partition.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import { askedOf, choose, clusterOf, selector } from '../query/choice.ts'
+import { clusterRefs } from '../query/cluster-label.ts'
+import { clusterMarked, markOf } from '../query/forward-call.ts'
+import type { Named } from '../query/history-index.ts'
+import { behindText, type Query, verdictsFirst } from '../query/query.ts'
+import type { View } from '../query/view.ts'
+import { positionText } from '../stream-position.ts'
+import { inOwnOrder } from './change-scan.ts'
+import { cursorIn, cursorText, strange } from './cursor.ts'
+import { beyond, type Horizon } from './horizon.ts'
+import { type LogParts, onePage } from './log-page.ts'
+import { type AskedSpan, spanOf } from './span.ts'
+
+export interface ChangeParts extends LogParts {
+  readonly query: Query
+}
+
+/** Entries of an object that one request reads at most. */
+const MOST_READ = 5_000
+const AT_ONCE = 500
+
+type Words = Readonly<Record<string, string | undefined>>
+
+export interface ListedChange extends Omit<History, 'cluster'> {
+  readonly cluster: ClusterRef
+}
+
+/** Null where more than one is asked about. */
+export type AskedObject = (Omit<Named, 'cluster' | 'at'> & { readonly cluster: ClusterRef }) | null
+
+export interface ChangePage {
+  /** Which one a name means. */
+  readonly object: AskedObject
+  /** From when on it answers; null where nothing is recorded yet. */
+  readonly since: number | null
+  readonly until: number | null
+  readonly changes: readonly ListedChange[]
+  /** Of the same time, of kinds that who asks may not list. */
+  readonly hidden: number
+  readonly continue: string | null
+  readonly resume: string | null
+  readonly horizon: Horizon | null
+}
+
+export function addChanges(server: FastifyInstance, parts: ChangeParts): void {
+  server.get('/v1/changes', async (request, reply) => {
+    const words = askedOf(request)
+    const span = spanOf(words)
+    const mark = markOf(request)
+    // Another process asks how far this one has folded: in the words of a question about one object, too.
+    const isGathered = mark !== undefined && 'partitions' in mark
+    const isOfOne = words['uid'] !== undefined || words['name'] !== undefined
+    return isOfOne && !isGathered
+      ? await ofOne(parts, request, reply, words, span)
+      : await ofMany(parts, request, reply, words, span)
+  })
+}
+
+async function ofMany(
+  parts: ChangeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  words: Words,
+  span: AskedSpan,
+): Promise<unknown> {
+  return await onePage(parts, request, reply, { words, span }, async (page) => {
+    const changes: ListedChange[] = []
+    let hidden = 0
+    while (changes.length + hidden < span.limit) {
+      const change = await page.scan.next()
+      if (change === undefined) break
+      if (change.look === 'hidden') hidden += 1
+      else changes.push({ ...change.record, cluster: page.refOf(change.record.cluster) })
+    }
+    const { since, horizon, resume, asOf, partial } = page
+    const rest = { object: null, since, until: span.until, horizon, hidden, resume }
+    const listed = { continue: page.next(), changes: verdictsFirst(inOwnOrder(changes)) }
+    const answer: ChangePage = { ...rest, ...listed }
+    return documentOf('ChangeList', { answer, partial, asOf })
+  })
+}
+
+async function ofOne(
+  parts: ChangeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  words: Words,
+  span: AskedSpan,
+): Promise<unknown> {
+  const { access, forwarding, clusters } = parts
+  const asked = selector(words)
+  let isShown = false
+  try {
+    const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
+    return await forwarding.answered(request, reply, cluster, async (view) => {
+      const asOf = [view.asOf()]
+      const { object, from } = await objectOf(parts, words, view)
+      await access.object(request, object)
+      isShown = true
+      const ref = clusterRefs(await clusters.all())(view.cluster)
+      const { answer, partial } = await pageOfOne(parts, words, span, { view, object, from, ref })
+      return documentOf('ChangeList', { answer, partial, asOf })
+    })
+  } catch (error) {
+    // Who may not see the graph learns nothing of what is there, or not.
+    if (!isShown) await access.graph(request)
+    const isUnknown = error instanceof Problem && error.status === 404 && !isShown
+    // Of one that was forgotten the log may have something all the same; what has no name has to be read for.
+    if (isUnknown && words['uid'] !== undefined) {
+      return await ofMany(parts, request, reply, words, span)
+    }
+    throw error
+  }
+}
+
+/** A name may mean another object by the next page: that one goes on with the same. */
+async function objectOf(
+  parts: ChangeParts,
+  words: Words,
+  { cluster }: View,
+): Promise<{ readonly object: Named; readonly from: bigint | undefined }> {
+  const cursor = cursorIn(words)
+  if (cursor === undefined) {
+    return { object: (await choose(parts, selector(words), cluster)).object, from: undefined }
+  }
+  const [uid, from] = cursor
+  if (typeof uid !== 'string' || !/^\d{1,18}$/.test(String(from))) throw strange()
+  const object = parts.index.lastOf(cluster, uid)
+  if (object !== undefined) return { object, from: BigInt(String(from)) }
+  throw new Problem(410, 'the object was forgotten meanwhile ("remember")')
+}
+
+interface One {
+  readonly view: View
+  readonly object: Named
+  /** Undefined: the first page. */
+  readonly from: bigint | undefined
+  readonly ref: ClusterRef
+}
+
+async function pageOfOne(
+  { log, index }: ChangeParts,
+  words: Words,
+  span: AskedSpan,
+  { view, object, from, ref }: One,
+): Promise<{ readonly answer: ChangePage; readonly partial: string }> {
+  const { cluster, uid, group, kind, namespace, name } = object
+  const ends = new Map<number, bigint>()
+  for (let each = 0; each < log.partitions('history'); each++) {
+    ends.set(each, (await log.bounds('history', each)).end)
+  }
+  const behind = from === undefined ? behindText(await index.caughtUp()) : ''
+  const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
+  // Whoever goes on with the stream gets what is not indexed yet from there.
+  const end = index.position(partition)
+  ends.set(partition, end)
+  const horizon = await horizonOfOne(index, object, partition)
+  const earliest = horizon.earliest === null ? null : Date.parse(horizon.earliest)
+  if (from === undefined && span.since !== null && !horizon.isWhole) {
+    if (earliest === null || span.since < earliest) throw beyond(horizon, span.since)
+  }
+  const isAsked = filterOf(words, span)
+  const changes: ListedChange[] = []
+  let next = from ?? 0n
+  let isOver = false
+  for (let read = 0; !isOver && read < MOST_READ && changes.length < span.limit; ) {
+    const page = await index.entries(cluster, uid, next, AT_ONCE)
+    isOver = page.length < AT_ONCE
+    for (const [offset, entry] of page) {
+      await view.turns.take()
+      if (changes.length >= span.limit) {
+        isOver = false
+        break
+      }
+      if (offset >= end) {
+        isOver = true
+        break
+      }
+      read += 1
+      next = offset + 1n
+      if (isAsked(entry)) changes.push({ ...entry, cluster: ref })
+    }
+  }
+  const { isWhole: _, ...told } = horizon
+  const since = span.since ?? earliest
+  const more = isOver ? null : cursorText(words, [uid, next.toString()])
+  const resume = from === undefined ? positionText(ends) : null
+  const rest = { since, until: span.until, horizon: told, hidden: 0, continue: more, resume }
+  const asked = { cluster: ref, group, kind, namespace, name, uid }
+  const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
+  return { answer: { object: asked, ...rest, changes: verdictsFirst(changes) }, partial }
+}
+
+function filterOf({ change }: Words, { since, until }: AskedSpan): (entry: History) => boolean {
+  const changes = change === undefined ? undefined : new Set(change.split(','))
+  return (entry) => {
+    if (entry.at < (since ?? 0) || entry.at >= (until ?? Number.POSITIVE_INFINITY)) return false
+    return changes === undefined || changes.has(entry.change)
+  }
+}
+
+/** Of one whose first record is there nothing is missing, however far back it is asked for. */
+async function horizonOfOne(
+  index: ChangeParts['index'],
+  { cluster, uid }: Named,
+  partition: number,
+): Promise<Horizon & { readonly isWhole: boolean }> {
+  const [first] = await index.entries(cluster, uid, 0n, 1)
+  const begin = index.begin(partition)
+  if (first?.[1].change === 'created' || begin?.at === null) {
+    const earliest = timeOf(first?.[1].at ?? null)
+    return { earliest, because: 'that is its first record', isWhole: true }
+  }
+  const because =
+    'the index of histories was built from then on: what was older had been removed from the log'
+  return { earliest: timeOf(begin?.at ?? null), because, isWhole: false }
+}

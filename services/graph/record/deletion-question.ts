@@ -1,0 +1,210 @@
+/**
+ * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold knows, and by which owner's deletion; a page at a time.
+ *
+ * What must stay true: a deletion is listed whoever did it; where `by`, `evidence` or `root` is asked for and nobody knows it any more, `partial` says how many were
+ * left out. An owner that who asks may not list is `hidden`.
+ *
+ * Not here: who did it (life.ts). A user's name takes another source than this record.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { objectKey } from '../../../core/model/partition.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { type ClusterRef, documentOf } from '../api/document.ts'
+import { askedOf, selector } from '../query/choice.ts'
+import { notFound } from '../query/not-found.ts'
+import { behindText } from '../query/query.ts'
+import type { ChangeParts } from './change-question.ts'
+import { type Change, inOwnOrder } from './change-scan.ts'
+import type { Horizon } from './horizon.ts'
+import { type By, Lives, type Named } from './life.ts'
+import { onePage } from './log-page.ts'
+import { type AskedSpan, spanOf } from './span.ts'
+
+/** Entries of histories that one request reads at most, but for its first object. */
+const MOST_ENTRIES = 20_000
+const HIDDEN = 'hidden'
+
+export interface Deletion extends Named {
+  readonly cluster: ClusterRef
+  /** Append time of the event by which it was learnt, in milliseconds, and where that is. */
+  readonly at: number
+  readonly partition: number
+  readonly position: bigint
+  /** How it was learnt: by a watch, a relist, a live GET. */
+  readonly observed: Evidence | null
+  readonly by: By
+  /** What Kinfold's delete rested on; null for any other. */
+  readonly evidence: Evidence | null
+  readonly command: string | null
+  /** The owner whose deletion by others it followed from, perhaps through others; null for what others deleted, and where it is not known. */
+  readonly root: Named | null
+  /** One sentence: why Kinfold deleted it, or how it was learnt. */
+  readonly text: string
+}
+
+export interface DeletionPage {
+  readonly since: number | null
+  readonly until: number | null
+  readonly deletions: readonly Deletion[]
+  readonly hidden: number
+  readonly continue: string | null
+  readonly horizon: Horizon | null
+}
+
+type Words = Readonly<Record<string, string | undefined>>
+
+export function addDeletions(server: FastifyInstance, parts: ChangeParts): void {
+  server.get('/v1/deletions', async (request, reply) => {
+    const words = askedOf(request)
+    return await pageOf(parts, request, reply, words, spanOf(words))
+  })
+}
+
+interface Asked {
+  readonly by: string | undefined
+  readonly evidence: ReadonlySet<string> | undefined
+  /** By `objectKey`: all that have or had that name. */
+  readonly roots: ReadonlySet<string> | undefined
+}
+
+async function askedIn(parts: ChangeParts, request: FastifyRequest, words: Words): Promise<Asked> {
+  const { by, evidence, root } = words
+  return {
+    by,
+    evidence: evidence === undefined ? undefined : new Set(evidence.split(',')),
+    roots: root === undefined ? undefined : await rootsIn(parts, request, words, root),
+  }
+}
+
+/** `KIND/NAME` in the namespace that is asked for, or `uid:UID`. */
+async function rootsIn(
+  parts: ChangeParts,
+  request: FastifyRequest,
+  { cluster, namespace }: Words,
+  root: string,
+): Promise<ReadonlySet<string>> {
+  const [, uid] = /^uid:(.+)$/s.exec(root) ?? []
+  const [kind = '', name = '', more] = root.split('/')
+  if (uid === undefined && (kind === '' || name === '' || more !== undefined)) {
+    throw new Problem(400, `root ${root} is neither KIND/NAME nor uid:UID`)
+  }
+  const asked = selector({ cluster, namespace, ...(uid === undefined ? { kind, name } : { uid }) })
+  try {
+    const found = await parts.query.find(asked)
+    const [first] = found
+    if (first === undefined) throw await notFound(parts.query, parts.clusters, asked)
+    await parts.access.object(request, first.object)
+    return new Set(found.map(({ object }) => objectKey(object.cluster, object.uid)))
+  } catch (error) {
+    // Who may not see the graph learns nothing of what is there, or not.
+    await parts.access.graph(request)
+    throw error
+  }
+}
+
+async function pageOf(
+  parts: ChangeParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  words: Words,
+  span: AskedSpan,
+): Promise<unknown> {
+  const change = 'gone'
+  return await onePage(parts, request, reply, { words, span, change }, async (page) => {
+    const { since, horizon, asOf, scan, turns } = page
+    const behind = behindText(await parts.index.caughtUp())
+    const asked = await askedIn(parts, request, words)
+    const lives = new Lives({ ...parts, turns })
+    const deletions: Deletion[] = []
+    let [hidden, unknown] = [0, 0]
+    while (deletions.length + hidden < span.limit && lives.read < MOST_ENTRIES) {
+      const change = await scan.next()
+      if (change === undefined) break
+      if (change.look === 'hidden') {
+        hidden += 1
+        continue
+      }
+      const { row, owners } = await deletionOf(lives, change, page.refOf)
+      switch (fits(asked, row, owners)) {
+        case 'yes':
+          deletions.push(await shown(parts, request, row))
+          break
+        case 'unknown':
+          unknown += 1
+          break
+        case 'no':
+      }
+    }
+    const doubts = [page.partial, behind, unknown === 0 ? '' : unknownText(unknown)]
+    const rest = { since, until: span.until, hidden, continue: page.next(), horizon }
+    const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
+    const partial = doubts.filter((text) => text !== '').join('; ')
+    return documentOf('DeletionList', { answer, partial, asOf })
+  })
+}
+
+function unknownText(count: number): string {
+  const what = count === 1 ? '1 deletion is' : `${count} deletions are`
+  return `${what} left out, of which it is not known, or not any more, by whom or after which owner's deletion`
+}
+
+async function deletionOf(
+  lives: Lives,
+  { record, offset }: Change,
+  refOf: (cluster: string) => ClusterRef,
+): Promise<{ readonly row: Deletion; readonly owners: readonly string[] }> {
+  const { cluster, uid, group, kind, namespace, name, at, partition, position } = record
+  const life = await lives.endedBy(cluster, uid, offset)
+  const { by, reaped } = life
+  const chain = reaped === null ? undefined : await lives.chainOf(cluster, uid, reaped)
+  const row: Deletion = {
+    ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
+    observed: record.evidence,
+    by,
+    evidence: reaped?.evidence ?? null,
+    command: reaped?.command ?? null,
+    root: chain?.root ?? null,
+    text: reaped?.text ?? record.text,
+  }
+  return { row, owners: chain?.owners ?? [] }
+}
+
+type Fit = 'yes' | 'no' | 'unknown'
+
+/** What is not known is neither what was asked for nor anything else. */
+function fits(asked: Asked, row: Deletion, owners: readonly string[]): Fit {
+  const all = [fitsBy(asked, row), fitsEvidence(asked, row), fitsRoot(asked, row, owners)]
+  if (all.includes('no')) return 'no'
+  return all.includes('unknown') ? 'unknown' : 'yes'
+}
+
+function fitsBy({ by }: Asked, row: Deletion): Fit {
+  if (by === undefined) return 'yes'
+  if (row.by === 'unknown') return 'unknown'
+  return row.by === by ? 'yes' : 'no'
+}
+
+function fitsEvidence({ evidence }: Asked, row: Deletion): Fit {
+  if (evidence === undefined) return 'yes'
+  if (row.by === 'unknown') return 'unknown'
+  return row.evidence !== null && evidence.has(row.evidence) ? 'yes' : 'no'
+}
+
+/** It is that owner itself, or was deleted after it. */
+function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly string[]): Fit {
+  if (roots === undefined) return 'yes'
+  if ([row.uid, ...owners].some((uid) => roots.has(objectKey(row.cluster.id, uid)))) return 'yes'
+  if (row.by === 'others') return 'no'
+  return row.root === null ? 'unknown' : 'no'
+}
+
+async function shown(
+  { access }: ChangeParts,
+  request: FastifyRequest,
+  row: Deletion,
+): Promise<Deletion> {
+  const { root, cluster } = row
+  if (root === null || (await access.mayList(request, { ...root, cluster: cluster.id }))) return row
+  return { ...row, root: { ...root, name: HIDDEN, uid: HIDDEN } }
+}

@@ -1,0 +1,112 @@
+/**
+ * `GET /v1/horizon`: how far back each question about the past reaches, for each partition, and why.
+ *
+ * What must stay true: these are the bounds by which questions are refused, read where those read them. Where the index begins is said of the process that is asked: each
+ * has its own.
+ *
+ * Not here: the refusal (horizon.ts).
+ */
+import type { FastifyInstance } from 'fastify'
+import { policyOf } from '../../../core/graph/graph.ts'
+import { type AsOf, documentOf, timeOf } from '../api/document.ts'
+import type { HistoryIndex } from '../query/history-index.ts'
+import { type Reach, reachOf } from '../query/log-reach.ts'
+import { spanText } from '../query/span-text.ts'
+import { horizonOf } from './horizon.ts'
+import type { LogParts } from './log-page.ts'
+
+/** What a question is answered from. */
+export type Source = 'history' | 'index' | 'events' | 'remember'
+
+export interface Bound {
+  readonly source: Source
+  /** In words of the command line. */
+  readonly questions: readonly string[]
+  /** RFC 3339; null where nothing is recorded yet, or it is not known here. */
+  readonly earliest: string | null
+  readonly because: string
+  readonly partitions: readonly PartitionBound[]
+}
+
+export interface PartitionBound {
+  readonly partition: number
+  /** Offset of the first entry that is kept, or was indexed. */
+  readonly first: number
+  readonly earliest: string | null
+  readonly because: string
+}
+
+export interface HorizonAnswer {
+  readonly bounds: readonly Bound[]
+}
+
+export function addHorizon(server: FastifyInstance, parts: LogParts): void {
+  server.get('/v1/horizon', async () => {
+    const { log, clusters } = parts
+    const views = (await clusters.all()).flatMap((each) => clusters.view(each) ?? [])
+    const asOf = new Map<number, AsOf>()
+    for (const view of views) asOf.set(view.partition.partition, view.asOf())
+    const history = await reachOf(log, 'history')
+    const bounds: readonly Bound[] = [
+      boundOf('history', ['history -n', 'deletions'], history),
+      indexBound(parts.index, history),
+      boundOf('events', ['audit verify'], await reachOf(log, 'events')),
+      rememberBound(parts),
+    ]
+    const answer: HorizonAnswer = { bounds }
+    const doubts = new Set(views.map((view) => view.partial()).filter((text) => text !== ''))
+    const partial = [...doubts].join('; ')
+    return documentOf('Horizon', { answer, partial, asOf: [...asOf.values()] })
+  })
+}
+
+function boundOf(source: Source, questions: readonly string[], reach: readonly Reach[]): Bound {
+  const partitions = reach.map((each) => {
+    return { partition: each.partition, first: Number(each.first), ...horizonOf([each]) }
+  })
+  return { source, questions, ...horizonOf(reach), partitions }
+}
+
+/** What it has of an object, it has from its creation on, unless that was before it begins. */
+function indexBound(index: HistoryIndex, history: readonly Reach[]): Bound {
+  const partitions = history.map(({ partition }): PartitionBound => {
+    const begin = index.begin(partition)
+    if (begin === undefined) {
+      return { partition, first: 0, earliest: null, because: 'nothing is indexed yet' }
+    }
+    const first = Number(begin.offset)
+    if (begin.at === null) return { partition, first, earliest: null, because: WHOLE }
+    return { partition, first, earliest: timeOf(begin.at), because: REBUILT }
+  })
+  const latest =
+    partitions
+      .map(({ earliest }) => earliest ?? '')
+      .sort()
+      .at(-1) ?? ''
+  const earliest = latest === '' ? null : latest
+  const because = earliest === null ? WHOLE : REBUILT
+  return { source: 'index', questions: ['history KIND/NAME', 'why'], earliest, because, partitions }
+}
+
+const WHOLE = 'it has all that happened to an object since its creation'
+const REBUILT =
+  'the index was built from then on: what was older had been removed from the log; of an object that was created later it has all'
+
+function rememberBound({ clusters, clock }: LogParts): Bound {
+  const bound = { source: 'remember', questions: NAMES, partitions: [] } as const
+  const policy = clusters
+    .readers()
+    .map(policyOf)
+    .find(({ position }) => position >= 0n)
+  if (policy === undefined) {
+    return { ...bound, earliest: null, because: 'this process has no partition yet: ask another' }
+  }
+  const { rememberMs } = policy.policy
+  return {
+    ...bound,
+    earliest: timeOf(clock.now() - rememberMs),
+    because: `an object that was deleted is forgotten after "remember" (${spanText(rememberMs)}), unless a reference names it`,
+  }
+}
+
+const NAMES = ['names of deleted objects', 'get --gone', 'tree', 'why'] as const

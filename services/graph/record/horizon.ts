@@ -1,0 +1,44 @@
+/**
+ * How far back a question about the past reaches, and the refusal of one that goes further.
+ *
+ * What must stay true: what was removed is unknown, so a question about it is refused with the earliest moment, never answered with less.
+ */
+import { Problem } from '../../../runtime/problem.ts'
+import { timeOf } from '../api/document.ts'
+import { earliestOf, type Reach } from '../query/log-reach.ts'
+
+export interface Horizon {
+  /** RFC 3339; null where nothing is recorded yet. */
+  readonly earliest: string | null
+  /** One sentence. */
+  readonly because: string
+}
+
+const BEGINS = 'the record begins then: nothing was removed from it'
+const TRIMMED = 'what was older was removed together with its events ("keep" and "keepEvents")'
+const NOTHING = 'nothing is recorded yet'
+
+export function horizonOf(reach: readonly Reach[]): Horizon {
+  const earliest = earliestOf(reach)
+  if (earliest === null) return { earliest: null, because: NOTHING }
+  // The one that reaches least far says why.
+  const isTrimmed = reach.some((each) => !each.isWhole && each.earliest === earliest)
+  return { earliest: timeOf(earliest), because: isTrimmed ? TRIMMED : BEGINS }
+}
+
+export function beyond({ earliest, because }: Horizon, since: number): Problem {
+  const asked = timeOf(since)
+  if (earliest === null) return new Problem(410, `nothing is known of ${asked}: ${because}`)
+  return new Problem(
+    410,
+    `${asked} lies before ${earliest}, the earliest moment that is known: ${because}; ask from then on`,
+  )
+}
+
+/** Trimmed under whoever reads it page by page. */
+export function trimmedMeanwhile(): Problem {
+  return new Problem(
+    410,
+    'what comes next was removed from the log meanwhile; begin without continue',
+  )
+}

@@ -1,0 +1,255 @@
+/**
+ * What the record says of the end of an object: whether Kinfold deleted it, with which command and on what evidence, and which deletion that followed from.
+ *
+ * What must stay true: a deletion is Kinfold's only where the result of its own DELETE says that it was done, and somebody else's only where all that happened to the
+ * object is known and no such command is in it; else nobody knows. It is read from fields of records, and of results from the events that they tell of; no sentence is
+ * read back. What is read of one object and of one chain of owners is bounded; beyond that it is not known, either.
+ *
+ * Not here: who somebody else is. The record does not say it.
+ */
+import type { CommandSettled } from '../../../core/model/event.ts'
+import type { CommandId } from '../../../core/model/id.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
+import { objectKey } from '../../../core/model/partition.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
+import type { History } from '../../../core/model/record.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { CodecError } from '../../../ports/codec.ts'
+import { type Log, LogError } from '../../../ports/log.ts'
+import { partitionOf } from '../../../ports/partition.ts'
+import type { HistoryIndex } from '../query/history-index.ts'
+import type { Turns } from '../turns.ts'
+
+/** Entries of one object, owners of one, and owners above each other that are read. */
+const MOST_ENTRIES = 2_000
+const MOST_OWNERS = 20
+const MOST_LEVELS = 100
+const AT_ONCE = 500
+/** Entries that are read to follow one chain of owners. */
+const MOST_OF_CHAIN = 20_000
+
+export type By = 'kinfold' | 'others' | 'unknown'
+
+export interface Named extends Coordinates {
+  readonly uid: Uid
+}
+
+/** A delete of Kinfold's that was carried out. */
+export interface Reaped {
+  readonly command: CommandId
+  readonly evidence: Evidence
+  /** Append time of what it was decided by. */
+  readonly at: number
+  /** One sentence. */
+  readonly text: string
+}
+
+export interface Life {
+  /** Null where nothing is recorded of it. */
+  readonly object: Named | null
+  readonly by: By
+  /** Null unless `by` is Kinfold. */
+  readonly reaped: Reaped | null
+  /** When its deletion was first recorded, or its absence; null before it. */
+  readonly endedAt: number | null
+}
+
+export interface Chain {
+  /** Uids of the owners by whose deletion it was deleted, the nearest first. */
+  readonly owners: readonly Uid[]
+  /** The last of them: nobody but others deleted that one. Null where it is not known. */
+  readonly root: Named | null
+}
+
+type Entries = readonly (readonly [offset: bigint, entry: History])[]
+
+interface LivesParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly index: Pick<HistoryIndex, 'entries' | 'begin' | 'lastOf'>
+  readonly turns: Turns
+}
+
+/** For one answer: what was read once is not read again. */
+export class Lives {
+  readonly #parts: LivesParts
+  readonly #last = new Map<string, Promise<Life>>()
+  /** Entries read so far. */
+  read = 0
+
+  constructor(parts: LivesParts) {
+    this.#parts = parts
+  }
+
+  /** The life that this entry of `history` ended. */
+  async endedBy(cluster: ClusterId, uid: Uid, offset: bigint): Promise<Life> {
+    const { all, isCut } = await this.#entries(cluster, uid)
+    const lives = livesIn(all)
+    const found = lives.findIndex((life) => life.some(([each]) => each === offset))
+    const life = lives[found]
+    // It was forgotten, or is not indexed yet.
+    if (life === undefined) return { object: null, by: 'unknown', reaped: null, endedAt: null }
+    const isKnown = !isCut && (found > 0 || this.#isFromTheStart(cluster, uid, life))
+    return await this.#lifeOf(life, isKnown)
+  }
+
+  /** Up to the owner that others deleted, or that was never there. */
+  async chainOf(cluster: ClusterId, uid: Uid, { at }: Reaped): Promise<Chain> {
+    const owners: Uid[] = []
+    let [below, before] = [uid, at]
+    const begun = this.read
+    for (let level = 0; level < MOST_LEVELS && this.read - begun < MOST_OF_CHAIN; level++) {
+      const above = await this.#causeOf(cluster, below, before)
+      if (above === undefined || owners.includes(above.uid)) break
+      owners.push(above.uid)
+      const { object, by, reaped } = above.life
+      if (reaped === null) return { owners, root: by === 'unknown' ? null : object }
+      below = above.uid
+      before = reaped.at
+    }
+    return { owners, root: null }
+  }
+
+  /** Of its owners the one whose deletion was recorded last, before it was decided that the dependent is deleted. */
+  async #causeOf(
+    cluster: ClusterId,
+    uid: Uid,
+    before: number,
+  ): Promise<{ readonly uid: Uid; readonly life: Life } | undefined> {
+    const owners = this.#parts.index.lastOf(cluster, uid)?.owners ?? []
+    if (owners.length > MOST_OWNERS) return undefined
+    let cause: { uid: Uid; life: Life; at: number } | undefined
+    const begun = this.read
+    for (const owner of owners) {
+      if (this.read - begun >= MOST_OF_CHAIN) return undefined
+      const life = await this.#lastOf(cluster, owner)
+      const at = life.endedAt
+      if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue
+      cause = { uid: owner, life, at }
+    }
+    return cause
+  }
+
+  async #lastOf(cluster: ClusterId, uid: Uid): Promise<Life> {
+    const key = objectKey(cluster, uid)
+    const known = this.#last.get(key)
+    if (known !== undefined) return await known
+    const read = this.#readLast(cluster, uid)
+    this.#last.set(key, read)
+    return await read
+  }
+
+  async #readLast(cluster: ClusterId, uid: Uid): Promise<Life> {
+    const { all, isCut } = await this.#entries(cluster, uid)
+    const lives = livesIn(all)
+    const life = lives.at(-1)
+    if (life === undefined) return { object: null, by: 'unknown', reaped: null, endedAt: null }
+    const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(cluster, uid, life))
+    return await this.#lifeOf(life, isKnown)
+  }
+
+  async #entries(
+    cluster: ClusterId,
+    uid: Uid,
+  ): Promise<{ readonly all: Entries; readonly isCut: boolean }> {
+    const all: (readonly [bigint, History])[] = []
+    for (let from = 0n; ; ) {
+      const page = await this.#parts.index.entries(cluster, uid, from, AT_ONCE)
+      await this.#parts.turns.take()
+      this.read += page.length
+      all.push(...page)
+      const last = page.at(-1)
+      if (last === undefined || page.length < AT_ONCE) return { all, isCut: false }
+      if (all.length >= MOST_ENTRIES) return { all, isCut: true }
+      from = last[0] + 1n
+    }
+  }
+
+  /** What came before its first entry may have been removed before it was indexed. */
+  #isFromTheStart(cluster: ClusterId, uid: Uid, life: Entries): boolean {
+    const { log, index } = this.#parts
+    const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
+    return life[0]?.[1].change === 'created' || index.begin(partition)?.at === null
+  }
+
+  async #lifeOf(life: Entries, isKnown: boolean): Promise<Life> {
+    const entries = life.map(([, entry]) => entry)
+    const [first] = entries
+    const object = first === undefined ? null : namedOf(first)
+    const endedAt = entries.find(isEnd)?.at ?? null
+    let by: By = isKnown ? 'others' : 'unknown'
+    let reaped: Reaped | null = null
+    for (const command of entries.filter(isDelete)) {
+      const result = entries.find(
+        (each) => each.change === 'result' && each.command === command.command,
+      )
+      const outcome = result === undefined ? 'unknown' : await this.#outcomeOf(result)
+      if (outcome === 'done') reaped = reapedBy(command)
+      if (outcome === 'unknown') by = 'unknown'
+    }
+    return { object, by: reaped === null ? by : 'kinfold', reaped, endedAt }
+  }
+
+  /** By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose answer was lost, may have done it. */
+  async #outcomeOf(result: History): Promise<'done' | 'not' | 'unknown'> {
+    const settled = await this.#settledBy(result)
+    if (settled === undefined || settled.outcome === 'absent') return 'unknown'
+    return settled.outcome === 'done' && settled.verb === 'DeleteObject' ? 'done' : 'not'
+  }
+
+  async #settledBy({
+    partition,
+    position,
+    command,
+    uid,
+  }: History): Promise<CommandSettled | undefined> {
+    const { log, codec } = this.#parts
+    try {
+      const options = { limit: 1, waitMs: 0 }
+      const [entry] = (await log.read('events', partition, position, options)).entries
+      if (entry?.offset !== position || entry.value === null) return undefined
+      const event = codec.decode(entry.value)
+      const isIt = event.type === 'CommandSettled' && event.command === command && event.uid === uid
+      return isIt ? event : undefined
+    } catch (error) {
+      const isTrimmed = error instanceof LogError && error.code === 'OUT_OF_RANGE'
+      if (isTrimmed || error instanceof CodecError) return undefined
+      throw error
+    }
+  }
+}
+
+/** A uid comes again where a cluster was restored from a backup. Results may come after the watch has told the deletion. */
+function livesIn(all: Entries): readonly Entries[] {
+  const lives: (readonly [bigint, History])[][] = []
+  let isOver = true
+  for (const each of all) {
+    const { change } = each[1]
+    if (lives.length === 0 || (isOver && change === 'created')) {
+      lives.push([])
+      isOver = false
+    }
+    lives.at(-1)?.push(each)
+    if (change === 'gone') isOver = true
+  }
+  return lives
+}
+
+/** Of what is only orphaned, or loses its finalizer, the evidence is `orphaning`: nothing is deleted. */
+function isDelete({ change, evidence, command }: History): boolean {
+  return change === 'command' && command !== null && evidence !== null && evidence !== 'orphaning'
+}
+
+function isEnd({ change, phase, evidence }: History): boolean {
+  if (change === 'gone') return true
+  if (change === 'owner') return evidence !== null
+  return phase === 'deleting' || phase === 'waiting' || phase === 'orphaning'
+}
+
+function reapedBy({ command, evidence, at, text }: History): Reaped | null {
+  return command === null || evidence === null ? null : { command, evidence, at, text }
+}
+
+function namedOf({ group, kind, namespace, name, uid }: History): Named {
+  return { group, kind, namespace, name, uid }
+}

@@ -1,0 +1,200 @@
+/**
+ * One page of what the log's `history` holds, for whoever may see it: what questions about namespaces and clusters, and about deletions, have in common.
+ *
+ * What must stay true: the first page fixes where each partition ends, so reading page by page comes to an end; a question that reaches further back than all
+ * partitions are whole is refused. Any process answers; who may not see the whole graph is answered where the cluster is, since only there it is known what may be listed.
+ *
+ * Not here: what is read of a page (change-scan.ts), what becomes of it (change-question.ts, deletion-question.ts).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ClusterId } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import { type Log, LogError } from '../../../ports/log.ts'
+import type { AsOf, ClusterRef } from '../api/document.ts'
+import { firstSince } from '../fold/retention.ts'
+import type { Access } from '../query/access.ts'
+import { clusterRefs } from '../query/cluster-label.ts'
+import type { Clusters, KnownCluster } from '../query/clusters.ts'
+import type { Forwarding } from '../query/forward.ts'
+import { readJson } from '../query/forward-call.ts'
+import type { HistoryIndex } from '../query/history-index.ts'
+import { reachOf } from '../query/log-reach.ts'
+import { recordFilter } from '../query/record-filter.ts'
+import type { View } from '../query/view.ts'
+import { positionText } from '../stream-position.ts'
+import { Turns } from '../turns.ts'
+import { ChangeScan, type Place, SKEW_MS } from './change-scan.ts'
+import { cursorIn, cursorText, strange } from './cursor.ts'
+import { beyond, type Horizon, horizonOf, trimmedMeanwhile } from './horizon.ts'
+import type { AskedSpan } from './span.ts'
+
+export interface LogParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly clusters: Clusters
+  readonly access: Access
+  readonly forwarding: Forwarding
+  readonly index: HistoryIndex
+}
+
+type Words = Readonly<Record<string, string | undefined>>
+
+export interface PageAsked {
+  readonly words: Words
+  readonly span: AskedSpan
+  /** Where no word of the question says it. */
+  readonly change?: 'gone'
+}
+
+/** How fresh an answer is, and why it may be incomplete. */
+interface Fresh {
+  readonly asOf: readonly AsOf[]
+  readonly partial: string
+}
+
+export interface LogPage extends Fresh {
+  readonly scan: ChangeScan
+  readonly turns: Turns
+  /** In milliseconds: where the first page begins. Null: nothing is recorded yet. */
+  readonly since: number | null
+  /** Null but on the first one: to look it up takes requests to each partition. */
+  readonly horizon: Horizon | null
+  /** Positions of the stream `/v1/history` behind all pages; null but on the first one. */
+  readonly resume: string | null
+  refOf(cluster: ClusterId): ClusterRef
+  /** `continue`, once no more is taken from the scan. */
+  next(): string | null
+}
+
+export async function onePage<T>(
+  parts: LogParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { words, span, change }: PageAsked,
+  work: (page: LogPage) => Promise<T>,
+): Promise<unknown> {
+  const { access, forwarding, clusters } = parts
+  const mine = await forwarding.ownOf(request, reply)
+  if (mine !== undefined) {
+    await access.graph(request)
+    return ownFresh(mine)
+  }
+  const filter = await recordFilter(parts, request, change ?? words['change'])
+  const all = await clusters.all()
+  const asked = filter.clusters ?? all
+  const page = async (fresh: () => Promise<Fresh>): Promise<T> => {
+    const begun = await beginOf(parts, words, span)
+    const { asOf, partial } = begun.isFirst ? await fresh() : { asOf: [], partial: '' }
+    const turns = new Turns(parts.clock)
+    const sources = new Set(asked.map(({ partition }) => partition))
+    const within = { since: span.since ?? 0, until: span.until ?? Number.POSITIVE_INFINITY }
+    const scan = new ChangeScan({ ...parts, turns, filter, sources, span: within }, begun.places)
+    const next = (): string | null => {
+      const left = scan.places()
+      return left.length === 0 ? null : cursorText(words, [begun.since ?? -1, ...flat(left)])
+    }
+    const { since, horizon, resume } = begun
+    const told = { scan, turns, since, horizon, resume, asOf, partial, refOf: clusterRefs(all) }
+    return await work({ ...told, next })
+  }
+  const answer = async (fresh: () => Promise<Fresh>): Promise<T> =>
+    await notTrimmed(async () => await page(fresh))
+  if (filter.only === null) {
+    return await answer(async () => await freshOf(parts, request, reply, asked))
+  }
+  return await forwarding.answered(request, reply, filter.only, async (view) => {
+    return await answer(async () => ownFresh([view]))
+  })
+}
+
+/** Of the processes that have the clusters: what they have not folded yet is not in the answer. */
+async function freshOf(
+  { forwarding }: LogParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: readonly KnownCluster[],
+): Promise<Fresh> {
+  const { all, partial } = await forwarding.gathered(request, reply, {
+    asked,
+    own: async (views) => ownFresh(views),
+    read: async (answer) => (await readJson(answer)) as Fresh,
+  })
+  const doubts = new Set([partial, ...all.map(({ answer }) => answer.partial)])
+  const byPartition = new Map(
+    all.flatMap(({ answer }) => answer.asOf).map((each) => [each.partition, each]),
+  )
+  return {
+    asOf: [...byPartition.values()].sort((a, b) => a.partition - b.partition),
+    partial: [...doubts].filter((text) => text !== '').join('; '),
+  }
+}
+
+function ownFresh(views: readonly View[]): Fresh {
+  const doubts = new Set(views.map((view) => view.partial()).filter((text) => text !== ''))
+  return { asOf: views.map((view) => view.asOf()), partial: [...doubts].join('; ') }
+}
+
+interface Begun {
+  readonly isFirst: boolean
+  readonly places: readonly Place[]
+  readonly since: number | null
+  readonly horizon: Horizon | null
+  readonly resume: string | null
+}
+
+async function beginOf({ log }: LogParts, words: Words, span: AskedSpan): Promise<Begun> {
+  const cursor = cursorIn(words)
+  if (cursor !== undefined) {
+    const [since, ...places] = cursor
+    if (typeof since !== 'number') throw strange()
+    const read = placesIn(places, log.partitions('history'))
+    const begun = since < 0 ? null : since
+    return { isFirst: false, places: read, since: begun, horizon: null, resume: null }
+  }
+  const partitions = Array.from({ length: log.partitions('history') }, (_, each) => each)
+  const places = await Promise.all(
+    partitions.map(async (partition) => await firstPlace(log, partition, span.since)),
+  )
+  // After the places: of what is removed from now on reading says so.
+  const reach = await reachOf(log, 'history')
+  const horizon = horizonOf(reach)
+  const earliest = horizon.earliest === null ? null : Date.parse(horizon.earliest)
+  if (span.since !== null && (earliest === null || span.since < earliest)) {
+    throw beyond(horizon, span.since)
+  }
+  const ends = new Map(places.map(({ partition, end }) => [partition, end]))
+  const since = span.since ?? earliest
+  return { isFirst: true, places, since, horizon, resume: positionText(ends) }
+}
+
+async function firstPlace(log: Log, partition: number, since: number | null): Promise<Place> {
+  const { start, end } = await log.bounds('history', partition)
+  const isAll = since === null
+  const next = isAll ? start : await firstSince(log, 'history', partition, since - SKEW_MS)
+  return { partition, next: next < end ? next : end, end }
+}
+
+async function notTrimmed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isTrimmed = error instanceof LogError && error.code === 'OUT_OF_RANGE'
+    throw isTrimmed ? trimmedMeanwhile() : error
+  }
+}
+
+function flat(places: readonly Place[]): string[] {
+  return places.map(({ partition, next, end }) => `${partition}-${next}-${end}`)
+}
+
+function placesIn(texts: readonly unknown[], partitions: number): readonly Place[] {
+  return texts.map((text) => {
+    const [, partition = '', next = '', end = ''] =
+      /^(\d{1,9})-(\d{1,18})-(\d{1,18})$/.exec(String(text)) ?? []
+    const isPlace = end !== '' && Number(partition) < partitions && BigInt(next) <= BigInt(end)
+    if (!isPlace) throw strange()
+    return { partition: Number(partition), next: BigInt(next), end: BigInt(end) }
+  })
+}

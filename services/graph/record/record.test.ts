@@ -1,0 +1,527 @@
+/** What happened, which objects were deleted and by whom, and how far back that is known: over HTTP, page by page, for who may see all and for who may not. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Command, Outcome } from '../../../core/model/command.ts'
+import type { Event } from '../../../core/model/event.ts'
+import { objectKey } from '../../../core/model/partition.ts'
+import type { History } from '../../../core/model/record.ts'
+import { LogError } from '../../../ports/log.ts'
+import { partitionOf } from '../../../ports/partition.ts'
+import type { Authority } from '../../../runtime/authority.ts'
+import { checked } from '../../../testing/answer-check.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import {
+  GraphGroup,
+  type GraphProcess,
+  type ProcessOptions,
+  tell,
+} from '../../../testing/graph-group.ts'
+import { World } from '../../../testing/story.ts'
+import { codec } from '../../../testing/task-rig.ts'
+
+/** `web` is deleted by a user, what it owns by Kinfold, one after the other; and `alone` by a user. */
+const STORY = [
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/alone in shop'],
+  ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web', 'put pod/c in other'],
+  ...['delete deploy/web in shop', 'settle rs/web done', 'delete rs/web in shop'],
+  ...['settle pod/a done', 'delete pod/a in shop', 'delete pod/b in shop', 'settle pod/b absent'],
+  ...['delete cm/alone in shop', 'delete pod/c in other'],
+]
+
+interface Row {
+  readonly cluster: { readonly id: string }
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly namespace: string
+  readonly change: string
+  readonly at: string
+  readonly partition: number
+  readonly position: number
+  readonly by: string
+  readonly evidence: string | null
+  readonly command: string | null
+  readonly root: { readonly kind: string; readonly name: string } | null
+}
+
+interface Told {
+  readonly changes: readonly Row[]
+  readonly deletions: readonly Row[]
+  readonly hidden: number
+  readonly continue: string | null
+  readonly resume: string | null
+  readonly since: string
+  readonly partial: string
+  readonly asOf: readonly { readonly partition: number; readonly position: number }[]
+  readonly horizon: { readonly earliest: string; readonly because: string }
+  readonly detail: string
+  readonly status: number
+}
+
+interface Rig {
+  readonly group: GraphGroup
+  readonly process: GraphProcess
+  ask(path: string): Promise<Told>
+  all(path: string): Promise<readonly Row[]>
+}
+
+async function rigFor(
+  t: TestContext,
+  { partitions = 1, story = STORY, ...options }: RigOptions = {},
+): Promise<Rig> {
+  const group = new GraphGroup(partitions)
+  t.after(async () => await group.stop())
+  const process = await group.start(options)
+  await play(group, story)
+  const headers = { authorization: 'Bearer ann' }
+  const ask = async (path: string): Promise<Told> => {
+    const url = process.url + path
+    return (await (await checked(url, await fetch(url, { headers }))).json()) as Told
+  }
+  const all = async (path: string): Promise<readonly Row[]> => {
+    const rows: Row[] = []
+    for (let cursor = ''; ; ) {
+      const told = await ask(`${path}&continue=${cursor}`)
+      rows.push(...(told.changes ?? told.deletions ?? []))
+      equal(told.detail, undefined)
+      if (told.continue === null) return rows
+      cursor = told.continue
+    }
+  }
+  return { group, process, ask, all }
+}
+
+interface RigOptions extends ProcessOptions {
+  readonly partitions?: number
+  readonly story?: readonly string[]
+}
+
+/** `settle KIND/NAME OUTCOME`: of the command that the graph issued last about it. */
+async function play(group: GraphGroup, story: readonly string[]): Promise<void> {
+  const events: Event[] = []
+  const world = new World()
+  const fold = world.tell.bind(world)
+  world.tell = (event) => {
+    events.push(event)
+    return fold(event)
+  }
+  const told = async (all: readonly Event[]): Promise<void> => {
+    await tell(group.log, all, (cluster) => (cluster === 'd' ? group.partitions - 1 : 0))
+    await group.caughtUp()
+  }
+  world.begin()
+  for (const line of story) {
+    const [word, what = '', outcome] = line.split(' ')
+    if (word !== 'settle') world.step(line)
+    if (word !== 'settle' && word !== 'delete') continue
+    await told(events.splice(0))
+    if (word === 'settle') await told([await settled(group, what, outcome as Outcome)])
+  }
+  await told(events)
+}
+
+async function settled(group: GraphGroup, what: string, outcome: Outcome): Promise<Event> {
+  const uid = what.replace('/', '-')
+  const partition = partitionOf(objectKey('c', uid), group.partitions)
+  const { start } = await group.log.bounds('commands', partition)
+  const { entries } = await group.log.read('commands', partition, start, { limit: 999, waitMs: 0 })
+  const commands = entries.map(({ value }) => codec.decode(value as Uint8Array) as Command)
+  const command = commands.findLast(({ target }) => target.uid === uid)
+  ok(command !== undefined, what)
+  const { group: of, kind, namespace, name } = command.target
+  return {
+    ...{ type: 'CommandSettled', cluster: 'c', clusterEpoch: command.clusterEpoch, uid, outcome },
+    ...{ command: command.id, verb: command.type, place: { group: of, kind, namespace, name } },
+    ...{ reason: '', code: null, object: null, calls: 1 },
+  }
+}
+
+function names(rows: readonly Row[]): readonly string[] {
+  return rows.map(({ kind, name, change }) => `${change} ${kind}/${name}`)
+}
+
+const at = (ms: number): string => new Date(ms).toISOString()
+
+/** Of history alone, so that nothing folds it. */
+async function append(
+  { group }: Rig,
+  cluster: string,
+  entries: readonly { readonly uid: string; readonly at: number; readonly partition?: number }[],
+): Promise<void> {
+  for (const [index, { uid, at, partition = 0 }] of entries.entries()) {
+    const record: History = {
+      ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster },
+      ...{ change: 'created', text: 'created', phase: 'observed', evidence: null, command: null },
+      ...{ partition, position: BigInt(10_000 + index), basis: [], at },
+    }
+    const key = objectKey(cluster, uid)
+    const value = codec.encode(record)
+    await group.log.append('history', partitionOf(key, group.partitions), [{ key, value }])
+  }
+}
+
+test('what happened in a namespace comes in the order of its log, from however many partitions', async (t) => {
+  for (const partitions of [1, 5]) {
+    const { all, ask } = await rigFor(t, { partitions })
+    const rows = await all('/v1/changes?namespace=shop&limit=3')
+    const positions = rows.map(({ position }) => position)
+    deepEqual(
+      positions,
+      positions.toSorted((a, b) => a - b),
+    )
+    ok(rows.every(({ namespace }) => namespace === 'shop'))
+    deepEqual(names(rows).slice(0, 3), [
+      ...['created Deployment/web', 'created ReplicaSet/web', 'verdict ReplicaSet/web'],
+    ])
+    const whole = await all('/v1/changes?')
+    equal(new Set(whole.map((row) => JSON.stringify(row))).size, whole.length)
+    ok(whole.length > rows.length)
+    deepEqual(names(await all('/v1/changes?kind=configmap&change=created,gone')), [
+      ...['created ConfigMap/alone', 'gone ConfigMap/alone'],
+    ])
+    const { asOf, resume, horizon, since } = await ask('/v1/changes?')
+    equal(asOf.length, 1)
+    equal(resume?.split(',').length, partitions)
+    equal(horizon.earliest, since)
+  }
+})
+
+test('what happened to an object is found by name and by uid, also once it was deleted', async (t) => {
+  const rig = await rigFor(t)
+  const { all, ask } = rig
+  const expected = ['created', 'verdict', 'verdict', 'command', 'result', 'gone']
+  for (const asked of ['kind=replicaset&name=web&namespace=shop', 'uid=rs-web']) {
+    const rows = await all(`/v1/changes?${asked}&limit=2`)
+    deepEqual(
+      rows.map(({ change }) => change),
+      expected,
+      asked,
+    )
+    deepEqual(names(await all(`/v1/changes?${asked}&change=gone`)), ['gone ReplicaSet/web'])
+  }
+  // Of one that was forgotten, the log may still have something.
+  await append(rig, 'c', [{ uid: 'forgotten', at: 1_000_500 }])
+  deepEqual(names(await all('/v1/changes?uid=forgotten')), ['created Pod/forgotten'])
+  deepEqual(await all('/v1/changes?uid=never'), [])
+  const { status, detail } = await ask('/v1/changes?kind=replicaset&name=nothing&namespace=shop')
+  deepEqual([status, detail.startsWith('no replicaset/nothing was ever seen')], [404, true])
+})
+
+test('a request reads a bounded number of entries, whatever it finds', async (t) => {
+  const rig = await rigFor(t, { partitions: 2, story: ['put cm/x'] })
+  const count = 12_000
+  await append(
+    rig,
+    'c',
+    Array.from({ length: count }, (_, n) => ({ uid: `u${n}`, at: 2_000_000 + n })),
+  )
+  // It reads, too.
+  await rig.group.caughtUp()
+  let [pages, read] = [0, 0]
+  const real = rig.group.log.read.bind(rig.group.log)
+  let most = 0
+  rig.group.log.read = async (...asked) => {
+    const page = await real(...asked)
+    if (asked[0] === 'history') read += page.entries.length
+    return page
+  }
+  for (let cursor = ''; ; pages++) {
+    read = 0
+    const told = await rig.ask(`/v1/changes?kind=Pod&namespace=nowhere&continue=${cursor}`)
+    most = Math.max(most, read)
+    deepEqual(told.changes, [])
+    if (told.continue === null) break
+    cursor = told.continue
+  }
+  ok(pages >= 2, `${pages}`)
+  ok(most <= 5_600, `${most} entries for one page`)
+  equal((await rig.all('/v1/changes?kind=Pod&limit=2000')).length, count)
+})
+
+test('a page begins where the last one ended, of the same question only', async (t) => {
+  const { ask } = await rigFor(t)
+  const first = await ask('/v1/changes?namespace=shop&limit=1')
+  const { status, detail } = await ask(`/v1/changes?limit=1&continue=${first.continue}`)
+  deepEqual(
+    [status, detail],
+    [400, 'continue is not from an answer to this question; begin without it'],
+  )
+  for (const cursor of ['x', Buffer.from('["",-1,"0-1-2"]').toString('base64url')]) {
+    equal((await ask(`/v1/changes?namespace=shop&continue=${cursor}`)).status, 400)
+  }
+  for (const wrong of ['since=yesterday', 'change=more', 'until=2026-01-01', 'limit=0']) {
+    equal((await ask(`/v1/changes?${wrong}`)).status, 400, wrong)
+  }
+  const turned = await ask('/v1/changes?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z')
+  match(turned.detail, /^until 2026-01-01T00:00:00Z is not after since 2026-01-02T00:00:00Z$/)
+})
+
+/** Names of what the stream has. */
+async function streamedBy({ process }: Rig, asked: string): Promise<readonly string[]> {
+  const text = await (await fetch(`${process.url}/v1/history?${asked}`)).text()
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line).value.name)
+}
+
+test('the stream goes on behind the pages', async (t) => {
+  const rig = await rigFor(t, { partitions: 3 })
+  const streamed = async (resume: string | null, filter: string): Promise<readonly string[]> =>
+    await streamedBy(rig, `from=${resume}&${filter}`)
+  const { resume } = await rig.ask('/v1/changes?')
+  const ofOne = await rig.ask('/v1/changes?uid=cm-alone')
+  await append(rig, 'c', [
+    { uid: 'new', at: 9_000_000 },
+    { uid: 'other', at: 9_000_001 },
+  ])
+  deepEqual((await streamed(resume, '')).toSorted(), ['new', 'other'])
+  deepEqual(await streamed(resume, 'uid=new'), ['new'])
+  deepEqual(await streamed(resume, 'change=gone'), [])
+  deepEqual(await streamed(ofOne.resume, 'uid=cm-alone'), [])
+  deepEqual(await streamed('start', 'uid=cm-alone&change=gone'), ['alone'])
+})
+
+test('what comes between two pages is on neither, and the stream has it', async (t) => {
+  const rig = await rigFor(t, { partitions: 3 })
+  const first = await rig.ask('/v1/changes?limit=2')
+  const later = Array.from({ length: 20 }, (_, n) => ({ uid: `later-${n}`, at: 9_000_000 }))
+  await append(rig, 'c', later)
+  const uids = first.changes.map(({ uid }) => uid)
+  for (let cursor = first.continue; cursor !== null; ) {
+    const page = await rig.ask(`/v1/changes?limit=500&continue=${cursor}`)
+    uids.push(...page.changes.map(({ uid }) => uid))
+    deepEqual([page.resume, page.asOf], [null, []])
+    cursor = page.continue
+  }
+  ok(uids.length > 10 && !uids.some((uid) => uid.startsWith('later')), uids.join())
+  const streamed = await streamedBy(rig, `from=${first.resume}`)
+  deepEqual(streamed.toSorted(), later.map(({ uid }) => uid).toSorted())
+})
+
+test('what is not indexed yet is missing with a word, and the stream has it', async (t) => {
+  const rig = await rigFor(t, { partitions: 2 })
+  const { log } = rig.group
+  const read = log.read.bind(log)
+  let isAway = true
+  log.read = async (...asked) => {
+    if (isAway && asked[0] === 'history') throw new LogError('UNAVAILABLE', 'it is away')
+    return await read(...asked)
+  }
+  await append(rig, 'c', [{ uid: 'cm-alone', at: 9_000_000 }])
+  const told = await rig.ask('/v1/changes?uid=cm-alone')
+  deepEqual(
+    told.changes.map(({ change }) => change),
+    ['created', 'gone'],
+  )
+  match(told.partial, /^1 entries of history are not indexed yet$/)
+  isAway = false
+  deepEqual(await streamedBy(rig, `from=${told.resume}&uid=cm-alone&namespace=ns`), ['cm-alone'])
+})
+
+test('a dependent of an owner that waits for it goes by Kinfold, the owner by who deleted it', async (t) => {
+  const { all } = await rigFor(t, {
+    story: [
+      ...['put deploy/web', 'put pod/a <- deploy/web!', 'put deploy/web [deleting foreground]'],
+      ...['settle pod/a done', 'delete pod/a', 'delete deploy/web'],
+    ],
+  })
+  deepEqual(
+    (await all('/v1/deletions?')).map(({ kind, by, evidence, root }) => [
+      ...[kind, by, evidence, root?.kind],
+    ]),
+    [
+      ['Pod', 'kinfold', 'waiting', 'Deployment'],
+      ['Deployment', 'others', null, undefined],
+    ],
+  )
+})
+
+test('each deletion has who did it, on what evidence, and after which owner', async (t) => {
+  const { ask, all } = await rigFor(t, { partitions: 3 })
+  const rows = await all('/v1/deletions?limit=2')
+  deepEqual(
+    rows.map(({ name, kind, by, evidence, root }) => [
+      ...[`${kind}/${name}`, by, evidence, root && `${root.kind}/${root.name}`],
+    ]),
+    [
+      ['Deployment/web', 'others', null, null],
+      ['ReplicaSet/web', 'kinfold', 'deleted', 'Deployment/web'],
+      ['Pod/a', 'kinfold', 'deleted', 'Deployment/web'],
+      // It was gone when Kinfold's delete came: perhaps by an earlier try of it.
+      ['Pod/b', 'unknown', null, null],
+      ['ConfigMap/alone', 'others', null, null],
+      ['Pod/c', 'others', null, null],
+    ],
+  )
+  const found = async (asked: string): Promise<readonly string[]> =>
+    (await all(`/v1/deletions?${asked}`)).map(({ kind, name }) => `${kind}/${name}`)
+  deepEqual(await found('by=kinfold'), ['ReplicaSet/web', 'Pod/a'])
+  deepEqual(await found('by=others&namespace=shop'), ['Deployment/web', 'ConfigMap/alone'])
+  deepEqual(await found('evidence=missing,not-found'), [])
+  deepEqual(await found('root=deployment/web&namespace=shop'), [
+    ...['Deployment/web', 'ReplicaSet/web', 'Pod/a'],
+  ])
+  deepEqual(await found('root=uid:rs-web'), ['ReplicaSet/web', 'Pod/a'])
+  const { partial } = await ask('/v1/deletions?by=others')
+  match(partial, /^1 deletion is left out, of which it is not known/)
+  equal((await ask('/v1/deletions?')).partial, '')
+  equal((await ask('/v1/deletions?root=web')).status, 400)
+  equal((await ask('/v1/deletions?root=deployment/nothing&namespace=shop')).status, 404)
+  match((await ask('/v1/deletions?by=alice')).detail, /^by alice is none of kinfold, others$/)
+})
+
+test('what lies before the horizon is refused with the earliest moment', async (t) => {
+  const rig = await rigFor(t, {
+    story: [...STORY, ...Array.from({ length: 5 }, (_, n) => `put cm/x${n}`)],
+  })
+  const { log } = rig.group
+  const begun = await rig.ask('/v1/changes?')
+  match(begun.horizon.because, /^the record begins then/)
+  const refused = await rig.ask(`/v1/deletions?since=${at(Date.parse(begun.since) - 1)}`)
+  equal(refused.status, 410)
+  ok(refused.detail.includes(begun.since), refused.detail)
+  equal((await rig.ask(`/v1/deletions?since=${begun.since}`)).status, undefined)
+  // As retention does: events, and history behind them.
+  const { end } = await log.bounds('events', 0)
+  await log.trim('events', 0, end - 3n)
+  const [oldest] = (await log.read('events', 0, end - 3n, { limit: 1, waitMs: 0 })).entries
+  const bounds = await log.bounds('history', 0)
+  await log.trim('history', 0, bounds.end - 6n)
+  const earliest = at(oldest?.timestamp ?? 0)
+  for (const question of ['changes', 'deletions']) {
+    const { status, detail } = await rig.ask(`/v1/${question}?since=${begun.since}`)
+    deepEqual([status, detail.includes(`lies before ${earliest},`)], [410, true], detail)
+    const told = await rig.ask(`/v1/${question}?since=${earliest}`)
+    deepEqual([told.status, told.horizon.earliest], [undefined, earliest])
+  }
+  // The index has the whole life of what was created before.
+  equal((await rig.all(`/v1/changes?uid=cm-alone&since=${begun.since}`)).length, 2)
+  // A cursor of before leads to what is there no longer.
+  const gone = await rig.ask(`/v1/changes?limit=1&continue=${await cursorOfBefore(rig, begun)}`)
+  equal(gone.status, 410)
+})
+
+async function cursorOfBefore(rig: Rig, begun: Told): Promise<string> {
+  const { continue: now } = await rig.ask('/v1/changes?limit=1')
+  ok(now !== null)
+  const [mark] = JSON.parse(Buffer.from(now, 'base64url').toString())
+  const cursor = [mark, Date.parse(begun.since), '0-0-5']
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url')
+}
+
+test('an index that was built later refuses what it does not have', async (t) => {
+  const rig = await rigFor(t)
+  const { log } = rig.group
+  const begun = await rig.ask('/v1/changes?')
+  equal(rig.process.index.begin(0)?.at, null)
+  await rig.process.stop()
+  const events = await log.bounds('events', 0)
+  await log.trim('events', 0, events.end - 3n)
+  const { end } = await log.bounds('history', 0)
+  await log.trim('history', 0, end - 3n)
+  const { url, index } = await rig.group.start()
+  await rig.group.caughtUp()
+  const begin = index.begin(0)
+  equal(begin?.offset, end - 3n)
+  const ask = async (more: string): Promise<Told> => {
+    const asked = `${url}/v1/changes?uid=pod-c${more}`
+    return (await (await checked(asked, await fetch(asked))).json()) as Told
+  }
+  const refused = await ask(`&since=${begun.since}`)
+  deepEqual([refused.status, refused.detail.includes(at(begin?.at ?? 0))], [410, true])
+  const told = await ask('')
+  deepEqual(names(told.changes), ['gone Pod/c'])
+  deepEqual([told.since, told.horizon.earliest], [at(begin?.at ?? 0), at(begin?.at ?? 0)])
+  match(told.horizon.because, /^the index of histories was built from then on/)
+  // Whether Kinfold deleted it may have been said before.
+  const asked = `${url}/v1/deletions`
+  const { deletions } = (await (await fetch(asked)).json()) as Told
+  deepEqual(
+    deletions.map(({ name, by }) => [name, by]),
+    [
+      ['alone', 'unknown'],
+      ['c', 'unknown'],
+    ].slice(-deletions.length),
+  )
+})
+
+test('the horizon says of each question since when it is answered, and why', async (t) => {
+  const { process } = await rigFor(t, { partitions: 2 })
+  const url = `${process.url}/v1/horizon`
+  const told = (await (await checked(url, await fetch(url))).json()) as {
+    bounds: readonly {
+      source: string
+      earliest: string | null
+      because: string
+      partitions: readonly object[]
+    }[]
+  }
+  deepEqual(
+    told.bounds.map(({ source, partitions }) => [source, partitions.length]),
+    [
+      ['history', 2],
+      ['index', 2],
+      ['events', 2],
+      ['remember', 0],
+    ],
+  )
+  match(told.bounds[0]?.because ?? '', /^the record begins then/)
+  match(told.bounds[3]?.because ?? '', /forgotten after "remember" \(720h\)/)
+})
+
+test('who may list one kind in one namespace sees that, and how much more there is', async (t) => {
+  const authority: Authority = {
+    identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
+    may: async (_user, cluster, { resource, namespace }) =>
+      cluster === 'c' && resource === 'pods' && namespace === 'shop',
+  }
+  const { ask, all } = await rigFor(t, { authority, isReadingReviewed: true })
+  const rows = await all('/v1/deletions?cluster=c&namespace=shop')
+  deepEqual(
+    rows.map(({ kind, name, root }) => [`${kind}/${name}`, root?.name]),
+    [
+      ['Pod/a', 'hidden'],
+      ['Pod/b', undefined],
+    ],
+  )
+  const told = await ask('/v1/changes?cluster=c&namespace=shop')
+  ok(told.changes.every(({ kind }) => kind === 'Pod'))
+  const gone = await ask('/v1/changes?cluster=c&namespace=shop&change=gone')
+  // What is hidden is hidden whatever change is asked for.
+  deepEqual([gone.hidden, gone.changes.length], [told.hidden, 2])
+  ok(told.hidden > 5)
+  ok((await all('/v1/changes?uid=pod-a&cluster=c')).length > 2)
+  for (const asked of [
+    ...['changes?', 'changes?cluster=c', 'changes?uid=cm-alone', 'changes?uid=nothing'],
+    ...['deletions?', 'deletions?cluster=c&namespace=shop&root=deployment/web', 'horizon'],
+  ]) {
+    equal((await ask(`/v1/${asked}`)).status, 403, asked)
+  }
+})
+
+test('any of several processes answers, and says how far each cluster was folded', async (t) => {
+  const story = [...STORY, 'cluster d', 'put cm/d', 'delete cm/d']
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const first = await group.start()
+  const second = await group.start()
+  await eventually('the partitions are shared', async () => {
+    return first.graph.tasks.length === 1 && second.graph.tasks.length === 1
+  })
+  await play(group, story)
+  for (const { url } of [first, second]) {
+    const told = (await (await fetch(`${url}/v1/deletions`)).json()) as Told
+    equal(told.deletions.length, 7)
+    deepEqual(
+      told.asOf.map(({ partition }) => partition),
+      [0, 1],
+    )
+    const one = (await (await fetch(`${url}/v1/changes?uid=cm-d`)).json()) as Told
+    deepEqual(names(one.changes), ['created ConfigMap/d', 'gone ConfigMap/d'])
+    const none = (await (await fetch(`${url}/v1/changes?uid=never`)).json()) as Told
+    deepEqual([none.changes, none.asOf.length, none.partial], [[], 2, ''])
+  }
+  await second.kill()
+  const told = (await (await fetch(`${first.url}/v1/deletions`)).json()) as Told
+  equal(told.deletions.length, 7)
+  match(told.partial, /cannot be asked|no process has it/)
+})
