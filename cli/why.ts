@@ -4,6 +4,7 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withObject } from './client.ts'
+import { isGuess, MATCH_TEXT, userText } from './deleter-text.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
@@ -58,37 +59,22 @@ export function tell(why: WhyDocument): string {
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
 }
 
-const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {
-  'audit-id': 'by Audit-ID',
-  uid: 'by uid',
-  'name-and-time': 'by name and time',
-  'collection-and-time': 'by a delete of the whole collection, and time',
-}
-const GUESSES: ReadonlySet<DeletedBy['match']> = new Set(['name-and-time', 'collection-and-time'])
-
 /** A guess says that it is one. `asked`: the uid of the object that the question is about. */
 function deletedByText(by: DeletedBy, asked: string): string {
   const { object, match, others, at, verb } = by
   const what = object.uid === asked ? '' : `Owner ${object.kind}/${object.name} `
-  const isGuess = GUESSES.has(match)
   const deleted = verb === 'evict' ? 'evicted' : 'deleted'
-  const said = `${what}${isGuess ? 'probably ' : ''}${deleted} by ${actorText(by)}`
+  const said = `${what}${isGuess(by) ? 'probably ' : ''}${deleted} by ${actorText(by)}`
   const more = others === 0 ? '' : `; ${others} of other users fit as well`
   const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}.`
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
 }
 
-/** As they called themselves. What could be read as words of ours is quoted. */
-function actorText({ user, impersonated, agent }: DeletedBy): string {
-  const as =
-    impersonated === null ? nameText(user) : `${nameText(user)} as ${nameText(impersonated)}`
+function actorText(by: DeletedBy): string {
+  const { agent } = by
   // What follows a blank is the client's build; of ours it is the service.
   const [client = ''] = /^kinfold\/\S+ \(\w+\)$|^[^\s()]+/.exec(agent) ?? []
-  return client === '' ? as : `${as} (${client})`
-}
-
-function nameText(user: string): string {
-  return /^[\w@.:/#+=~|-]+$/.test(user) ? user : JSON.stringify(user)
+  return client === '' ? userText(by) : `${userText(by)} (${client})`
 }
 
 /** One sentence. */

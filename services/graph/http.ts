@@ -19,6 +19,7 @@ import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
+import type { ActorIndex } from './query/actor-index.ts'
 import { addClusterList } from './query/cluster-list.ts'
 import { addDependents } from './query/dependent-question.ts'
 import type { HistoryIndex } from './query/history-index.ts'
@@ -35,6 +36,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly log: Log
   readonly codec: Codec
   readonly index: HistoryIndex
+  readonly actors: ActorIndex | undefined
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {

@@ -32,6 +32,7 @@ export interface QuestionsOptions {
 
 export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
+  readonly actors: ActorIndex | undefined
 }
 
 const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
@@ -43,7 +44,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
-    ...{ log, codec, clock, clusters, index },
+    ...{ log, codec, clock, clusters, index, actors },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index, actors),

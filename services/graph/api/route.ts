@@ -205,8 +205,9 @@ export const ROUTES: readonly Route[] = [
       { name: 'kind', description: 'All kinds without it.', schema: TEXT },
       {
         name: 'by',
-        description: '`kinfold`: by a delete of Kinfold; `others`: by anybody else.',
-        schema: oneOf(['kinfold', 'others']),
+        description:
+          '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
+        schema: TEXT,
       },
       wordList(
         'evidence',

@@ -10,6 +10,7 @@ import type { Phase } from '../../../core/model/node.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Actor } from '../../../ports/service-record.ts'
 import type { ActorIndex } from './actor-index.ts'
+import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 
 /**
@@ -35,11 +36,12 @@ export interface DeletedBy extends FoundActor {
 }
 
 export interface ActorParts {
-  readonly index: Pick<HistoryIndex, 'history' | 'lastOf'>
-  readonly actors: ActorIndex
-  /** Plural of a kind in paths. Undefined: not known here, so nothing is guessed. */
-  readonly resourceOf: (object: Named) => string | undefined
+  readonly actors: Pick<ActorIndex, 'ofName' | 'ofCollection'>
+  readonly clusters: Pick<Clusters, 'resourceOf'>
 }
+
+/** As it was, with its cluster. */
+export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
 
 /** How far the clocks of API server and log, and what lies between a deletion and its record, may be apart in a guess. */
 const SLACK_MS = 5_000
@@ -50,42 +52,56 @@ const LONGEST_REQUEST_MS = 60_000
 /** Owners of owners that an answer goes up to, and objects that it names. */
 const MOST_LOOKED_UP = 16
 
-/** Null where nobody can say: the object exists, or no request fits. */
-export async function actorOf(parts: ActorParts, life: Named): Promise<FoundActor | null> {
-  const history = await parts.index.history(life.cluster, life.uid)
-  const isGone = parts.index.lastOf(life.cluster, life.uid)?.isGone === true
+/**
+ * `history`: all that is known of this life; `isGone`: it is over. Null where nobody can say: the object exists, or no request fits.
+ */
+export async function actorOf(
+  parts: ActorParts,
+  life: DeletedObject,
+  history: readonly History[],
+  isGone: boolean,
+): Promise<FoundActor | null> {
   const sign = signOf(history)
   if (!isGone && sign === undefined) return null
   return (await requestFor(parts, life, history, sign)) ?? null
 }
 
 /** Of the object, and of those of its owners that are deleted: who asked for each, the object first. Above one that somebody else deleted nothing is looked for. */
-export async function deletersOf(parts: ActorParts, object: Named): Promise<readonly DeletedBy[]> {
+export async function deletersOf(
+  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf'> },
+  object: Named,
+): Promise<readonly DeletedBy[]> {
+  const { index } = parts
   const found: DeletedBy[] = []
   const seen = new Set<string>()
   const left = [object]
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
-    const actor = await actorOf(parts, life)
+    const history = await index.history(life.cluster, life.uid)
+    const last = index.lastOf(life.cluster, life.uid)
+    const actor = await actorOf(parts, life, history, last?.isGone === true)
     const { cluster, group, kind, namespace, name, uid } = life
     if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
     // Ours, or nobody knows whose: it may be because of an owner.
     if (actor !== null && actor.match !== 'audit-id') continue
-    const owners = parts.index.lastOf(cluster, uid)?.owners ?? []
-    left.push(...owners.flatMap((owner) => goneOwner(parts, cluster, owner)))
+    left.push(...(last?.owners ?? []).flatMap((owner) => goneOwner(index, cluster, owner)))
   }
   return found
 }
 
-function goneOwner({ index }: ActorParts, cluster: string, uid: string): readonly Named[] {
+function goneOwner(
+  index: Pick<HistoryIndex, 'lastOf'>,
+  cluster: string,
+  uid: string,
+): readonly Named[] {
   const owner = index.lastOf(cluster, uid)
   return owner?.isGone === true ? [owner] : []
 }
 
 async function requestFor(
-  { actors, resourceOf }: ActorParts,
-  life: Named,
+  { actors, clusters }: ActorParts,
+  life: DeletedObject,
   history: readonly History[],
   sign: number | undefined,
 ): Promise<FoundActor | undefined> {
@@ -96,7 +112,7 @@ async function requestFor(
   const isOurs = (each: Actor): boolean => commands.has(each.auditId) && !each.mayBeDryRun
   const certain = named.find((each) => isOurs(each) || each.uid === life.uid)
   if (certain !== undefined) return answerOf(certain, isOurs(certain) ? 'audit-id' : 'uid', 0)
-  const resource = resourceOf(life)
+  const resource = sign === undefined ? undefined : await clusters.resourceOf(life)
   if (sign === undefined || resource === undefined) return undefined
   const fits = (each: Actor): boolean =>
     each.uid === null && each.resource === resource && distanceOf(each, sign) <= SLACK_MS

@@ -134,10 +134,8 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const resourceOf = (kind: Named): string | undefined =>
-        kindOf(view.reader, view.cluster, kind)?.resource
       const deletedBy =
-        actors === undefined ? [] : await deletersOf({ index, actors, resourceOf }, object)
+        actors === undefined ? [] : await deletersOf({ index, actors, clusters }, object)
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
       return { answer: { ...told, deletedBy, history }, partial }
     },
