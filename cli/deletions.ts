@@ -7,7 +7,6 @@ import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletionList } from './answer.ts'
 import { withObject } from './client.ts'
-import { isGuess, userText } from './deleter-text.ts'
 import { outputOf, structured } from './output.ts'
 import {
   joined,
@@ -21,7 +20,7 @@ import {
 } from './past.ts'
 import { GrowingTable } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { objectName, recordedText } from './word.ts'
+import { isGuess, objectName, recordedText, userText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]

@@ -4,13 +4,20 @@ import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withObject } from './client.ts'
-import { isGuess, MATCH_TEXT, userText } from './deleter-text.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
+import {
+  attemptText,
+  evidenceText,
+  isGuess,
+  phaseText,
+  recordedText,
+  userText,
+  verdictText,
+} from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -57,6 +64,13 @@ export function tell(why: WhyDocument): string {
   if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {
+  'audit-id': 'by Audit-ID',
+  uid: 'by uid',
+  'name-and-time': 'by name and time',
+  'collection-and-time': 'by a delete of the whole collection, and time',
 }
 
 /** A guess says that it is one. `asked`: the uid of the object that the question is about. */
