@@ -61,7 +61,7 @@ async function run(flags: ReplayFlags): Promise<void> {
   process.stdout.write(
     output === 'text'
       ? textOf(results, from)
-      : structured(documentOf(results, policy, { from, to }), output),
+      : structured(documentOf(results, { from, to }), output),
   )
   process.exitCode = results.every(({ differences }) => differences === 0) ? EXIT.ok : EXIT.findings
 }
@@ -88,7 +88,8 @@ async function resultsOf(
   const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)
   try {
     return await refoldLog(flags, async (parts) => {
-      const span = { fromMs, toMs, policyFrom: () => policy, progress }
+      const policyFrom = ({ rememberMs }: Policy): Policy => ({ ...policy, rememberMs })
+      const span = { fromMs, toMs, policyFrom, progress }
       return await replayPartition({ ...parts, ...span }, signal)
     })
   } catch (error) {
@@ -156,7 +157,6 @@ function textOf(results: readonly ReplayResult[], from: string): string {
 
 function documentOf(
   results: readonly ReplayResult[],
-  policy: Policy,
   { from, to }: Span,
 ): Structurable & Readonly<Record<string, unknown>> {
   const cases = results.flatMap((each) => each.cases).sort((a, b) => a.at - b.at)
@@ -166,7 +166,13 @@ function documentOf(
     apiVersion: 'kinfold/v1',
     kind: 'Replay',
     partial: isCut ? `${cases.length} of ${differences} differences are listed` : '',
-    ...{ from, to: to ?? null, policy, differences, counts: countsOf(results) },
+    ...{
+      from,
+      to: to ?? null,
+      policy: results[0]?.policy ?? null,
+      differences,
+      counts: countsOf(results),
+    },
     cases: cases.map((each) => ({ ...each, at: new Date(each.at).toISOString() })),
   }
 }

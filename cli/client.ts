@@ -57,6 +57,10 @@ export function withServer(command: Command): Command {
   return command
     .option('--server <url>', 'endpoint of a running kinfold (default: as its data directory says)')
     .option('--data <dir>', 'data directory of the running kinfold')
+    .option(
+      '--via <service>',
+      'NAMESPACE/SERVICE of a kinfold in a cluster: your kubectl forwards its port',
+    )
     .option('--token-file <file>', 'file with the token that it wants to be shown')
     .option('--certificate-authority <file>', 'authority of its certificate, in PEM')
 }

@@ -10,6 +10,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Add, Commands } from './client-command.ts'
 import { addExamples } from './example.ts'
 import { VERSION } from './version.ts'
+import type { Via } from './via.ts'
 
 /** Every command is in it unless the first word names one. */
 export async function programOf(
@@ -27,6 +28,7 @@ export async function programOf(
     .showHelpAfterError(`(${name} COMMAND --help says more)`)
     .exitOverride()
   for (const load of neededFor(commands, words)) (await load())(program)
+  program.hook('preAction', async (_, command) => await forward(command))
   refuseRepeats(program)
   sayRequired(program)
   addExamples(program)
@@ -34,6 +36,15 @@ export async function programOf(
     'after',
     '\nExit codes: 0 done, 1 differences or findings, 2 bad input, 3 refused by policy,\n4 failure.',
   )
+}
+
+/** Of a question to a Kinfold in a cluster: from then on it has an address. */
+async function forward(command: Command): Promise<void> {
+  const flags = command.opts<Partial<Via>>()
+  const { via } = flags
+  if (via === undefined) return
+  const { forwarded } = await import('./via.ts')
+  command.setOptionValue('server', await forwarded({ ...flags, via }))
 }
 
 /** Words before the command may be anything: then all are needed, to say what is wrong. */

@@ -45,8 +45,10 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   held: ['table', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
+  'audit replay': ['text', 'json', 'yaml'],
   'audit horizon': ['table', 'json', 'yaml'],
   'lineage tail': ['text', 'json', 'yaml'],
+  'lineage export': ['jsonl', 'csv', 'cypher', 'dot', 'mermaid', 'graphml'],
   restore: ['text', 'json', 'yaml'],
 }
 

@@ -7,6 +7,7 @@ import { observeCounter, observeGauge } from '../runtime/metrics.ts'
 import type { CallObserver, ObservedCall } from '../runtime/telemetry/observed-cluster.ts'
 import type { Shadow } from '../services/graph/audit/shadow.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
+import { CascadeTimes } from '../services/graph/fold/cascade-time.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
 import type { TaskObserver } from '../services/graph/fold/task.ts'
 import type { Graph } from '../services/graph/graph.ts'
@@ -164,6 +165,9 @@ function brokenWatches(watcher: Watcher): Reading[] {
 /** Bounds of the latency histogram's buckets. */
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** The same of cascades: in `guarded` none is shorter than its hold. */
+const CASCADE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600]
+
 /** `traces`: of those who want to hear of each event, too. */
 export function observeLatency(
   meter: Meter,
@@ -174,10 +178,18 @@ export function observeLatency(
     description: 'From the append of an event to the fold that issued commands for it.',
     advice: { explicitBucketBoundaries: LATENCY_SECONDS },
   })
+  const cascade = meter.createHistogram('kinfold_cascade_latency_seconds', {
+    description:
+      'From the deletion that began a cascade to the deletion of each object that Kinfold deleted in it.',
+    advice: { explicitBucketBoundaries: CASCADE_SECONDS },
+  })
+  const cascades = new CascadeTimes()
   return {
-    folded: (event, at, outcome) => {
-      traces?.folded(event, at, outcome)
+    folded: (event, at, outcome, graph) => {
+      traces?.folded(event, at, outcome, graph)
       if (outcome.commands.length > 0) latency.record((clock.now() - at.timestamp) / 1_000)
+      const tookMs = cascades.folded(event, at, outcome, graph)
+      if (tookMs !== undefined) cascade.record(tookMs / 1_000)
     },
   }
 }

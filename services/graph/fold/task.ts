@@ -7,6 +7,7 @@
  * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
  */
 import { createHash } from 'node:crypto'
+import type { StateReader } from '../../../core/graph/graph.ts'
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
@@ -60,7 +61,8 @@ export interface TaskOptions {
 
 /** Called after the commit that made it so. */
 export interface TaskObserver {
-  folded?(event: Event, at: At, outcome: Outcome): void
+  /** `graph`: with the record folded, and valid until this returns. */
+  folded?(event: Event, at: At, outcome: Outcome, graph: StateReader): void
   committed?(records: number, position: bigint): void
   takenOver?(why: string): void
 }
@@ -219,7 +221,7 @@ export class Task {
       }
       const folded = batch.fold(event, at)
       const outcome = folded instanceof Promise ? await folded : folded
-      observe?.folded?.(event, at, outcome)
+      observe?.folded?.(event, at, outcome, batch.graph)
       index += 1
       const isFull = batch.records >= BATCH_RECORDS || batch.keys >= BATCH_KEYS
       if (isFull || clock.monotonicMs() - began >= this.#pace.batchMs) break
