@@ -294,7 +294,7 @@ async function flagsOf(line: readonly string[]): Promise<Record<string, unknown>
       flags = (args.at(-1) as Command).opts()
     })
   }
-  program.parse(line, { from: 'user' })
+  await program.parseAsync(line, { from: 'user' })
   ok(flags !== undefined, 'no such command')
   return flags
 }
