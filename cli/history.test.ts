@@ -199,7 +199,7 @@ test('from a deletion in a cluster to its rows: by others, and by Kinfold after 
   const cascade = await runKinfold(['deletions', '--cascade', 'cm/owner', '--data', data])
   deepEqual(
     rowsOf(cascade.stdout).map((row) => row.trim()),
-    ['configmap/owner others - -', 'configmap/owned kinfold deleted configmap/owner'],
+    ['configmap/owner others - - -', 'configmap/owned kinfold - deleted configmap/owner'],
     cascade.stdout,
   )
   const horizon = await runKinfold(['audit', 'horizon', '--data', data])
@@ -224,6 +224,10 @@ test('hostile names are text, in one row each', () => {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
+    deletedBy: {
+      ...({ user: NAME, impersonated: NAME, agent: NAME, verb: 'delete', auditId: NAME } as const),
+      ...({ match: 'name-and-time', others: 1, at: AT } as const),
+    },
   }
   for (const output of ['table', 'wide', 'name'] as const) {
     for (const text of [
