@@ -67,7 +67,14 @@ export function addDeletions(program: Command): void {
         isEmpty &&= page.deletions.length === 0
         await write(print(page.deletions))
       }
-      if (isEmpty && output !== 'name') await write(nothing('deletions', since ?? null))
+      if (isEmpty && output !== 'name') {
+        await write(nothing('deletions', since ?? null))
+        const isOfUser = by !== undefined && by !== 'kinfold' && by !== 'others'
+        if (isOfUser)
+          await write(
+            `Only an audit log names users (docs/who.md): of the others it is not known.\n`,
+          )
+      }
     })
 }
 
