@@ -103,13 +103,14 @@ async function writeLog({ events, living }: ReplayOptions, directory: string): P
     })
     await log.append('events', 0, records)
   }
-  const { end } = await log.bounds('events', 0)
   const [ended, done] = [new AbortController(), Promise.withResolvers<void>()]
-  const committed = (_records: number, position: bigint): void => {
-    if (position >= end - 1n) done.resolve()
+  // Its own records included: what they have left to do would be a difference.
+  const committed = async (position: bigint): Promise<void> => {
+    if (position >= (await log.bounds('events', 0)).end - 1n) done.resolve()
   }
+  const observe = { committed: (_records: number, position: bigint) => void committed(position) }
   await using store = new MemoryStore()
-  const task = new Task({ log, codec, clock, store, partition: 0, observe: { committed } })
+  const task = new Task({ log, codec, clock, store, partition: 0, observe })
   const running = task.run(ended.signal)
   await done.promise
   ended.abort()

@@ -63,10 +63,15 @@ export async function loadBase(
   return position
 }
 
+interface Obedient {
+  readonly position: Pick<Position, 'partition' | 'inForce'>
+  obey(inForce: readonly string[]): void
+}
+
 /** What an entry says to the fold, the orders that are in force noted. */
 export async function eventOf(
   { log, codec }: RefoldParts,
-  batch: Batch,
+  batch: Obedient,
   entry: Entry,
 ): Promise<Event> {
   try {

@@ -103,6 +103,17 @@ test('what was being deleted for a while before it was gone is judged as it was 
   deepEqual(summary(result), ['1 deleted, held by hold'])
 })
 
+test('what the fold had not come to at the end of the span is no difference', async () => {
+  const pods = Array.from({ length: 1_000 }, (_, each) => `put pod/web-${each} <- rs/web`)
+  const it = await told(['put rs/web', ...pods])
+  await it.append(['delete rs/web'])
+  const toMs = it.clock.now() + 1_000
+  await it.tell([], 2_000)
+  const result = await it.replay(policyFor('enforce', 'parity'), { toMs })
+  deepEqual(summary(result), ['512 deleted, deleted'])
+  equal(result.differences, 0)
+})
+
 test('in mode observe, what would have been deleted; what somebody else deleted is no difference', async () => {
   const it = await told(['policy observe parity', ...TREE, 'delete deploy/web', 'delete rs/web'])
   const result = await it.replay(policyFor('enforce', 'parity'))

@@ -18,18 +18,10 @@ import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
 import type { Position } from '../../../core/model/state.ts'
 import type { Entry } from '../../../ports/log.ts'
-import { Batch } from '../fold/batch.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
 import { type SnapshotPlace, snapshots } from '../fold/retention.ts'
-import {
-  eventOf,
-  issuedFrom,
-  loadBase,
-  offsetOf,
-  READ_LIMIT,
-  type RefoldParts,
-  storeBatch,
-} from './refold.ts'
+import { eventOf, issuedFrom, loadBase, offsetOf, READ_LIMIT, type RefoldParts } from './refold.ts'
+import { ReplayFold } from './replay-fold.ts'
 
 export interface ReplayParts extends RefoldParts {
   /** Append times in milliseconds: the first one, and the first one beyond. */
@@ -95,8 +87,8 @@ export class TooEarlyError extends Error {
 /** Of a partition, some 300 bytes each. */
 const CASES_LIMIT = 10_000
 const PROGRESS_EVENTS = 10_000
-/** What is left on the agenda at the end, a slice each. */
-const LAST_SLICES = 100_000
+/** What is left on the agenda at a heartbeat, a slice each. */
+const SLICES_LIMIT = 100_000
 
 export async function replayPartition(
   parts: ReplayParts,
@@ -151,11 +143,10 @@ class Replay {
   }
 
   async run(signal: AbortSignal): Promise<ReplayResult> {
-    const { log, codec, store, partition, fromMs, toMs } = this.#parts
+    const { log, codec, partition, fromMs, toMs } = this.#parts
     checkFoldVersion(await foldVersionOf(log, codec))
     const base = await loadBase(this.#parts, async (bases) => await this.#latestBefore(bases))
-    const partitions = log.partitions('events')
-    const batch = new Batch({ store, codec, partition, partitions, from: base })
+    const fold = new ReplayFold(this.#parts, base)
     await this.#checkReach(base?.position ?? 0n)
     if (base !== undefined) checkFoldVersion(base.foldVersion)
     // Before the commands: those of what is committed are on the log by now.
@@ -166,7 +157,7 @@ class Replay {
     let all = 0
     reading: for (;;) {
       signal.throwIfAborted()
-      const { position } = batch.position
+      const { position } = fold.position
       const page = await log.read('events', partition, position, { limit: READ_LIMIT, waitMs: 0 })
       if (page.entries.length === 0) break
       for (const entry of page.entries) {
@@ -174,48 +165,48 @@ class Replay {
         all += 1
         if (all % PROGRESS_EVENTS === 0) this.#parts.progress?.(all, entry.timestamp)
         if (from === undefined && entry.timestamp < fromMs) {
-          await batch.fold(await eventOf(this.#parts, batch, entry), this.#at(batch, entry))
+          await fold.fold(await eventOf(this.#parts, fold, entry), this.#at(fold, entry))
           continue
         }
         if (from === undefined) {
           from = entry.offset
-          this.#noteBegun(batch, did, from)
-          await this.#begin(batch, entry)
+          this.#noteBegun(fold, did, from)
+          await this.#begin(fold, entry)
         }
         lastMs = entry.timestamp
-        await this.#foldOne(batch, entry, did.get(entry.offset) ?? [])
+        await this.#foldOne(fold, entry, did.get(entry.offset) ?? [])
       }
-      await storeBatch(this.#parts, batch)
+      await fold.stored()
     }
-    const to = batch.position.position
-    if (from !== undefined) await this.#drain(batch, to, lastMs)
+    const to = fold.position.position
+    // What is left on the agenda was left by the fold that wrote the span, too: it is no difference.
     for (const [key, subject] of this.#subjects) this.#settle(key, subject, 'exists', lastMs)
     return {
       ...{ partition, events: this.#events, from: from ?? to, to },
-      policy: this.#policy ?? this.#parts.policyFrom(policyOf(batch.graph).policy),
+      policy: this.#policy ?? this.#parts.policyFrom(policyOf(fold.graph).policy),
       counts: [...this.#counts.values()],
       cases: this.#cases,
       differences: this.#differences,
     }
   }
 
-  #at(batch: Batch, { offset, timestamp }: Pick<Entry, 'offset' | 'timestamp'>): At {
-    const { partition, partitions } = batch.position
+  #at(fold: ReplayFold, { offset, timestamp }: Pick<Entry, 'offset' | 'timestamp'>): At {
+    const { partition, partitions } = fold.position
     return { partition, partitions, position: offset, timestamp }
   }
 
-  async #foldOne(batch: Batch, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
+  async #foldOne(fold: ReplayFold, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
     this.#events += 1
-    const read = await eventOf(this.#parts, batch, entry)
-    const outcome = await batch.fold(this.#eventFor(read), this.#at(batch, entry))
-    this.#follow(batch, outcome, entry.timestamp)
+    const read = await eventOf(this.#parts, fold, entry)
+    const outcome = await fold.fold(this.#eventFor(read), this.#at(fold, entry))
+    this.#follow(fold, outcome, entry.timestamp)
     if (read.type === 'CommandSettled') this.#noteResult(read)
     // The log has no `Continue` for what only this policy has to do.
-    if (read.type === 'Heartbeat') await this.#drain(batch, entry.offset, entry.timestamp)
+    if (read.type === 'Heartbeat') await this.#drain(fold, entry.offset, entry.timestamp)
     for (const command of did) {
       const subject = this.#subjectOf(command)
       subject.didMs ??= entry.timestamp
-      const node = nodeOf(batch.graph, command.cluster, command.target.uid)
+      const node = nodeOf(fold.graph, command.cluster, command.target.uid)
       const isFirst = subject.wouldMs === null && node?.object.deletedAt === null
       if (node !== undefined && isFirst) subject.judged = this.#judgedOf(node)
     }
@@ -238,24 +229,28 @@ class Replay {
   }
 
   /** The policy, before the first record of the span, with all that it has judged again. */
-  async #begin(batch: Batch, entry: Entry): Promise<void> {
-    const former = policyOf(batch.graph).policy
+  async #begin(fold: ReplayFold, entry: Entry): Promise<void> {
+    const former = policyOf(fold.graph).policy
     this.#didEnforce = former.mode === 'enforce'
     this.#policy = this.#parts.policyFrom(former)
     const event: PolicyChanged = {
       ...{ type: 'PolicyChanged', policy: this.#policy, who: 'replay', why: 'another policy' },
     }
-    const outcome = await batch.fold(event, this.#at(batch, entry))
-    this.#follow(batch, outcome, entry.timestamp)
-    await this.#drain(batch, entry.offset, entry.timestamp)
+    const outcome = await fold.fold(event, this.#at(fold, entry))
+    this.#follow(fold, outcome, entry.timestamp)
+    await this.#drain(fold, entry.offset, entry.timestamp)
   }
 
   /** What Kinfold was deleting when the span began: its end is no result of the span. */
-  #noteBegun(batch: Batch, did: ReadonlyMap<bigint, readonly DeleteObject[]>, from: bigint): void {
+  #noteBegun(
+    fold: ReplayFold,
+    did: ReadonlyMap<bigint, readonly DeleteObject[]>,
+    from: bigint,
+  ): void {
     for (const [position, commands] of did) {
       if (position >= from) continue
       for (const { cluster, target } of commands) {
-        const node = nodeOf(batch.graph, cluster, target.uid)
+        const node = nodeOf(fold.graph, cluster, target.uid)
         if (node !== undefined && goesByUs(node)) this.#begun.add(objectKey(cluster, target.uid))
       }
     }
@@ -280,7 +275,7 @@ class Replay {
     return this.#asked.get(`${verb} ${objectKey(cluster, uid)}`)
   }
 
-  #follow(batch: Batch, outcome: Outcome, atMs: number): void {
+  #follow(fold: ReplayFold, outcome: Outcome, atMs: number): void {
     for (const command of outcome.commands) {
       const { cluster, target, type } = command
       this.#asked.set(`${type} ${objectKey(cluster, target.uid)}`, command.id)
@@ -290,7 +285,7 @@ class Replay {
       subject.judged = { would: 'deleted', heldBy: null, because: command.because }
     }
     for (const [key, { cluster, uid, last }] of outcome.touched) {
-      const node = nodeOf(batch.graph, cluster, uid)
+      const node = nodeOf(fold.graph, cluster, uid)
       if (node !== undefined) this.#judge(key, cluster, node)
       else if (last?.phase === 'gone') this.#settleGone(key, atMs)
     }
@@ -393,13 +388,13 @@ class Replay {
   }
 
   /** Another policy may have more to do than the log has records for. */
-  async #drain(batch: Batch, offset: bigint, atMs: number): Promise<void> {
-    for (let slice = 0; slice < LAST_SLICES; slice++) {
-      const outcome = await batch.fold(
+  async #drain(fold: ReplayFold, offset: bigint, atMs: number): Promise<void> {
+    for (let slice = 0; slice < SLICES_LIMIT; slice++) {
+      const outcome = await fold.fold(
         { type: 'Continue' },
-        this.#at(batch, { offset, timestamp: atMs }),
+        this.#at(fold, { offset, timestamp: atMs }),
       )
-      this.#follow(batch, outcome, atMs)
+      this.#follow(fold, outcome, atMs)
       if (!outcome.continues) return
     }
   }
