@@ -69,6 +69,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/query',
     'services/graph/orders',
   ],
+  'services/graph/evidence': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/fold',
+    'services/graph/audit',
+    'services/graph/evidence',
+  ],
   'services/graph/audit': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',
