@@ -137,7 +137,8 @@ async function verify(flags: CheckpointFlags, file: string): Promise<void> {
   process.stdout.write(found.map((each) => `${textOf(each)}\n`).join(''))
   const isDifferent = found.some(({ different }) => different !== null)
   const isUnknown = found.some(({ unknown }) => unknown !== null)
-  process.exitCode = isDifferent ? EXIT.findings : isUnknown ? EXIT.failure : EXIT.ok
+  const isNothing = found.every(({ same }) => same === null)
+  process.exitCode = isDifferent ? EXIT.findings : isUnknown || isNothing ? EXIT.failure : EXIT.ok
 }
 
 function contentOf(file: string): string {

@@ -5,7 +5,7 @@
  *
  * Not here: what is in a bundle, and what is compared (services/graph/evidence).
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
@@ -85,7 +85,9 @@ async function runExport(flags: ExportFlags): Promise<void> {
 }
 
 async function runVerify(directory: string, flags: { readonly key: string }): Promise<void> {
-  if (!existsSync(directory)) throw bad(`there is no directory ${lineOf(directory)}`)
+  if (!(statSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
+    throw bad(`there is no directory ${lineOf(directory)}`)
+  }
   const verifier = openVerifier(flags.key)
   const { offline } = await import('./refold.ts')
   const { verifyEvidence } = await import('../services/graph/evidence/verify.ts')

@@ -3,7 +3,7 @@
  * fold.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   cpSync,
   mkdtempSync,
@@ -24,6 +24,7 @@ import type { Entry, Log, Produced, Topic } from '../../../ports/log.ts'
 import { openSigner, openVerifier, type Signer, type Verifier } from '../../../runtime/signature.ts'
 import { HOSTILE_NAMES } from '../../../testing/hostile.ts'
 import { SettableClock } from '../../../testing/settable-clock.ts'
+import { makeKeys } from '../../../testing/signing-keys.ts'
 import {
   appendAll,
   assign,
@@ -49,13 +50,7 @@ const [ours, theirs] = [keys('ours'), keys('theirs')]
 let bundles = 0
 
 function keys(name: string): { readonly signer: Signer; readonly verifier: Verifier } {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519', {
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  })
-  const [key, pub] = [join(folder, `${name}.pem`), join(folder, `${name}.pub`)]
-  writeFileSync(key, privateKey, { mode: 0o600 })
-  writeFileSync(pub, publicKey)
+  const { key, pub } = makeKeys(folder, name)
   return { signer: openSigner(key), verifier: openVerifier(pub) }
 }
 
@@ -346,7 +341,6 @@ suite('a bundle that was changed', () => {
       const file = join(to, name)
       const text = readFileSync(file, 'utf8')
       writeFileSync(file, change(text))
-      const { hash } = await import('node:crypto')
       const statement = JSON.parse(statementIn(to))
       for (const subject of statement.subject) {
         subject.digest.sha256 = hash('sha256', readFileSync(join(to, subject.name)), 'hex')

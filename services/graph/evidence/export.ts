@@ -133,8 +133,9 @@ class Export {
     const { partition, to } = this.#asked
     const read = { log, codec, partition }
     const start = base?.position ?? 0n
-    const issued = await issuedFrom({ ...this.#parts, partition }, start)
     const expected = (await writtenDigests(read)).filter(({ position }) => position > start)
+    // After the digests: what was decided until one is on the log with it, also while the log is written.
+    const issued = await issuedFrom({ ...this.#parts, partition }, start)
     const last = expected.find(({ position }) => position >= to)
     if (last === undefined) throw this.#different(to, 'no digest of it is on the log')
     const end = last.position
