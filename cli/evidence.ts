@@ -72,7 +72,7 @@ async function runExport(flags: ExportFlags): Promise<void> {
   const signal = stopSignal()
   const { codec, schemas, newStore } = offline()
   await using store = newStore()
-  const { span, result, decisions, history } = await judged('', async () =>
+  const { span, result, decisions, history, isCut } = await judged('', async () =>
     readLog(flags, async (log) => {
       const parts = { log, codec, schemas, store, seal }
       return await exportEvidence(parts, question, out, signal)
@@ -80,7 +80,7 @@ async function runExport(flags: ExportFlags): Promise<void> {
   )
   const made = `${countOf(decisions, 'decision')} and ${countOf(history, 'change')}`
   process.stdout.write(
-    `${lineOf(out)}: ${made} ${aboutText(span.about)}, ${rangeText(span)}, with the ${countOf(result.events.count, 'event')} they follow from, ${baseText(result.base.position)}; signed with the key ${keyId}\n`,
+    `${lineOf(out)}: ${made} ${aboutText(span.about)}, ${rangeText(span)}, with the ${countOf(result.events.count, 'event')} they follow from, ${baseText(result.base.position)}; signed with the key ${keyId}${isCut ? '; what was before is not kept' : ''}\n`,
   )
 }
 

@@ -184,8 +184,8 @@ suite('evidence', () => {
     const position = await it.snapshot()
     await it.log.trim('events', 0, position)
     await it.tell(...DELETED)
-    const { directory, span } = await exported(it.log, { type: 'cascade', uid })
-    equal(span.from, position)
+    const { directory, span, isCut } = await exported(it.log, { type: 'cascade', uid })
+    deepEqual([span.from, isCut], [position, true])
     ok(linesOf(directory, 'snapshot.jsonl').length > 10)
     equal((await verified(directory)).result.base.position, position)
     ok(linesOf(directory, 'decisions.jsonl').some(({ key }) => key === `c/${pod}`))
@@ -240,6 +240,15 @@ suite('evidence', () => {
     const { directory } = await exported(it.log, { type: 'span', fromMs: 0 })
     equal(linesOf(directory, 'events.jsonl').filter(({ record }) => record === null).length, 1)
     await verified(directory)
+  })
+
+  test('of a log whose history has the framing of a registry is of a span only', async () => {
+    const it = await told(...TREE, ...DELETED)
+    const uid = await uidOf(it.log, 'Pod/web')
+    const value = Uint8Array.from([0, 0, 0, 0, 7, 1, 2, 3])
+    await it.log.append('history', 0, [{ key: `c/${uid}`, value }])
+    await rejects(exported(it.log, { type: 'object', uid }), /ask for a span \(--from\)/)
+    await verified((await exported(it.log, { type: 'span', fromMs: 0 })).directory)
   })
 
   test('takes hostile names, keys and uids', async () => {

@@ -43,6 +43,8 @@ export interface Exported {
   readonly result: Result
   readonly decisions: number
   readonly history: number
+  /** There was more about it, before what can be folded again. */
+  readonly isCut: boolean
 }
 
 export async function exportEvidence(
@@ -103,7 +105,7 @@ class Export {
       contents['decisions.jsonl'].lines,
       contents['history.jsonl'].lines,
     ]
-    return { span, result, decisions, history }
+    return { span, result, decisions, history, isCut: from > this.#asked.from }
   }
 
   /** The latest snapshot before what is asked for; where the oldest one is later, that. */

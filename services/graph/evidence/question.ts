@@ -6,7 +6,7 @@
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
-import type { Codec } from '../../../ports/codec.ts'
+import { type Codec, CodecError } from '../../../ports/codec.ts'
 import { ASSIGN_PREFIX, assignKey } from '../../../ports/control-key.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Assignment } from '../../../ports/service-record.ts'
@@ -96,6 +96,18 @@ interface Found {
   readonly to: bigint | undefined
 }
 
+/** Where a schema registry is used, `history` has its framing, which needs that registry. */
+function historyIn(codec: Codec, value: Uint8Array): History {
+  try {
+    return codec.decode(value) as History
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    throw new BeyondReachError(
+      `the history on this log cannot be read (${error.message}): ask for a span (--from), which needs none`,
+    )
+  }
+}
+
 async function spanOf({ log, codec }: Parts, { cluster }: Question): Promise<Found> {
   const about: About = { type: 'span', cluster: cluster ?? null }
   const all = { about, from: 0n, to: undefined }
@@ -126,7 +138,7 @@ async function lifeOf(
   for (let partition = 0; partition < log.partitions('history'); partition++) {
     for await (const { key, value } of entriesOf(log, 'history', partition)) {
       if (value === null || !key.endsWith(objectKey('', uid))) continue
-      const entry = codec.decode(value) as History
+      const entry = historyIn(codec, value)
       if (entry.uid !== uid || (cluster !== undefined && entry.cluster !== cluster)) continue
       const first = lives.get(entry.cluster)?.first ?? entry.position
       lives.set(entry.cluster, { partition: entry.partition, first, last: entry.position })
