@@ -69,18 +69,18 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/query',
     'services/graph/orders',
   ],
-  'services/graph/evidence': [
-    ...ROOM_OF_SERVICE,
-    'services/graph/fold',
-    'services/graph/audit',
-    'services/graph/evidence',
-  ],
   'services/graph/audit': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',
     'services/graph/fold',
     'services/graph/query',
     'services/graph/audit',
+  ],
+  'services/graph/evidence': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/fold',
+    'services/graph/audit',
+    'services/graph/evidence',
   ],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
   sim: [
