@@ -1,11 +1,12 @@
 /**
  * `kinfold audit verify`: folds the log again, offline, and compares.
  *
- * Not here: the same under another policy (audit-replay.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
+ * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
  */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
+import { addCheckpoint } from './audit-checkpoint.ts'
 import { addAuditImport } from './audit-import.ts'
 import { addReplay } from './audit-replay.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
@@ -25,6 +26,7 @@ export function addAudit(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option('--config <file>', 'YAML file with a kafka section; flags win')
     .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
+  addCheckpoint(audit)
   addReplay(audit)
   addHorizon(audit)
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
@@ -41,7 +43,7 @@ export function addAudit(program: Command): void {
 }
 
 const LIMIT =
-  'This finds damage and bugs, not tampering: for that compare with a copy, or digests (--digests), kept elsewhere.'
+  'This finds damage and bugs, not tampering: for that compare with a checkpoint (audit checkpoint), or a copy, kept elsewhere.'
 
 interface AuditFlags extends RefoldFlags {
   readonly digests?: boolean

@@ -127,6 +127,7 @@ async function valuesOf(option: Option, { path, flags }: Line, word: string): Pr
   const { argChoices = [], long, flags: written } = option
   if (argChoices.length > 0) return plain(argChoices)
   if (long === '--output') return plain(OUTPUTS[path] ?? [])
+  if (/<(root|uid)>$/.test(written)) return NOTHING
   if (long === '--cascade') return plain(['background', 'foreground', 'orphan'])
   if (long === '--cluster') return plain((await watched(flags)).clusters)
   if (long === '--sort-by') return plain(ORDERS)

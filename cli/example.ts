@@ -37,6 +37,16 @@ export const EXAMPLES: Readonly<
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
   ],
+  'audit checkpoint': [
+    ['audit checkpoint --sign-key key.pem --out monday.json', 'digests to keep elsewhere'],
+    ['audit checkpoint --verify monday.json --key key.pub', 'is the log as it was then?'],
+  ],
+  'evidence export': [
+    ['evidence export --uid 1a2b3c --sign-key key.pem --out bundle', 'about one object'],
+    ['evidence export --cascade 1a2b3c --sign-key key.pem --out bundle', 'and its dependents'],
+    ['evidence export --from 24h --sign-key key.pem --out bundle', 'about all, for a day'],
+  ],
+  'evidence verify': [['evidence verify bundle --key key.pub', 'by somebody else, offline']],
   'audit horizon': [['audit horizon', 'since when is everything known?']],
   cascade: [
     ['cascade deploy/web -n shop', 'what is left, what blocks it'],

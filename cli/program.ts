@@ -18,6 +18,7 @@ const COMMANDS: Commands = {
   ...CLIENT_COMMANDS,
   delete: async () => (await import('./delete.ts')).addDelete,
   audit: async () => (await import('./audit.ts')).addAudit,
+  evidence: async () => (await import('./evidence.ts')).addEvidence,
   restore: async () => (await import('./restore.ts')).addRestore,
   backup: async () => (await import('./backup.ts')).addBackup,
   upgrade: async () => (await import('./upgrade-command.ts')).addUpgrade,

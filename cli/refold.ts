@@ -1,11 +1,15 @@
-/** Folds all partitions of a log again, one after the other, without the processes that write it: of a data directory, or of the brokers. */
+/** Reads a log, and folds its partitions again, without the processes that write it: that of a data directory, or of the brokers. */
 import { avroCodec } from '../adapters/avro/codec.ts'
+import { knownSchemas } from '../adapters/avro/known-schema.ts'
 import { openKafkaLog } from '../adapters/kafka/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
+import type { Codec } from '../ports/codec.ts'
 import type { Log } from '../ports/log.ts'
+import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { RefoldParts } from '../services/graph/audit/refold.ts'
+import type { KnownSchemas } from '../services/graph/evidence/record-line.ts'
 import { configFile } from './config.ts'
 import { defaultDataDirectory } from './data-directory.ts'
 import { type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.ts'
@@ -18,35 +22,54 @@ export interface RefoldFlags extends KafkaFlags {
 
 type Each<T> = (parts: RefoldParts) => Promise<T>
 
+/** Folds what it is given into nothing that is kept. */
+export interface Offline {
+  readonly codec: Codec
+  readonly schemas: KnownSchemas
+  /** An empty one. */
+  newStore(): Store
+}
+
+export function offline(): Offline {
+  return { codec: avroCodec(), schemas: knownSchemas(), newStore: () => new MemoryStore() }
+}
+
 /** The log that flags name: a data directory's, unless there are brokers. */
 export async function refoldLog<T>(flags: RefoldFlags, each: Each<T>): Promise<T[]> {
+  return await readLog(flags, async (log) => await refoldAll(log, each))
+}
+
+export async function readLog<T>(flags: RefoldFlags, read: (log: Log) => Promise<T>): Promise<T> {
   const section = configFile(flags)['kafka']
   const isOnKafka =
     flags.brokers !== undefined || (section !== undefined && flags.data === undefined)
   return isOnKafka
-    ? await refoldBrokers(kafkaConfig(flags, section, flags.config ?? 'kafka'), each)
-    : await refoldDirectory(flags.data ?? defaultDataDirectory(), each)
+    ? await readBrokers(kafkaConfig(flags, section, flags.config ?? 'kafka'), read)
+    : await readDirectory(flags.data ?? defaultDataDirectory(), read)
 }
 
-async function refoldDirectory<T>(data: string, each: Each<T>): Promise<T[]> {
+async function readDirectory<T>(data: string, read: (log: Log) => Promise<T>): Promise<T> {
   const directory = logDirectoryIn(data)
   await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
-  return await refoldAll(log, each)
+  return await read(log)
 }
 
 /** While they are written to, the last commits may count as missing: run it when the graph processes rest. */
-async function refoldBrokers<T>({ settings }: KafkaConfig, each: Each<T>): Promise<T[]> {
+async function readBrokers<T>(
+  { settings }: KafkaConfig,
+  read: (log: Log) => Promise<T>,
+): Promise<T> {
   const clock = systemClock()
   const options = { settings, clientId: 'kinfold-audit', mayCreate: false, clock }
   await using log = await openKafkaLog(options)
-  return await refoldAll(log, each)
+  return await read(log)
 }
 
 async function refoldAll<T>(log: Log, each: Each<T>): Promise<T[]> {
-  const codec = avroCodec()
+  const { codec, newStore } = offline()
   const results: T[] = []
   for (let partition = 0; partition < log.partitions('events'); partition++) {
-    await using store = new MemoryStore()
+    await using store = newStore()
     results.push(await each({ log, codec, store, partition }))
   }
   return results

@@ -82,6 +82,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/query',
     'services/graph/audit',
   ],
+  'services/graph/evidence': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/fold',
+    'services/graph/audit',
+    'services/graph/evidence',
+  ],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
   sim: [
     'core',

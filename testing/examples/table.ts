@@ -114,6 +114,9 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       `printf 'apiVersion: kinfold/v1alpha1\\nkind: Config\\npreset: guarded\\n' > policy.yaml`,
     ],
   },
+  'docs/evidence.md': {
+    before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
+  },
   'docs/archive.md': {
     flags: ['--archive'],
     before: [

@@ -4,21 +4,19 @@
  * What must stay true: it makes no call to any cluster and writes to nothing but the store it was given; "identical" means the same
  * digests and the same commands, byte for byte.
  */
-import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
-import type { Position } from '../../../core/model/state.ts'
-import type { Entry, Topic } from '../../../ports/log.ts'
+import type { Entry } from '../../../ports/log.ts'
 import type { Digest } from '../../../ports/service-record.ts'
 import { Batch } from '../fold/batch.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
 import {
-  entriesOf,
   eventOf,
   issuedFrom,
   loadBase,
   offsetOf,
   type RefoldParts,
   storeBatch,
+  writtenDigests,
 } from './refold.ts'
 
 export type AuditResult =
@@ -70,7 +68,7 @@ class Audit {
     const { log, codec, store, partition } = this.#parts
     checkFoldVersion(await foldVersionOf(log, codec))
     const from = await loadBase(this.#parts)
-    const expected = await this.#expected()
+    const expected = await writtenDigests(this.#parts)
     const issued = await issuedFrom(this.#parts, from?.position ?? 0n)
     const partitions = log.partitions('events')
     const batch = new Batch({ store, codec, partition, partitions, from })
@@ -136,22 +134,5 @@ class Audit {
       issued.delete(command.id)
     }
     return ''
-  }
-
-  /** The digests that were written, in order; the newest is the position of the last commit. */
-  async #expected(): Promise<(Digest | Position)[]> {
-    const { log, codec, partition } = this.#parts
-    const expected: (Digest | Position)[] = []
-    for await (const record of this.#records('digests')) expected.push(record as Digest)
-    const last = (await log.latest('changelog', partition)).find(({ key }) => key === POSITION_KEY)
-    if (last?.value != null) expected.push(codec.decode(last.value) as Position)
-    return expected.filter(({ position }, index) => position !== expected[index + 1]?.position)
-  }
-
-  async *#records(topic: Topic, from?: bigint): AsyncIterable<unknown> {
-    const { log, codec, partition } = this.#parts
-    for await (const entry of entriesOf(log, topic, partition, from)) {
-      if (entry.value !== null) yield codec.decode(entry.value)
-    }
   }
 }

@@ -11,7 +11,7 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
 import type { Entry, Log, Topic } from '../../../ports/log.ts'
-import type { Snapshot } from '../../../ports/service-record.ts'
+import type { Digest, Snapshot } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import type { Batch } from '../fold/batch.ts'
 import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
@@ -24,6 +24,9 @@ export interface RefoldParts {
   readonly store: Store
   readonly partition: number
 }
+
+/** Where orders are looked up. */
+export type OrderSource = Pick<Log, 'bounds' | 'read'>
 
 export const READ_LIMIT = 1_000
 
@@ -70,7 +73,7 @@ interface Obedient {
 
 /** What an entry says to the fold, the orders that are in force noted. */
 export async function eventOf(
-  { log, codec }: RefoldParts,
+  { log, codec }: { readonly log: OrderSource; readonly codec: Codec },
   batch: Obedient,
   entry: Entry,
 ): Promise<Event> {
@@ -85,6 +88,30 @@ export async function eventOf(
     if (!(error instanceof CodecError)) throw error
     return { type: 'Unreadable', home: entry.key, reason: error.message }
   }
+}
+
+type ReadParts = Omit<RefoldParts, 'store'>
+
+/** How far the fold has come: what it has not folded, nothing has followed from. */
+export async function committedEnd(parts: ReadParts): Promise<bigint> {
+  return (await committed(parts))?.position ?? 0n
+}
+
+async function committed({ log, codec, partition }: ReadParts): Promise<Position | undefined> {
+  const last = (await log.latest('changelog', partition)).find(({ key }) => key === POSITION_KEY)
+  return last?.value == null ? undefined : (codec.decode(last.value) as Position)
+}
+
+/** The digests that were written, in order; the newest is the position of the last commit. */
+export async function writtenDigests(parts: ReadParts): Promise<(Digest | Position)[]> {
+  const { log, codec, partition } = parts
+  const written: (Digest | Position)[] = []
+  for await (const { value } of entriesOf(log, 'digests', partition)) {
+    if (value !== null) written.push(codec.decode(value) as Digest)
+  }
+  const last = await committed(parts)
+  if (last !== undefined) written.push(last)
+  return written.filter(({ position }, index) => position !== written[index + 1]?.position)
 }
 
 export async function storeBatch({ store }: RefoldParts, batch: Batch): Promise<void> {

@@ -8,7 +8,6 @@
  */
 
 import { nodeOf, policyOf } from '../../../core/graph/graph.ts'
-import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Command, CommandType, DeleteObject } from '../../../core/model/command.ts'
 import type { CommandSettled, Event, PolicyChanged } from '../../../core/model/event.ts'
@@ -16,11 +15,18 @@ import { goesByUs, type HeldBy, type Node } from '../../../core/model/node.ts'
 import type { ClusterId, GroupKind, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
-import type { Position } from '../../../core/model/state.ts'
 import type { Entry } from '../../../ports/log.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
 import { type SnapshotPlace, snapshots } from '../fold/retention.ts'
-import { eventOf, issuedFrom, loadBase, offsetOf, READ_LIMIT, type RefoldParts } from './refold.ts'
+import {
+  committedEnd,
+  eventOf,
+  issuedFrom,
+  loadBase,
+  offsetOf,
+  READ_LIMIT,
+  type RefoldParts,
+} from './refold.ts'
 import { ReplayFold } from './replay-fold.ts'
 
 export interface ReplayParts extends RefoldParts {
@@ -150,7 +156,7 @@ class Replay {
     await this.#checkReach(base?.position ?? 0n)
     if (base !== undefined) checkFoldVersion(base.foldVersion)
     // Before the commands: those of what is committed are on the log by now.
-    const end = await this.#committed()
+    const end = await committedEnd(this.#parts)
     const did = await this.#did(0n)
     let from: bigint | undefined
     let lastMs = fromMs
@@ -397,13 +403,6 @@ class Replay {
       this.#follow(fold, outcome, atMs)
       if (!outcome.continues) return
     }
-  }
-
-  /** How far the fold has come: what it has not folded, nothing has followed from. */
-  async #committed(): Promise<bigint> {
-    const { log, codec, partition } = this.#parts
-    const last = (await log.latest('changelog', partition)).find(({ key }) => key === POSITION_KEY)
-    return last?.value == null ? 0n : (codec.decode(last.value) as Position).position
   }
 
   /** The newest snapshot from which the whole span is still ahead. */

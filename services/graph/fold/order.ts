@@ -76,7 +76,7 @@ function isFor(key: string, partition: number): boolean {
  * has to decide, and the errors of the log.
  */
 export async function orderOf(
-  log: Log,
+  log: Pick<Log, 'bounds' | 'read'>,
   codec: Codec,
   { offset, digest }: OrderGiven,
   { partition, inForce }: Pick<Position, 'partition' | 'inForce'>,
@@ -103,7 +103,11 @@ export async function orderOf(
  * Of these, by offset, the orders that `orders` still has: after it lost its end, offsets are assigned again.
  * It has all orders below one that it has.
  */
-async function held(log: Log, inForce: readonly string[], end: bigint): Promise<readonly string[]> {
+async function held(
+  log: Pick<Log, 'read'>,
+  inForce: readonly string[],
+  end: bigint,
+): Promise<readonly string[]> {
   for (const [index, mark] of [...inForce.entries()].reverse()) {
     const offset = offsetOf(mark)
     if (offset >= end) continue
