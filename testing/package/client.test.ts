@@ -236,6 +236,6 @@ suite('the formula for Homebrew', () => {
   const { error } = spawnSync('ruby', ['--version'])
   const skip = error === undefined ? false : 'skipped: there is no ruby'
   test('is Ruby', { skip }, () => {
-    execFileSync('ruby', ['-c'], { input: formula, stdio: 'pipe' })
+    equal(execFileSync('ruby', ['-wc'], { input: formula, encoding: 'utf8' }), 'Syntax OK\n')
   })
 })
