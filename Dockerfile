@@ -1,19 +1,18 @@
 # One image for every command of Kinfold: docker run kinfold COMMAND FLAGS.
 #
 # Node runs the sources as they are, so nothing is built but what npm installs. The version of Node is the one that tests run
-# with (scripts/node/package.json). A tag can be moved: where that matters, pin it with @sha256:DIGEST from a registry that
-# you trust. None is pinned here, since none could be looked up where this is written; the provenance of a released image
-# names the digest that the tag had.
+# with (scripts/node/package.json). A tag can be moved, so the digest of its index, which is of all platforms, decides; it
+# is updated by hand, since it has no later fixes of Debian's either (docs/deploy.md).
 # Only the folders below are writable, and in a container with a read-only root they have to be mounted: /var/lib/kinfold
 # (data) and /var/cache/kinfold (compiled code; without it starts take longer, and nothing else).
 
-FROM node:24.21.0-bookworm-slim AS modules
+FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20 AS modules
 WORKDIR /opt/kinfold
 COPY package.json package-lock.json ./
 # Among the packages of development is another Node, for machines that have none.
 RUN npm ci --omit=dev --no-audit --no-fund
 
-FROM node:24.21.0-bookworm-slim
+FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 # What only people at work need would only be another thing to patch.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg \

@@ -14,6 +14,7 @@ export const EXAMPLES: Readonly<
   get: [
     ['get pods -n shop', 'pods of a namespace'],
     ['get deploy -A --sort-by age', 'of all namespaces, youngest first'],
+    ['get pods -n shop -l app=web', 'with these labels in the cluster'],
     ['get cm web-settings -n shop --gone', 'also those that were deleted'],
   ],
   tree: [

@@ -3,9 +3,9 @@
  *
  * What must stay true: all pages are read before anything is printed; what may be missing is a warning.
  *
- * Not here: what is on a page (services/graph/query/object-list.ts, dependent-list.ts).
+ * Not here: what is on a page (services/graph/query/object-list.ts, dependent-list.ts), which objects have which labels (label-selection.ts).
  */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
@@ -14,7 +14,7 @@ import { answerTo, serverOf, warnPartial, withMoment, withObject } from './clien
 import { ORDERS, orderOf } from './get-order.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
-import { clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
+import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
 import { spanText, table } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { objectName, shortPhaseText, verdictText } from './word.ts'
@@ -53,13 +53,18 @@ export function addGet(program: Command): void {
     .option('--gone', 'also objects that were deleted, as long as they are remembered')
     .option('--owned-by <object>', 'instead of a kind: direct dependents of KIND/NAME or uid:UID')
     .option('--sort-by <order>', ORDERS.join(', '), 'name')
-    .addOption(new Option('-l, --selector <labels>', 'refused: see below').hideHelp())
+    .option(
+      '-l, --selector <labels>',
+      'with these labels now: the cluster is asked, with your own kubeconfig',
+    )
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (kind: string | undefined, name: string | undefined, flags: GetFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
       const compare = orderOf(flags.sortBy)
       if (flags.ownedBy !== undefined) {
-        if (kind !== undefined || flags.gone || flags.allNamespaces || flags.at) refuseBeside()
+        const { gone, allNamespaces, at, selector } = flags
+        if (kind !== undefined || gone || allNamespaces || at || selector !== undefined)
+          refuseBeside()
         const document = await dependents(flags.ownedBy, flags)
         warnPartial(document.partial)
         process.stdout.write(renderDependents(document, output, compare, Date.now()))
@@ -67,12 +72,7 @@ export function addGet(program: Command): void {
       }
       if (kind === undefined)
         throw new ExitError(EXIT.input, 'expected KIND, KIND NAME or --owned-by')
-      if (flags.selector !== undefined) refuseLabels(kind, flags.selector)
-      const { cluster, hint } = await clusterScopeOf(flags)
-      const past = flags.at === undefined ? undefined : await import('./moment.ts')
-      const at = past?.momentOf(flags.at ?? '')
-      const query = { ...queryOf(kind, name, flags), cluster, at }
-      const { document, kinds } = await listed({ ...serverOf(flags), hint }, query)
+      const { document, kinds } = await answered(kind, name, flags)
       warnPartial(document.partial)
       if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
       const objects = [...document.objects].sort(compare)
@@ -87,15 +87,7 @@ export function addGet(program: Command): void {
 function refuseBeside(): never {
   throw new ExitError(
     EXIT.input,
-    '--owned-by takes no KIND, and neither -A nor --gone nor --at; "kinfold tree KIND/NAME --at" has dependents of the past',
-  )
-}
-
-/** Nobody should believe that a list is of these labels when it is of all. */
-function refuseLabels(kind: string, labels: string): never {
-  throw new ExitError(
-    EXIT.input,
-    `-l ${labels}: Kinfold keeps no labels but those that protect an object; "kubectl get ${kind} -l ${labels} -o name" selects by labels, among what exists`,
+    '--owned-by takes no KIND, and none of -A, --gone, --at and -l; "kinfold tree KIND/NAME --at" has dependents of the past',
   )
 }
 
@@ -110,9 +102,51 @@ function queryOf(kind: string, name: string | undefined, flags: GetFlags): Queri
   return { kind, name, namespace, gone: flags.gone }
 }
 
-async function listed(server: Server, query: Queries['/v1/objects']): Promise<Listed> {
-  const all = await pagesOf((next) => {
-    return answerTo(server, '/v1/objects', { ...query, continue: next })
+async function answered(kind: string, name: string | undefined, flags: GetFlags): Promise<Listed> {
+  const { selector, at: moment } = flags
+  if (selector !== undefined) {
+    if (name !== undefined || flags.gone || moment !== undefined) refuseBesideLabels()
+    return await labelled(kind, selector, flags)
+  }
+  const { cluster, hint } = await clusterScopeOf(flags)
+  const at = moment === undefined ? undefined : (await import('./moment.ts')).momentOf(moment)
+  const query = { ...queryOf(kind, name, flags), cluster, at }
+  return await listed({ ...serverOf(flags), hint }, query)
+}
+
+/** What was deleted has no labels to ask for. */
+function refuseBesideLabels(): never {
+  throw new ExitError(
+    EXIT.input,
+    '-l takes no NAME, and neither --gone nor --at: Kinfold records no labels, so the cluster is asked, and it knows the labels of what exists now',
+  )
+}
+
+/** Of Kinfold's answer what the cluster selects. What it selects and Kinfold has not is counted: the list is not whole then. */
+async function labelled(kind: string, labels: string, flags: GetFlags): Promise<Listed> {
+  // Loaded here: they have the client of the API server.
+  const { openOwnCluster } = await import('./own-cluster.ts')
+  const { createLabelSelection } = await import('./label-selection.ts')
+  await using own = await openOwnCluster('get', flags)
+  const asked = queryOf(kind, undefined, flags)
+  const server = { ...serverOf(flags), hint: flags.cluster === undefined ? own.hint : undefined }
+  const cluster = await clusterOfContext(server, flags.cluster, own)
+  const selected = createLabelSelection(own, { labels, namespace: asked.namespace })
+  const { document, kinds } = await listed(server, { ...asked, cluster }, async (page) => {
+    return { ...page, objects: await selected.among(page) }
+  })
+  const partial = [document.partial, selected.partial()].filter((text) => text !== '').join('; ')
+  return { document: { ...document, partial }, kinds }
+}
+
+/** `keep`: what of a page is kept. */
+async function listed(
+  server: Server,
+  query: Queries['/v1/objects'],
+  keep: (page: ObjectList) => Promise<ObjectList> = async (page) => page,
+): Promise<Listed> {
+  const all = await pagesOf(async (next) => {
+    return await keep(await answerTo(server, '/v1/objects', { ...query, continue: next }))
   })
   const kinds = new Set(all.pages.flatMap((page) => page.kinds))
   const { apiVersion, kind } = all.first

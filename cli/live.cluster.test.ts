@@ -1,5 +1,5 @@
-/** Shows on a real API server that a tree has the status of its objects, as far as its user may read them. */
-import { equal, match } from 'node:assert/strict'
+/** Shows on a real API server what its user learns beside Kinfold's own answer, as far as that user may read it: the status of a tree's objects, and labels. */
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { missingServers } from '../testing/cluster/binaries.ts'
@@ -19,7 +19,7 @@ import {
 
 const skip = missingServers('etcd', 'kube-apiserver')
 
-suite('kinfold tree --live, on a real API server,', { skip: skip ?? false }, () => {
+suite('beside what Kinfold knows, on a real API server,', { skip: skip ?? false }, () => {
   let plane: ControlPlane
   let kinfold: KinfoldProcess
   let web: Made
@@ -60,6 +60,28 @@ suite('kinfold tree --live, on a real API server,', { skip: skip ?? false }, () 
     match((await live(plane.kubeconfig)).stdout, /ReplicaSet\/web-1 +- +- +Current /)
   })
 
+  test('the objects that it selects by labels are listed', async () => {
+    const made = await Promise.all(
+      ['red', 'red', 'blue'].map(async (set, index) => {
+        return await make(plane, { kind: SECRET, name: `labelled-${index}`, set })
+      }),
+    )
+    await eventually('the secrets are seen', async () => {
+      const verdicts = await kinfold.verdicts(made)
+      return verdicts.every((verdict) => verdict !== 'unseen') || verdicts.join()
+    })
+    const get = async (labels: string) => {
+      const words = ['get', 'secrets', '-l', labels, '--kubeconfig', plane.kubeconfig]
+      return await runKinfold([...words, '-o', 'name', '--data', kinfold.data])
+    }
+    const red = { code: 0, stdout: 'secret/labelled-0\nsecret/labelled-1\n', stderr: '' }
+    deepEqual(await get('set in (red),set!=blue'), red)
+    deepEqual(await get('set=green'), { code: 0, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = await get('set===red')
+    deepEqual([code, stdout], [2, ''])
+    match(stderr, /-l set===red: .* was answered 400 BadRequest: unable to parse requirement/)
+  })
+
   test('what its user may not read is unknown, and it is said why', async () => {
     const group = 'rbac.authorization.k8s.io'
     const path = `/apis/${group}/v1`
@@ -79,5 +101,17 @@ suite('kinfold tree --live, on a real API server,', { skip: skip ?? false }, () 
     match(stdout, / Deployment\/web +- +- +InProgress /)
     match(stdout, / [├└]─ Secret\/key +\? +\? +\? +\?\n/)
     match(stderr, /2 objects could not be read live: .*"viewer" cannot get/)
+    const words = ['get', 'secrets', '-l', 'set=red', '--kubeconfig']
+    const listed = await runKinfold([
+      ...words,
+      await plane.kubeconfigOf('viewer'),
+      '--data',
+      kinfold.data,
+    ])
+    deepEqual([listed.code, listed.stdout], [4, ''])
+    match(
+      listed.stderr,
+      /user needs the right to list them: .*"viewer" cannot list resource "secrets"/,
+    )
   })
 })

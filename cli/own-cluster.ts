@@ -4,7 +4,7 @@
  * What must stay true: nothing is done there before it is known to be the very cluster that Kinfold's answer is about; credentials are those of the kubeconfig,
  * never Kinfold's.
  *
- * Not here: what is asked, read or deleted (scope.ts, live.ts, delete.ts).
+ * Not here: what is asked, read or deleted (scope.ts, live.ts, label-selection.ts, delete.ts).
  */
 import type { Target } from '../core/model/command.ts'
 import type { GroupKind } from '../core/model/object.ts'
@@ -13,6 +13,7 @@ import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClusterRef } from '../services/graph/api/document.ts'
 import type { ScopeFlags } from './client.ts'
 import { openClusters } from './clusters.ts'
+import type { ListedKind } from './kind-name.ts'
 
 const CALL_MS = 15_000
 
@@ -26,6 +27,8 @@ export interface OwnCluster extends AsyncDisposable {
   check(told: ClusterRef): void
   /** Undefined where it serves no such kind, or more than one. */
   kind(of: GroupKind): Promise<DiscoveredKind | undefined>
+  /** Undefined where it serves none. */
+  resource(of: ListedKind): Promise<DiscoveredKind | undefined>
 }
 
 /** Of the named context, else of the current one. `service`: what its audit log calls who asks. `otherwise`: what to do where its id cannot be read. */
@@ -48,6 +51,16 @@ export async function openOwnCluster(
     )
   }
   let kinds: Promise<readonly DiscoveredKind[]> | undefined
+  const served = async (): Promise<readonly DiscoveredKind[]> => {
+    kinds ??= opened
+      .discover(AbortSignal.timeout(CALL_MS))
+      .then((found) => found.kinds)
+      .catch((error: unknown) => {
+        const why = whyOf(error)
+        throw new ExitError(EXIT.failure, `what context "${name}" serves is unknown: ${why}`)
+      })
+    return await kinds
+  }
   return {
     ...{ id, cluster: opened },
     hint: `context "${name}" leads to the cluster with id ${id}`,
@@ -59,18 +72,12 @@ export async function openOwnCluster(
       )
     },
     async kind({ group, kind }) {
-      kinds ??= opened
-        .discover(AbortSignal.timeout(CALL_MS))
-        .then((found) => found.kinds)
-        .catch((error: unknown) => {
-          throw new ExitError(
-            EXIT.failure,
-            `what context "${name}" serves is unknown: ${whyOf(error)}`,
-          )
-        })
-      return (await kinds).find(
+      return (await served()).find(
         (each) => each.group === group && each.kind === kind && !each.ambiguous,
       )
+    },
+    async resource({ group, resource }) {
+      return (await served()).find((each) => each.group === group && each.resource === resource)
     },
     [Symbol.asyncDispose]: async () => await opened[Symbol.asyncDispose](),
   }

@@ -11,7 +11,8 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ObjectFlags, ObjectQuery, Scope, ScopeFlags, Server } from './client.ts'
-import { objectQuery, serverOf } from './client.ts'
+import { answerTo, objectQuery, serverOf } from './client.ts'
+import type { OwnCluster } from './own-cluster.ts'
 import { yaml } from './yaml.ts'
 
 const DEFAULT_NAMESPACE = 'default'
@@ -40,6 +41,26 @@ export async function clusterScopeOf(
   const { openOwnCluster } = await import('./own-cluster.ts')
   await using own = await openOwnCluster('question', flags, '; name the cluster with --cluster')
   return { cluster: own.id, hint: own.hint }
+}
+
+/** The one that the context leads to, by its id; whatever else is named with --cluster has to be that one. */
+export async function clusterOfContext(
+  server: Server,
+  named: string | undefined,
+  own: Pick<OwnCluster, 'id' | 'check'>,
+): Promise<string> {
+  if (named === undefined || named === own.id) return own.id
+  const { clusters } = await answerTo(server, '/v1/clusters', {})
+  const meant = clusters
+    .map(({ cluster }) => cluster)
+    .filter(({ name, id }) => {
+      return name === named || id === named
+    })
+  const [first] = meant
+  // Kinfold refuses it, and says which clusters there are.
+  if (first === undefined) return named
+  if (!meant.some(({ id }) => id === own.id)) own.check(first)
+  return own.id
 }
 
 interface Kubeconfig {

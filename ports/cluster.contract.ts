@@ -196,6 +196,39 @@ function lists(given: Given): void {
     await rejects(listed(given().cluster.list(unserved, 500, deadline())), hasCode('NOT_SERVED'))
   })
 
+  test('by labels and namespace, page by page, what is selected and nothing else', async () => {
+    const { cluster, request } = given()
+    const made = await Promise.all(
+      ['red', 'red', 'red', 'blue'].map(async (colour, index) => {
+        return await make(given(), `labelled-${index}`, { labels: { colour } })
+      }),
+    )
+    const selected = async (labels: string, namespace: string): Promise<readonly string[]> => {
+      const pages = cluster.select(CONFIG_MAPS, { namespace, labels }, 2, deadline())
+      return (await listed(pages))
+        .flatMap(({ objects }) => objects.map(({ uid }) => uid))
+        .toSorted()
+    }
+    const red = made.slice(0, 3).map(({ uid }) => uid)
+    deepEqual(await selected('colour=red', NAMESPACE), red.toSorted())
+    deepEqual(await selected('colour in (red),colour', ''), red.toSorted())
+    deepEqual(await selected('colour=blue', NAMESPACE), [made[3]?.uid])
+    deepEqual(await selected('colour', 'kube-system'), [])
+    const { body: system } = await request('GET', '/api/v1/namespaces/kube-system')
+    const home = system.metadata.uid
+    const bounds = { namespace: NAMESPACE, labels: 'colour=blue' }
+    const [page] = await listed(cluster.select(CONFIG_MAPS, bounds, 2, deadline(), home))
+    deepEqual(page?.objects.length, 1)
+  })
+
+  test('nothing by a selector that cannot be read', async () => {
+    const wrong = { namespace: '', labels: 'colour===red' }
+    await rejects(
+      listed(given().cluster.select(CONFIG_MAPS, wrong, 500, deadline())),
+      hasCode('BAD_REQUEST'),
+    )
+  })
+
   test('and tells the current version without listing', async () => {
     const made = await make(given(), 'current')
     const version = await given().cluster.currentVersion(CONFIG_MAPS, deadline())
@@ -479,6 +512,7 @@ interface Regarding {
 }
 
 interface Written {
+  readonly labels?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
   readonly ownerReferences?: readonly object[]
 }

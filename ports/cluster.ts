@@ -58,6 +58,14 @@ export interface NamedResource extends Resource {
   readonly name: string
 }
 
+/** Part of a collection. */
+export interface Selection {
+  /** Empty: all. */
+  readonly namespace: string
+  /** A label selector, as the API server reads it. */
+  readonly labels: string
+}
+
 export interface ListPage {
   readonly objects: readonly ObjectMeta[]
   /** Of the whole list; the same on all of its pages. */
@@ -172,6 +180,17 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
     confirming?: boolean,
   ): AsyncIterable<ListPage>
+  /**
+   * As `list`, of the objects that are selected alone: one that is missing from it may well exist. `of`: as with `get`; a page of any other cluster throws
+   * `UNREACHABLE`. A selector that the server cannot read throws `BAD_REQUEST`.
+   */
+  select(
+    resource: Resource,
+    selection: Selection,
+    pageSize: number,
+    signal: AbortSignal,
+    of?: ClusterId,
+  ): AsyncIterable<ListPage>
   /** The collection's current version (a list with `limit=1`). */
   currentVersion(resource: Resource, signal: AbortSignal): Promise<ResourceVersion>
   /** With bookmarks, from just after `from`. Ends when the server ends it. */
@@ -224,6 +243,7 @@ export type ClusterErrorCode =
   | 'THROTTLED'
   | 'UNAVAILABLE'
   | 'UNREACHABLE'
+  | 'BAD_REQUEST'
   | 'UNREADABLE'
   | 'UNVERSIONED'
 
@@ -239,6 +259,8 @@ const REMEDIES: Readonly<Record<ClusterErrorCode, ClusterRemedy>> = {
   THROTTLED: 'retry',
   UNAVAILABLE: 'retry',
   UNREACHABLE: 'retry',
+  /** 400. */
+  BAD_REQUEST: 'retry',
   /** A 200 that is no answer: cut, no JSON, another kind. */
   UNREADABLE: 'retry',
   /** A list without resourceVersion: no watch can continue from there. */

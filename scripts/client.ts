@@ -61,7 +61,7 @@ const withoutFiles: Plugin = {
     onLoad({ filter: /\/cli\/version\.ts$/ }, () => ({
       contents: `export const VERSION = ${JSON.stringify(version)}`,
     }))
-    onLoad({ filter: /\/cli\/own-cluster\.ts$/ }, () => ({ contents: NO_CLUSTER, resolveDir }))
+    onLoad({ filter: OF_A_CLUSTER }, () => ({ contents: NO_CLUSTER, resolveDir }))
     onLoad({ filter: /\/cli\/yaml\.ts$/ }, () => ({
       contents: `export const yaml = () => require('yaml')`,
       resolveDir,
@@ -69,11 +69,12 @@ const withoutFiles: Plugin = {
   },
 }
 
+const OF_A_CLUSTER = /\/cli\/(own-cluster|label-selection)\.ts$/
 /** Speaking to a cluster takes the Kubernetes client, which is ten times all the rest. */
 const NO_CLUSTER = `import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-export const callSignal = undefined, targetOf = undefined
+export const callSignal = undefined, targetOf = undefined, createLabelSelection = undefined
 export function openOwnCluster() {
-  throw new ExitError(EXIT.input, 'this client only asks Kinfold, never a cluster itself: name the cluster with --cluster instead of --context; --live and delete are in the npm package and the image')
+  throw new ExitError(EXIT.input, 'this client only asks Kinfold, never a cluster itself: name the cluster with --cluster instead of --context; --live, -l and delete are in the npm package and the image')
 }`
 
 function banner(): string {

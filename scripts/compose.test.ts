@@ -3,7 +3,7 @@
  *
  * Not here: that the commands of docker-compose.yml work (cli/compose.kafka.test.ts).
  */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
@@ -20,7 +20,7 @@ import {
   ownServices,
   readCompose,
 } from '../testing/compose.ts'
-import { argumentsOf, environment, isIgnored, texts } from '../testing/dockerfile.ts'
+import { argumentsOf, baseOf, environment, isIgnored, texts } from '../testing/dockerfile.ts'
 import { KAFKA_VERSION } from '../testing/kafka/jars.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -132,7 +132,13 @@ suite('docker-compose.yml', () => {
       deepEqual(service.cap_drop, ['ALL'], name)
       deepEqual(service.security_opt, ['no-new-privileges:true'], name)
       equal(service.restart, name === 'topics' ? 'no' : 'unless-stopped')
-      match(service.image, /:[\w.]+$/, name)
+      const { digest } = baseOf(service.image)
+      const isOwn = own.some(([each]) => each === name)
+      equal(
+        digest === undefined,
+        isOwn,
+        `${name}: what comes from a registry is pinned by a digest`,
+      )
     }
     const writable = services.filter(([, each]) => each.read_only !== true).map(([name]) => name)
     deepEqual(writable, ['kafka'])
@@ -244,7 +250,10 @@ suite('the Kafka of docker-compose.yml', () => {
   }
   const properties = kafkaProperties(compose)
 
-  test('is the version that tests run', () => equal(image, `apache/kafka:${KAFKA_VERSION}`))
+  test('is the version that tests run', () => {
+    const { name, tag } = baseOf(image)
+    deepEqual([name, tag], ['apache/kafka', KAFKA_VERSION])
+  })
 
   test('is a controller of its own, on a listener apart', () => {
     const controller = properties['controller.listener.names']

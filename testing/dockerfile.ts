@@ -35,6 +35,22 @@ export function dockerfile(): readonly Stage[] {
   return stages
 }
 
+export interface Base {
+  readonly name: string
+  readonly tag: string
+  /** Undefined: it is not pinned. */
+  readonly digest: string | undefined
+}
+
+/** What a FROM, or `image` of docker-compose.yml, takes from a registry. */
+export function baseOf(reference: string): Base {
+  const pattern =
+    /^(?<name>[\w./-]+):(?<tag>[\w.-]+)(?:@(?<digest>sha256:[0-9a-f]{64}))?(?: AS \w+)?$/
+  const { name, tag, digest } = pattern.exec(reference)?.groups ?? {}
+  if (name === undefined || tag === undefined) throw new Error(`no image and tag: ${reference}`)
+  return { name, tag, digest }
+}
+
 /** Of the stage that becomes the image, all instructions of a kind. */
 export function texts(word: string, stage: Stage = lastStage()): readonly string[] {
   return stage.instructions.filter((each) => each.word === word).map(({ text }) => text)

@@ -61,7 +61,7 @@ export const PLAIN = 'application/json'
 /** `over` is the connection that something else came over. */
 export type Way =
   | { readonly purpose: 'list' | 'confirm' }
-  | { readonly purpose: 'read'; readonly over: Connection }
+  | { readonly purpose: 'read'; readonly over?: Connection }
 
 /** GETs JSON for a list, discovery or identity: everything that is not a 200 with a JSON object is a ClusterError. */
 export async function ask(
@@ -71,15 +71,27 @@ export async function ask(
   signal: AbortSignal,
   way: Way = { purpose: 'list' },
 ): Promise<Json> {
+  return (await askOver(reading, path, accept, signal, way)).body
+}
+
+/** As `ask`, with the connection that the answer came over, where that is known: only of the purpose `read`. */
+export async function askOver(
+  reading: Reading,
+  path: string,
+  accept: string,
+  signal: AbortSignal,
+  way: Way,
+): Promise<{ readonly body: Json; readonly connection: Connection | undefined }> {
   const request = { method: 'GET', path, headers: { accept }, body: null, ...way } as const
   const reply = await call(reading.exchange, request, signal).catch((error: unknown) => {
     throw failed(error, path)
   })
-  if (reply.status === 406 && accept !== PLAIN) return await ask(reading, path, PLAIN, signal, way)
+  if (reply.status === 406 && accept !== PLAIN)
+    return await askOver(reading, path, PLAIN, signal, way)
   if (reply.status !== 200) throw refused(reply, path, reading.now())
   const body = parsed(reply)
   if (!isJson(body)) throw unreadable(path, 'it is no JSON object')
-  return body
+  return { body, connection: reply.connection }
 }
 
 export async function textOf(response: ExchangeResponse): Promise<string> {
@@ -142,6 +154,8 @@ function codeOf(code: number, status: Json): ClusterErrorCode {
   if (isTooNew(status)) return 'TOO_NEW'
   if (code >= 500) return 'UNAVAILABLE'
   switch (code) {
+    case 400:
+      return 'BAD_REQUEST'
     case 401:
       return 'UNAUTHORIZED'
     case 403:

@@ -11,21 +11,23 @@ import type { Target } from '../../core/model/command.ts'
 import { hash64 } from '../../core/model/hash.ts'
 import { apiVersionOf, type ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type {
-  Cluster,
-  ClusterEvent,
-  DeleteOptions,
-  Discovery,
-  GetAnswer,
-  ListPage,
-  LockAnswer,
-  NamedResource,
-  PatchOperation,
-  ReadAnswer,
-  ReapAnswer,
-  Resource,
-  UnknownAnswer,
-  WatchEvent,
+import {
+  type Cluster,
+  ClusterError,
+  type ClusterEvent,
+  type DeleteOptions,
+  type Discovery,
+  type GetAnswer,
+  type ListPage,
+  type LockAnswer,
+  type NamedResource,
+  type PatchOperation,
+  type ReadAnswer,
+  type ReapAnswer,
+  type Resource,
+  type Selection,
+  type UnknownAnswer,
+  type WatchEvent,
 } from '../../ports/cluster.ts'
 import {
   type Connection,
@@ -141,7 +143,25 @@ class HttpCluster implements Cluster {
     confirming = false,
   ): AsyncIterable<ListPage> {
     const purpose = confirming ? 'confirm' : 'list'
-    return listPages(this.#reading, resource, pageSize, signal, { purpose })
+    return listPages(this.#reading, resource, pageSize, signal, { way: { purpose } })
+  }
+
+  select(
+    resource: Resource,
+    selection: Selection,
+    pageSize: number,
+    signal: AbortSignal,
+    of?: ClusterId,
+  ): AsyncIterable<ListPage> {
+    return listPages(this.#reading, resource, pageSize, signal, {
+      selection,
+      // Only of these connections is it known which cluster is behind them.
+      way: { purpose: 'read' },
+      check: async (connection) => {
+        const stranger = await this.#strangerTo(of, { connection }, signal)
+        if (stranger !== undefined) throw new ClusterError('UNREACHABLE', stranger.reason)
+      },
+    })
   }
 
   async currentVersion(resource: Resource, signal: AbortSignal): Promise<string> {
@@ -287,7 +307,7 @@ class HttpCluster implements Cluster {
    */
   async #strangerTo(
     cluster: ClusterId | undefined,
-    { connection }: Reply,
+    { connection }: Pick<Reply, 'connection'>,
     signal: AbortSignal,
   ): Promise<UnknownAnswer | undefined> {
     if (cluster === undefined || connection === undefined) return undefined

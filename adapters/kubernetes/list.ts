@@ -1,34 +1,47 @@
 /**
  * Lists the metadata of a collection, page by page.
  *
- * What must stay true: a list is complete and of one version, or it throws; so an object that is missing from it did not exist. Lists are
+ * What must stay true: a list is complete and of one version, or it throws; so an object that is missing from one of the whole collection did not exist. Lists are
  * consistent: no resourceVersion is ever asked for, since `0` would return the content of some cache.
  *
  * Not here: the use of a list (services/watcher).
  */
 import type { ObjectMeta } from '../../core/model/object.ts'
-import { ClusterError, type ListPage, type Resource } from '../../ports/cluster.ts'
-import { ask, type Reading, unreadable, type Way } from './call.ts'
+import { ClusterError, type ListPage, type Resource, type Selection } from '../../ports/cluster.ts'
+import type { Connection } from '../../ports/exchange.ts'
+import { ask, askOver, type Reading, unreadable, type Way } from './call.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 import { collectionPath } from './path.ts'
 
 /** Whole objects from a server that does not support it; they are stripped at once. */
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
+export interface Listing {
+  readonly way?: Way
+  readonly selection?: Selection
+  /** Throws where a page does not count. */
+  check?(over: Connection | undefined): Promise<void>
+}
+
+const EVERYTHING: Selection = { namespace: '', labels: '' }
+
 export async function* listPages(
   reading: Reading,
   resource: Resource,
   pageSize: number,
   signal: AbortSignal,
-  way: Way = { purpose: 'list' },
+  { way = { purpose: 'list' }, selection = EVERYTHING, check }: Listing = {},
 ): AsyncGenerator<ListPage> {
+  const { namespace, labels } = selection
   let token = ''
   let version: string | undefined
   do {
     const query = new URLSearchParams({ limit: String(pageSize) })
+    if (labels !== '') query.set('labelSelector', labels)
     if (token !== '') query.set('continue', token)
-    const path = `${collectionPath(resource)}?${query}`
-    const body = await ask(reading, path, METADATA, signal, way)
+    const path = `${collectionPath(resource, namespace)}?${query}`
+    const { body, connection } = await askOver(reading, path, METADATA, signal, way)
+    await check?.(connection)
     const page = readPage(body, resource, reading.allow, path)
     version ??= page.resourceVersion
     if (page.resourceVersion !== version) {

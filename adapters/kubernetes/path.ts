@@ -10,8 +10,13 @@ import { isPathSegmentName } from '../../ports/object-name.ts'
 
 type Served = Pick<Resource, 'group' | 'version' | 'resource'>
 
-export function collectionPath({ group, version, resource }: Served): string {
-  return `${root(group, version)}/${encodeURIComponent(resource)}`
+/** `namespace`: empty for all. */
+export function collectionPath(
+  { group, version, resource }: Served,
+  namespace: string = '',
+): string {
+  const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  return `${root(group, version)}${place}/${encodeURIComponent(resource)}`
 }
 
 /** Null when no object can be there. */

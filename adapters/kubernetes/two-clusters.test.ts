@@ -1,5 +1,5 @@
 /** Behind one name there may be two clusters at once, as during a move: the proof of a live GET depends on which of them answered (F31). */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createFront, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -10,6 +10,7 @@ import { openUndiciExchange } from './exchange.ts'
 const SIGNAL = AbortSignal.timeout(60_000)
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const OWNER = '/api/v1/namespaces/shop/configmaps/owner'
+const LIST = '/api/v1/configmaps?'
 const TARGET = {
   ...{ group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps' },
   ...{ namespace: 'shop', name: 'owner', uid: 'owner', resourceVersion: '', aggregated: false },
@@ -79,6 +80,12 @@ async function serving(name: string, paths: readonly string[], asked: string[]):
     response.setHeader('content-type', 'application/json')
     const last = url.slice(url.lastIndexOf('/') + 1)
     const namespace = url === OWNER ? 'shop' : undefined
+    if (url.startsWith(LIST)) {
+      const list = { kind: 'ConfigMapList', apiVersion: 'v1', items: [] }
+      response.statusCode = 200
+      response.end(JSON.stringify({ ...list, metadata: { resourceVersion: '1' } }))
+      return
+    }
     const about = { name: last, namespace, uid: known, resourceVersion: '1' }
     const found = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: about }
     const status = { kind: 'Status', apiVersion: 'v1', reason: 'NotFound', code: 404 }
@@ -100,6 +107,21 @@ test('an absence that another cluster tells is none, though it was proven who is
   deepEqual(asked.slice(2), ['b: GET owner', 'b: GET kube-system'])
   equal((await cluster.get(TARGET, SIGNAL)).type, 'Absent')
   match(JSON.stringify(await cluster.read(TARGET, SIGNAL, 'a')), /another cluster/)
+})
+
+test('an empty selection of another cluster is none (F31)', async (t) => {
+  const { cluster, lead, cut } = await front(t)
+  const selected = async (): Promise<readonly unknown[]> => {
+    const resource = { ...TARGET, scope: 'Namespaced' as const }
+    const where = { namespace: '', labels: 'app=web' }
+    return await Array.fromAsync(cluster.select(resource, where, 500, SIGNAL, 'a'))
+  }
+  equal((await selected()).length, 1)
+  lead('b')
+  cut()
+  // The cut may cost the first call its connection.
+  await rejects(selected)
+  await rejects(selected, /the endpoint is another cluster, b/)
 })
 
 test('each connection is asked once where it leads, and again when it is another one (F31)', async (t) => {

@@ -72,6 +72,7 @@ export function observedCluster(
     identify: (signal) => cluster.identify(signal),
     discover: (signal) => cluster.discover(signal),
     list: (...asked) => cluster.list(...asked),
+    select: (...asked) => cluster.select(...asked),
     currentVersion: (resource, signal) => cluster.currentVersion(resource, signal),
     watch: (resource, from, signal) => cluster.watch(resource, from, signal),
     get: (target, signal, of, auditId) =>

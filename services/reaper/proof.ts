@@ -166,7 +166,13 @@ async function identify(
   }
 }
 
-const PASSING: readonly string[] = ['THROTTLED', 'UNAVAILABLE', 'UNREACHABLE', 'UNREADABLE']
+const PASSING: readonly string[] = [
+  'THROTTLED',
+  'UNAVAILABLE',
+  'UNREACHABLE',
+  'BAD_REQUEST',
+  'UNREADABLE',
+]
 
 function mayPass({ code, retryAfterMs }: ClusterError, bounds: ProofBounds): boolean {
   return PASSING.includes(code) && (retryAfterMs ?? 0) <= bounds.retryAfterCapMs

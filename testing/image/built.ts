@@ -1,8 +1,8 @@
 /**
  * The image, really built from the Dockerfile, by buildah: without a daemon, and without a registry of images.
  *
- * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by debootstrap and of the Node and npm that run this, under the name that the
- * Dockerfile has; no image of that name is pulled. Its store is in a temporary folder, so that no other image of the machine is seen or touched.
+ * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by debootstrap and of the Node and npm that run this, under the name and tag that
+ * the Dockerfile has, and without its digest; no image of that name is pulled. Its store is in a temporary folder, so that no other image of the machine is seen or touched.
  *
  * Not here: the additions of a container runtime, such as health checks that are carried out, a read-only root, networks.
  */
@@ -12,13 +12,15 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { dockerfile } from '../dockerfile.ts'
+import { baseOf, dockerfile } from '../dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NAME = 'kinfold:test'
@@ -57,7 +59,8 @@ export class BuiltImage implements Disposable {
       this.#makeBase()
       // Without this format there is no health check.
       const format = ['--format', 'docker', '--pull-never', '--isolation', 'chroot']
-      this.#buildah('bud', ...format, '--network', 'host', '--tag', NAME, ROOT)
+      const file = ['--file', this.#unpinned()]
+      this.#buildah('bud', ...format, ...file, '--network', 'host', '--tag', NAME, ROOT)
       this.#container = this.#buildah('from', '--pull-never', NAME)
     } catch (error) {
       this[Symbol.dispose]()
@@ -85,9 +88,18 @@ export class BuiltImage implements Disposable {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
+  /** The Dockerfile without digests: what stands in for the base has another one. */
+  #unpinned(): string {
+    const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+    const file = join(this.#folder, 'Dockerfile')
+    writeFileSync(file, text.replace(/^(FROM \S+?)@sha256:\w+/gm, '$1'))
+    return file
+  }
+
   #makeBase(): void {
     const [stage] = dockerfile()
-    const from = stage?.from.replace(/ AS \w+$/, '') ?? ''
+    const { name, tag } = baseOf(stage?.from ?? '')
+    const from = `${name}:${tag}`
     const [, suite] = /^node:[\d.]+-(\w+)-slim$/.exec(from) ?? []
     if (suite === undefined) throw new Error(`the base is none of Node's on a slim Debian: ${from}`)
     const base = join(this.#folder, 'base')

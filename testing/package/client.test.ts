@@ -114,9 +114,14 @@ suite('the client', () => {
   })
 
   test('says what to do where a cluster itself would be asked', () => {
-    const ran = run(plugin, ['get', 'pods', '--context', 'a'])
-    deepEqual([ran.code, ran.stdout], [2, ''])
-    match(ran.stderr, /^error: this client only asks Kinfold, .* --cluster instead of --context/)
+    for (const flags of [
+      ['--context', 'a'],
+      ['-l', 'app=web'],
+    ]) {
+      const ran = run(plugin, ['get', 'pods', ...flags])
+      deepEqual([ran.code, ran.stdout], [2, ''])
+      match(ran.stderr, /^error: this client only asks Kinfold, .* --cluster instead of --context/)
+    }
   })
 
   test('asks a running Kinfold: tree, as text and as YAML, and a failure', async (t) => {
@@ -231,6 +236,6 @@ suite('the formula for Homebrew', () => {
   const { error } = spawnSync('ruby', ['--version'])
   const skip = error === undefined ? false : 'skipped: there is no ruby'
   test('is Ruby', { skip }, () => {
-    execFileSync('ruby', ['-c'], { input: formula, stdio: 'pipe' })
+    equal(execFileSync('ruby', ['-wc'], { input: formula, encoding: 'utf8' }), 'Syntax OK\n')
   })
 })
