@@ -5,7 +5,7 @@
  */
 import type { Command } from 'commander'
 import { openArchiveKey } from '../runtime/archive-key.ts'
-import type { ArchiveSettings } from '../services/reaper/archive.ts'
+import type { ArchiveSettings } from '../runtime/archive-record.ts'
 import { bad, checkKey, duration, flag, type Setting, text } from './setting.ts'
 
 export interface ArchiveFlags {

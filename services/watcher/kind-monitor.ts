@@ -10,11 +10,12 @@ import type { SyncId } from '../../core/model/id.ts'
 import type { ResourceVersion } from '../../core/model/object.ts'
 import { isDefinition } from '../../core/observe/cause.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Cluster, ClusterErrorCode, Resource, WatchEvent } from '../../ports/cluster.ts'
+import type { Cluster, ClusterErrorCode, WatchEvent, Watched } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Random } from '../../ports/random.ts'
 import type { ServedKind } from './catalog.ts'
+import type { DeletionArchive } from './deletion-archive.ts'
 import type { IdentityGuard } from './identity.ts'
 import type { Listing, MonitorInput, MonitorState, Watching } from './monitor.ts'
 import { isShrunken, startOf, step } from './monitor.ts'
@@ -32,6 +33,7 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly identity: IdentityGuard
   readonly lists: Slots
   readonly observer: WatcherObserver
+  readonly archive: DeletionArchive
   readonly nextSync: () => SyncId
   /** Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition was created or deleted. */
   readonly lookSoon: () => void
@@ -308,7 +310,11 @@ export class KindMonitor {
   }
 
   #finishList(version: ResourceVersion): void {
+    const { archive } = this.#deps
+    const before = this.#telling.objects
     this.#lastSync = this.#telling.finishSync(version)
+    const missed = before - this.#telling.objects
+    if (missed > 0 && archive.takes(this.#kind)) archive.missed(this.#kind, missed)
     this.#covering = null
     this.#unversioned = 0
     this.#isResumed = false
@@ -350,7 +356,8 @@ export class KindMonitor {
   }
 
   async #take(events: readonly WatchEvent[], signal: AbortSignal): Promise<'fine' | 'doubted'> {
-    const { publisher, clock, config } = this.#deps
+    const { publisher, clock, config, archive } = this.#deps
+    await archive.keep(events, signal)
     for (const [index, event] of events.entries()) {
       if (this.#telling.watched(event) !== 'fine') return 'doubted'
       // A burst that was buffered must not block everything else.
@@ -395,10 +402,11 @@ export class KindMonitor {
     return this.#telling.position ?? ''
   }
 
-  #resource(): Resource {
+  #resource(): Watched {
     const { group, kind, resource, scope, versions } = this.#kind
     const version = versions[this.#versionTurn % versions.length] ?? ''
-    return { group, kind, resource, scope, version }
+    const whole = this.#deps.archive.takes(this.#kind)
+    return { group, kind, resource, scope, version, whole }
   }
 
   #proof(): void {
