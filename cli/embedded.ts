@@ -150,6 +150,7 @@ export async function runEmbedded(
       ...{ cluster, log, codec, clock, random, logger },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
+      archived: config.archive.observed,
       election: null,
       observe: appendsOf(cluster.name),
     }),
