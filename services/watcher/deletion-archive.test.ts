@@ -125,6 +125,25 @@ test('what a list finds missing is counted and logged as not archived', async ()
   deepEqual(counts(), [1, 1])
 })
 
+test('while there is no room, deletions are published and not archived', async () => {
+  let lacksRoom = true
+  await started({ ...MAPS, lacksRoom: () => lacksRoom })
+  for (const name of ['a', 'b', 'c']) {
+    lacksRoom = name !== 'c'
+    await rig.create(CONFIG_MAPS, name)
+    await rig.clock.advance(0)
+    await rig.remove(`${CONFIG_MAPS}/${name}`)
+    await rig.clock.advance(2_000)
+  }
+  deepEqual(await deletedTold(), ['ObjectDeleted a', 'ObjectDeleted b', 'ObjectDeleted c'])
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['c'],
+  )
+  deepEqual(counts(), [1, 2])
+  equal(rig.notes.filter(({ message }) => message.includes('no room')).length, 1)
+})
+
 test('Secrets are archived encrypted, or not at all', async () => {
   const file = join(folder, 'key')
   writeFileSync(file, Buffer.alloc(32, 1), { mode: 0o600 })

@@ -28,6 +28,8 @@ import type { Counters, WatcherObserver } from './status.ts'
 export interface ArchivedKinds extends ArchiveSettings {
   /** As `deployments.apps`. */
   readonly kinds: ReadonlySet<string>
+  /** True: there is room for observations alone. The users of a cluster decide how many bytes they delete. */
+  readonly lacksRoom?: () => boolean
 }
 
 export interface DeletionArchiveDeps extends LogDeps {
@@ -47,6 +49,7 @@ export class DeletionArchive {
   #waitedMs = 0
   /** Monotonic: the end of the last wait. */
   #endedMs = Number.NEGATIVE_INFINITY
+  #lacksRoom = false
 
   constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
     this.#deps = deps
@@ -66,7 +69,7 @@ export class DeletionArchive {
   async keep(events: readonly WatchEvent[], signal: AbortSignal): Promise<void> {
     const deleted = events.filter((event) => event.type === 'Deleted')
     const taken = deleted.filter(({ object }) => this.takes(object))
-    if (taken.length === 0) return
+    if (taken.length === 0 || this.#isFull(taken.length)) return
     const { clock, lag } = this.#deps
     const begunMs = clock.monotonicMs()
     // A pause in between was spent waiting for the server, which read what had gathered.
@@ -114,6 +117,18 @@ export class DeletionArchive {
     observer.note('warn', 'objects were deleted while they were not watched: not archived', {
       ...{ group: kind.group, kind: kind.kind, count },
     })
+  }
+
+  #isFull(count: number): boolean {
+    const { observer, counters } = this.#deps
+    const lacksRoom = this.#archived?.lacksRoom?.() === true
+    if (lacksRoom) counters.unarchived += count
+    if (lacksRoom !== this.#lacksRoom) {
+      this.#lacksRoom = lacksRoom
+      if (lacksRoom) observer.note('warn', 'there is no room to archive observed deletions', {})
+      else observer.note('info', 'observed deletions are archived again', {})
+    }
+    return lacksRoom
   }
 
   #piecesOf({ object, text }: Deleted): readonly Archived[] {
