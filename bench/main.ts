@@ -16,6 +16,7 @@ import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchPast, type PastOptions } from './past.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
+import { benchReplay, type ReplayOptions } from './replay.ts'
 import type { Report } from './report.ts'
 import { print } from './report.ts'
 import { benchRestore, type RestoreOptions } from './restore.ts'
@@ -78,6 +79,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     options: { spans: 1_000_000, dependents: 99, trees: 300, events: 40_000 },
     policies: [],
     run: async (options) => await benchPast(options as PastOptions),
+  },
+  replay: {
+    says: 'a log in SQLite folded again offline, under its own policy and another one',
+    options: { events: 200_000, living: 2_500, rounds: 3 },
+    policies: [],
+    run: async (options) => await benchReplay(options as ReplayOptions),
   },
   restore: {
     says: 'a changelog of many keys into an empty store, and Kafka Streams doing the same',

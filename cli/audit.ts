@@ -1,7 +1,12 @@
-/** `kinfold audit verify`: folds the log again, offline, and compares. Not here: the same under another policy (audit-replay.ts); `audit horizon`, which asks a running Kinfold (horizon.ts). */
+/**
+ * `kinfold audit verify`: folds the log again, offline, and compares.
+ *
+ * Not here: the same under another policy (audit-replay.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
+ */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
+import { addAuditImport } from './audit-import.ts'
 import { addReplay } from './audit-replay.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
 import { addHorizon } from './horizon.ts'
@@ -9,7 +14,9 @@ import { addBrokerOptions } from './kafka-config.ts'
 import type { RefoldFlags } from './refold.ts'
 
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description('checks of the record against itself')
+  const audit = program
+    .command('audit')
+    .description("checks of the record against itself, and names out of clusters' audit logs")
   const verify = audit
     .command('verify')
     .description(
@@ -30,6 +37,7 @@ export function addAudit(program: Command): void {
     const isIdentical = results.every(({ type }) => type === 'identical')
     process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
   })
+  addAuditImport(audit)
 }
 
 const LIMIT =

@@ -196,6 +196,12 @@ export async function askAnyway(server: Server, path: string): Promise<Response>
   return await responseOf(server, path, {}, ASK_MS)
 }
 
+/** The same of what is sent: who sends much waits when it is told to. */
+export async function sendAnyway(server: Server, path: string, body: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  return await responseOf(server, path, { method: 'POST', headers, body }, ASK_MS)
+}
+
 /** What is refused for what stands is no mistake of whoever orders it. */
 export async function order(server: Server, path: string, body: object): Promise<Response> {
   const init = {
@@ -223,13 +229,21 @@ async function answerOf(
   exitCodeOf: (status: number) => ExitCode,
   withinMs: number,
 ): Promise<Response> {
-  const { url, hint: about } = server
   const response = await responseOf(server, path, init, withinMs)
   if (response.ok) return response
+  throw await refusalOf(response, server, exitCodeOf)
+}
+
+/** An answer that is a refusal, as the end of a command. */
+export async function refusalOf(
+  response: Response,
+  { url, hint: about }: Server,
+  exitCodeOf: (status: number) => ExitCode = exitOf,
+): Promise<ExitError> {
   const body = (await response.json().catch(() => ({}))) as { detail?: string }
   const detail = body.detail ?? `${url} answered ${response.status}`
   const message = about === undefined ? detail : `${detail} (${about})`
-  throw new ExitError(exitCodeOf(response.status), message)
+  return new ExitError(exitCodeOf(response.status), message)
 }
 
 async function responseOf(

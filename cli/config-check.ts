@@ -6,6 +6,7 @@
  *
  * Not here: what values may be (config.ts, kafka-config.ts). It loads what serves the endpoint, so it is loaded when it is needed.
  */
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkHttp } from '../runtime/endpoint.ts'
 import { openToken } from '../runtime/http-token.ts'
 import { ExitError } from '../runtime/lifecycle.ts'
@@ -80,6 +81,7 @@ function checkEndpoint(config: ReturnType<typeof upConfigOf>): void {
     file === undefined ? undefined : openToken(file),
   )
   openTlsOf(config)
+  openAuditTokens(config)
   // Where a cluster says who asks, any address is taken: it is asked at a start only.
   const isReviewed = token === undefined && httpReview !== undefined
   checkHttp({

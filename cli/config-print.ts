@@ -27,6 +27,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   httpTlsCaFile: 'the usual authorities',
   httpAdvertise: 'the address that is bound',
   httpAuth: 'no cluster says who asks',
+  auditTokenFile: 'no API server sends its audit events with a token of its own',
   httpAuthorize: 'everyone who is let in may read',
   logFormat: 'text on a terminal, else json',
   diskReserve: 'by the sizes of log and disk',

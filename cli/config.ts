@@ -48,6 +48,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly httpTokenFile: string | undefined
   /** What may be shown for the metrics alone. */
   readonly httpMetricsTokenFile: string | undefined
+  /** Of clusters whose API servers send their audit events; undefined: none has a token of its own. */
+  readonly auditTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
   /** Undefined: plain HTTP. */
   readonly httpTls: TlsFiles | undefined
@@ -87,6 +89,7 @@ export interface UpFlags extends ArchiveFlags {
   readonly httpTlsCaFile?: string
   readonly httpAuth?: string
   readonly httpAuthorize?: string
+  readonly auditTokenFile?: string
   readonly logLevel?: string
   readonly logFormat?: string
   readonly config?: string
@@ -125,6 +128,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'httpTlsCaFile',
   'httpAuth',
   'httpAuthorize',
+  'auditTokenFile',
   'logLevel',
   'logFormat',
   'keep',
@@ -185,6 +189,7 @@ export function upConfigOf(
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
     httpMetricsTokenFile: text(pick('httpMetricsTokenFile', flags.httpMetricsTokenFile)),
+    auditTokenFile: text(pick('auditTokenFile', flags.auditTokenFile)),
     httpAdvertise: text(pick('httpAdvertise', flags.httpAdvertise)),
     httpTls: tlsFiles(
       text(pick('httpTlsCertFile', flags.httpTlsCertFile)),
@@ -238,6 +243,9 @@ export function addLockOption(command: Command): Command {
     'required, optional or off: the lock inside the cluster that kinfold rbac prints (default: optional)'
   return command.option('--lock <lock>', hint)
 }
+
+export const AUDIT_TOKEN_HINT =
+  'file of tokens of clusters that send their audit events, CLUSTER TOKEN a line'
 
 /** Of an option that may be repeated. */
 export function collect(value: string, former: readonly string[] = []): readonly string[] {

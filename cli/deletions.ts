@@ -1,9 +1,9 @@
 /**
- * `kinfold deletions`: which objects were deleted, when, by Kinfold or by others, and after which owner.
+ * `kinfold deletions`: which objects were deleted, when, by Kinfold or by others, by which user, and after which owner.
  *
- * What must stay true: what nobody knows is printed as unknown.
+ * What must stay true: what is not known is printed as unknown, and a guess as one.
  */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletionList } from './answer.ts'
 import { withObject } from './client.ts'
@@ -20,7 +20,7 @@ import {
 } from './past.ts'
 import { GrowingTable } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { objectName, recordedText } from './word.ts'
+import { isGuess, objectName, recordedText, userText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -36,11 +36,9 @@ export function addDeletions(program: Command): void {
   withSpan(withObject(program.command('deletions')))
     .description('objects that were deleted: when, by whom, after which owner; the oldest first')
     .argument('[kind]', 'such as pods or deployments.apps; all without it')
-    .addOption(
-      new Option('--by <who>', 'only by Kinfold, or by anybody else').choices([
-        'kinfold',
-        'others',
-      ]),
+    .option(
+      '--by <who>',
+      'only by kinfold, by others, or by the user of this name, as an audit log has it',
     )
     .option(
       '--evidence <list>',
@@ -69,7 +67,14 @@ export function addDeletions(program: Command): void {
         isEmpty &&= page.deletions.length === 0
         await write(print(page.deletions))
       }
-      if (isEmpty && output !== 'name') await write(nothing('deletions', since ?? null))
+      if (isEmpty && output !== 'name') {
+        await write(nothing('deletions', since ?? null))
+        const isOfUser = by !== undefined && by !== 'kinfold' && by !== 'others'
+        if (isOfUser)
+          await write(
+            `Only an audit log names users (docs/who.md): of the others it is not known.\n`,
+          )
+      }
     })
 }
 
@@ -80,8 +85,8 @@ export function printerOf(
   const isWide = output === 'wide'
   const table = new GrowingTable([
     ...['TIME', 'CLUSTER', ...(allNamespaces ? ['NAMESPACE'] : []), 'OBJECT'],
-    ...['BY', 'EVIDENCE', 'ROOT'],
-    ...(isWide ? ['POSITION', 'UID', 'OBSERVED', 'COMMAND', 'DETAILS'] : []),
+    ...['BY', 'USER', 'EVIDENCE', 'ROOT'],
+    ...(isWide ? ['POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH', 'DETAILS'] : []),
   ])
   return (deletions) => {
     if (output === 'name') {
@@ -93,12 +98,19 @@ export function printerOf(
 
 function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): readonly string[] {
   const { at, cluster, namespace, by, evidence, root, partition, position } = deletion
-  const { uid, observed, command, text } = deletion
+  const { uid, observed, command, deletedBy, text } = deletion
   return [
     ...[at ?? '-', labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),
-    ...[objectName(deletion), by, evidence ?? '-', root === null ? '-' : objectName(root)],
+    ...[objectName(deletion), by, userOf(deletedBy)],
+    ...[evidence ?? '-', root === null ? '-' : objectName(root)],
     ...(isWide ? [`pos:${partition}-${position}`, uid] : []),
-    ...(isWide ? [observed ?? '-', command ?? '-', recordedText(text)] : []),
+    ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),
+    ...(isWide ? [recordedText(text)] : []),
   ]
+}
+
+function userOf(deletedBy: Deletion['deletedBy']): string {
+  if (deletedBy === null) return '-'
+  return isGuess(deletedBy) ? `probably ${userText(deletedBy)}` : userText(deletedBy)
 }

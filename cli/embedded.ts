@@ -11,6 +11,7 @@ import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -52,7 +53,7 @@ import {
   checksOfData,
   checksOfNoLock,
   checksOfTls,
-  checksOfToken,
+  checksOfTokens,
   readinessOf,
 } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
@@ -92,6 +93,7 @@ export type EmbeddedConfig = Pick<
   | 'archive'
 > & {
   readonly notify?: NotifyConfig | undefined
+  readonly auditTokenFile?: string | undefined
 
   /** Why no cluster's lock is in force, where that is known without a look. */
   readonly noLock?: string
@@ -109,11 +111,12 @@ export async function runEmbedded(
   const { httpMetricsTokenFile } = config
   const metricsToken =
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
+  const clusterTokens = openAuditTokens(config)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
   const http = {
-    ...{ address: config.http, token, metricsToken, tls, authority },
+    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
     advertise: config.httpAdvertise,
   }
   await checkAddress(http)
@@ -143,7 +146,7 @@ export async function runEmbedded(
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock, traces),
   })
-  const { graph, census, index, shadow } = parts
+  const { graph, census, index, actors, shadow } = parts
   const appendsOf = observeAppends(metrics.meter)
   const disk = new DiskSpace({
     directory: config.data,
@@ -203,7 +206,7 @@ export async function runEmbedded(
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
-    ...checksOfToken(token, metricsToken),
+    ...checksOfTokens({ token, metricsToken, clusterTokens }),
     ...checksOfTls(tls),
     ...notifications.checks(),
   ]
@@ -236,6 +239,7 @@ export async function runEmbedded(
         (either) => reaper.run(either),
         (either) => identifyEach(clusters, connected, clock, logger, either),
         (either) => index.run(either),
+        (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
         ...notifications.loops,

@@ -33,6 +33,7 @@ export const EXAMPLES: Readonly<
   ],
   deletions: [
     ['deletions -A --since 7d --by others', 'what Kinfold did not delete'],
+    ['deletions -n shop --by alice', 'what a user deleted, as the audit log of the cluster says'],
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
   ],

@@ -40,7 +40,7 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
     pace: FAR,
     observe: observeLatency(meter, clock, parts.traces),
   })
-  const { graph, census, index, shadow } = made
+  const { graph, census, index, actors, shadow } = made
   registerFreeDisk(meter, config.data)
   registerGraph(meter, graph, census, (id) => made.clusterName(id), clock)
   registerShadow(meter, shadow, census, (id) => made.clusterName(id))
@@ -71,6 +71,7 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
     loops: ({ url, advertised }) => [
       (signal) => graph.run(advertised, signal),
       (signal) => index.run(signal),
+      (signal) => actors.run(signal),
       (signal) => shadow.run(signal),
       (signal) => serveAddress(config, url, signal),
       ...notifications.loops,

@@ -140,7 +140,6 @@ test('what is asked in the wrong words is bad input, and what lies before the ho
     ['history cm/a -A', 2, /a name takes a namespace, and not -A/],
     ['history -n shop -o dot', 2, /-o dot is none of table, wide, name, json, yaml/],
     ['history --limit 0 -A', 2, /--limit: expected a whole number from 1/],
-    ['deletions --by alice', 2, /'alice' is invalid. Allowed choices are kinfold, others/],
     ['deletions --evidence E9', 2, /evidence E9 is none of deleted, waiting/],
     ['deletions --cascade web', 2, /root web is neither KIND\/NAME nor uid:UID/],
     ['deletions nothing -n shop', 2, /no cluster that is asked serves a kind nothing/],
@@ -157,6 +156,13 @@ test('what is asked in the wrong words is bad input, and what lies before the ho
     match(ran.stderr, sentence)
     equal(ran.stdout, '')
   }
+})
+
+test('where no audit log names users, a list of one says so', async (t) => {
+  const { url } = await served(t)
+  const ran = await runKinfold(['deletions', '-A', '--by', 'alice', '--server', url])
+  equal(ran.code, 0, ran.stderr)
+  match(ran.stdout, /^No deletions since \S+\.\nOnly an audit log names users/)
 })
 
 test('from a deletion in a cluster to its rows: by others, and by Kinfold after it', async (t) => {
@@ -199,7 +205,7 @@ test('from a deletion in a cluster to its rows: by others, and by Kinfold after 
   const cascade = await runKinfold(['deletions', '--cascade', 'cm/owner', '--data', data])
   deepEqual(
     rowsOf(cascade.stdout).map((row) => row.trim()),
-    ['configmap/owner others - -', 'configmap/owned kinfold deleted configmap/owner'],
+    ['configmap/owner others - - -', 'configmap/owned kinfold - deleted configmap/owner'],
     cascade.stdout,
   )
   const horizon = await runKinfold(['audit', 'horizon', '--data', data])
@@ -224,6 +230,10 @@ test('hostile names are text, in one row each', () => {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
+    deletedBy: {
+      ...({ user: NAME, impersonated: NAME, agent: NAME, verb: 'delete', auditId: NAME } as const),
+      ...({ match: 'name-and-time', others: 1, at: AT } as const),
+    },
   }
   for (const output of ['table', 'wide', 'name'] as const) {
     for (const text of [

@@ -14,7 +14,7 @@ import {
   checkOfLock,
   checksOfData,
   checksOfNoLock,
-  checksOfToken,
+  checksOfTokens,
   checksOfWatcher,
   readinessOf,
 } from './readiness.ts'
@@ -131,8 +131,8 @@ test('a data directory that others may write to is a warning, and ours is no lin
 })
 
 test('a token file that has become useless is a warning', () => {
-  deepEqual([...checksOfToken(undefined), ...checksOfToken({ failure: () => '' })], [])
-  deepEqual(checksOfToken({ failure: () => 'why' }), [
+  deepEqual([...checksOfTokens({}), ...checksOfTokens({ token: { failure: () => '' } })], [])
+  deepEqual(checksOfTokens({ token: { failure: () => 'why' } }), [
     { name: 'http-token', state: 'warning', reason: 'none of its tokens is accepted: why' },
   ])
 })

@@ -53,18 +53,23 @@ export function checksOfData(data: string): Check[] {
   return intrusion === '' ? [] : [warned('data', intrusion)]
 }
 
-/** None while the file is good: it was, at the start. */
-export function checksOfToken(
-  token: Pick<HttpToken, 'failure'> | undefined,
-  metricsToken?: Pick<HttpToken, 'failure'> | undefined,
-): Check[] {
-  const files = [
-    ['http-token', token?.failure() ?? ''],
-    ['http-metrics-token', metricsToken?.failure() ?? ''],
+type TokenFile = Pick<HttpToken, 'failure'> | undefined
+
+/** None while the files are good: they were, at the start. */
+export function checksOfTokens(files: {
+  readonly token?: TokenFile
+  readonly metricsToken?: TokenFile
+  readonly clusterTokens?: TokenFile
+}): Check[] {
+  const named = [
+    ['http-token', files.token],
+    ['http-metrics-token', files.metricsToken],
+    ['audit-token', files.clusterTokens],
   ] as const
-  return files.flatMap(([name, failure]) =>
-    failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)],
-  )
+  return named.flatMap(([name, file]) => {
+    const failure = file?.failure() ?? ''
+    return failure === '' ? [] : [warned(name, `none of its tokens is accepted: ${failure}`)]
+  })
 }
 
 /** What of the endpoint's certificate nobody can use; empty when all is well. */

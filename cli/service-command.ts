@@ -8,6 +8,7 @@
 import type { Command } from 'commander'
 import { addArchiveKindsOption, addArchiveOptions } from './archive-config.ts'
 import {
+  AUDIT_TOKEN_HINT,
   addClusterOptions,
   addKindsOption,
   addLockOption,
@@ -45,6 +46,7 @@ export function addGraph(program: Command): void {
     'fold the events on Kafka, decide, and answer questions; several share the partitions'
   addPolicyOptions(serviceCommand(program, 'graph', description))
     .option('--data <dir>', `directory of the stores (default: ${DEFAULT_DATA})`)
+    .option('--audit-token-file <file>', AUDIT_TOKEN_HINT)
     .option('--partitions <n>', 'partitions of new topics (default: 1)')
     .option(
       '--standbys <n>',

@@ -17,6 +17,7 @@ import type { Placement } from '../ports/placement.ts'
 import type { Random } from '../ports/random.ts'
 import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { checkAddress, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { type HttpToken, openToken } from '../runtime/http-token.ts'
@@ -32,7 +33,7 @@ import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { openAuthority } from './open-authority.ts'
 import { registerEndpoint, registerProcess } from './process-metrics.ts'
-import { checkOfGroup, checksOfTls, checksOfToken } from './readiness.ts'
+import { checkOfGroup, checksOfTls, checksOfTokens } from './readiness.ts'
 import { openTelemetry, type ProcessTraces } from './telemetry.ts'
 import { VERSION } from './version.ts'
 
@@ -88,12 +89,16 @@ export async function runService(
   const { httpMetricsTokenFile } = config
   const metricsToken =
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
+  const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
   const isShared = name === 'graph'
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
   const advertise = config.httpAdvertise
-  const http = { address: config.http, token, metricsToken, tls, authority, advertise, isShared }
+  const http = {
+    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
+    isShared,
+  }
   await checkAddress(http)
   becomeLean()
   keepCompiled()
@@ -141,7 +146,7 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
-        ...checksOfToken(token, metricsToken),
+        ...checksOfTokens({ token, metricsToken, clusterTokens }),
         ...checksOfTls(tls),
       ],
       scrape: metrics.scrape,

@@ -54,7 +54,8 @@ test('kinfold topics print gives each topic its settings and each service the do
   for (const { spec } of topics) {
     const name = spec.topicName.slice('house.'.length)
     deepEqual(spec.config, configOf(name as never, 3))
-    equal(spec.partitions, ['orders', 'control', 'watermarks'].includes(name) ? 1 : 4, name)
+    const isSingle = ['orders', 'control', 'watermarks', 'actors'].includes(name)
+    equal(spec.partitions, isSingle ? 1 : 4, name)
   }
 
   const users = all.filter(({ kind }) => kind === 'KafkaUser')

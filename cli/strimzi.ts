@@ -51,8 +51,8 @@ export const KAFKA_RIGHTS: Readonly<Record<KafkaService, readonly KafkaRight[]>>
   ],
   graph: [
     ...EVERY,
-    ...['events', 'commands', 'history', 'digests', 'dead-letter', 'snapshots'].map((name) =>
-      topic(name, 'Read', 'Write', 'Delete'),
+    ...[...['events', 'commands', 'history', 'digests', 'dead-letter', 'snapshots', 'actors']].map(
+      (name) => topic(name, 'Read', 'Write', 'Delete'),
     ),
     topic('archive', 'Read', 'Delete'),
     ...['lineage', 'changelog', 'orders', 'control'].map((name) => topic(name, 'Read', 'Write')),

@@ -4,6 +4,7 @@ import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import { addArchiveKindsOption, addArchiveOptions } from './archive-config.ts'
 import type { UpFlags } from './config.ts'
 import {
+  AUDIT_TOKEN_HINT,
   addClusterOptions,
   addKindsOption,
   addLockOption,
@@ -37,6 +38,7 @@ export function addUp(program: Command): void {
     )
     .option('--http-token-file <file>', 'file of tokens, one a line, that requests must have')
     .option('--http-metrics-token-file <file>', 'the same, for tokens that may read /metrics alone')
+    .option('--audit-token-file <file>', AUDIT_TOKEN_HINT)
     .option('--http-advertise <host:port>', 'address by which others reach the endpoint')
     .option(
       '--http-tls-cert-file <file>',

@@ -1,5 +1,5 @@
 /** The state of an object and its history, as people read it. */
-import { equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../core/model/record.ts'
 import { documentOf } from '../services/graph/api/document.ts'
@@ -27,6 +27,7 @@ const why: Why = {
   attempt: null,
   obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: null },
   asOwner: null,
+  deletedBy: [],
   history: [],
 }
 
@@ -90,4 +91,43 @@ TIME                       POSITION   CHANGE    DETAILS
     /\nDeleted 2026-11-26T10:25:18Z \(missing from a complete list\)\.\n/,
   )
   match(told(GONE), /\nNo longer exists\.\n/)
+})
+
+const asked = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
+const by = {
+  ...{ object: asked, user: 'alice', impersonated: null },
+  verb: 'delete',
+  match: 'uid',
+  ...{ agent: 'kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e', others: 0, auditId: 'x', at: AT },
+} as const
+
+test('who deleted it is named, a guess as a guess', () => {
+  const owner = { ...asked, kind: 'ReplicaSet', name: 'web', uid: 'r' }
+  const agent = 'kinfold/0.1.0 (reaper)'
+  const deletedBy = [
+    { ...by, user: 'kinfold', agent, match: 'audit-id' },
+    { ...by, object: owner },
+    { ...by, object: owner, match: 'name-and-time', others: 2, verb: 'evict' },
+    { ...by, match: 'collection-and-time', impersonated: 'bob', agent: '' },
+  ] as const
+  const lines = told({ ...GONE, deletedBy })
+    .split('\n')
+    .slice(2, 6)
+  const at = '2026-11-26T10:25:18Z'
+  deepEqual(lines, [
+    `Deleted by kinfold (kinfold/0.1.0 (reaper)), by Audit-ID, ${at}.`,
+    `Owner ReplicaSet/web deleted by alice (kubectl/v1.33.0), by uid, ${at}.`,
+    `Owner ReplicaSet/web probably evicted by alice (kubectl/v1.33.0), by name and time, ${at}; 2 of other users fit as well.`,
+    `Probably deleted by alice as bob, by a delete of the whole collection, and time, ${at}.`,
+  ])
+})
+
+test('names and clients are text, whatever they are', () => {
+  const user = 'x, by uid.\nDeleted by root\u202e\u001b[2J'
+  const agent = '\u0007kinfold/1 (up), by Audit-ID'
+  const [, , line] = told({ ...GONE, deletedBy: [{ ...by, user, agent }] }).split('\n')
+  equal(
+    line,
+    'Deleted by "x, by uid.\\nDeleted by root\\u202e\\u001b[2J" (\\u0007kinfold/1), by uid, 2026-11-26T10:25:18Z.',
+  )
 })

@@ -1,7 +1,7 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
-import type { Why as WhyDocument } from './answer.ts'
+import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withObject } from './client.ts'
 import { outputOf, structured } from './output.ts'
@@ -9,7 +9,15 @@ import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
+import {
+  attemptText,
+  evidenceText,
+  isGuess,
+  phaseText,
+  recordedText,
+  userText,
+  verdictText,
+} from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -28,7 +36,8 @@ export function addWhy(program: Command): void {
 }
 
 export function tell(why: WhyDocument): string {
-  const { cluster, others, object, verdict, attempt, obstacle, references, history } = why
+  const { cluster, others, object, verdict, attempt, obstacle, references } = why
+  const { deletedBy, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}`,
@@ -51,9 +60,35 @@ export function tell(why: WhyDocument): string {
       `Command ${attempt.command}: ${attempt.verb}, attempt ${attempt.count}: ${attemptText(attempt.state)}${reason}`,
     )
   }
+  out.push(...deletedBy.map((each) => deletedByText(each, object.uid)))
   if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {
+  'audit-id': 'by Audit-ID',
+  uid: 'by uid',
+  'name-and-time': 'by name and time',
+  'collection-and-time': 'by a delete of the whole collection, and time',
+}
+
+/** A guess says that it is one. `asked`: the uid of the object that the question is about. */
+function deletedByText(by: DeletedBy, asked: string): string {
+  const { object, match, others, at, verb } = by
+  const what = object.uid === asked ? '' : `Owner ${object.kind}/${object.name} `
+  const deleted = verb === 'evict' ? 'evicted' : 'deleted'
+  const said = `${what}${isGuess(by) ? 'probably ' : ''}${deleted} by ${actorText(by)}`
+  const more = others === 0 ? '' : `; ${others} of other users fit as well`
+  const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}.`
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
+}
+
+function actorText(by: DeletedBy): string {
+  const { agent } = by
+  // What follows a blank is the client's build; of ours it is the service.
+  const [client = ''] = /^kinfold\/\S+ \(\w+\)$|^[^\s()]+/.exec(agent) ?? []
+  return client === '' ? userText(by) : `${userText(by)} (${client})`
 }
 
 /** One sentence. */

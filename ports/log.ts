@@ -21,6 +21,7 @@ export const TOPICS = [
   'snapshots',
   'archive',
   'dead-letter',
+  'actors',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]
@@ -35,7 +36,12 @@ export const COMPACTED: ReadonlySet<Topic> = new Set([
 ])
 
 /** These have one partition; all others as many as `events`. */
-export const SINGLE_PARTITION: ReadonlySet<Topic> = new Set(['orders', 'control', 'watermarks'])
+export const SINGLE_PARTITION: ReadonlySet<Topic> = new Set([
+  'orders',
+  'control',
+  'watermarks',
+  'actors',
+])
 
 /** Key of the entry that `openTask` writes into the changelog. */
 export const FENCE_KEY = '~fence'

@@ -140,6 +140,38 @@ export interface Archived extends Coordinates {
   readonly piece: Uint8Array
 }
 
+/**
+ * In `actors`, which the graph alone may write: who asked an API server for a deletion, as the audit log of that server says. No verdict rests on it. All texts are
+ * those of a server's clients, cut to a length (services/graph/actors/audit-event.ts).
+ */
+export interface Actor {
+  readonly type: 'Actor'
+  readonly cluster: ClusterId
+  /** Of the request. A client may choose it, so it is unique only together with what was asked for. */
+  readonly auditId: string
+  readonly verb: DeletionVerb
+  readonly group: string
+  /** Plural, as in paths. */
+  readonly resource: string
+  readonly namespace: string
+  /** Empty: of a collection. */
+  readonly name: string
+  /** Null where the audit log does not say which one was deleted. */
+  readonly uid: Uid | null
+  readonly user: string
+  /** As whom that user asked; null for themselves. */
+  readonly impersonated: string | null
+  readonly agent: string
+  /** Its query says so, and its body, which decides, is not in the audit log. */
+  readonly mayBeDryRun: boolean
+  /** When the request came and when it was answered, by the server's clock, in milliseconds. */
+  readonly from: number
+  readonly at: number
+}
+
+/** `evict`: a pod, by its subresource. */
+export type DeletionVerb = 'delete' | 'deletecollection' | 'evict'
+
 export type ServiceRecord =
   | Control
   | OrderGiven
@@ -149,3 +181,4 @@ export type ServiceRecord =
   | Snapshot
   | DeadLetter
   | Archived
+  | Actor

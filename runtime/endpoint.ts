@@ -13,6 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
 import { systemClock } from './clock.ts'
+import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
@@ -41,6 +42,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the answer goes on for as long as it is read: then it is one of `MOST_STREAMS`. */
     isStream?: (request: FastifyRequest) => boolean
+    /** Whether the token of a cluster is enough here. */
+    takesClusterToken?: boolean
   }
 }
 
@@ -71,6 +74,8 @@ export interface HttpSettings {
   readonly token?: HttpToken | undefined
   /** Who shows one of these may read the metrics, and nothing else. It counts beside a token or an authority only: without one nobody has to show anything. */
   readonly metricsToken?: HttpToken | undefined
+  /** What clusters' own servers show where they report something; undefined: no such token is good. */
+  readonly clusterTokens?: ClusterTokens | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
@@ -170,7 +175,7 @@ function isUnspecified(host: string): boolean {
 /** Listens; resolves with the server, to be closed, and its URLs. */
 export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings): Promise<Served> {
   checkHttp(settings)
-  const { address, token, authority, advertise, tls } = settings
+  const { address, token, clusterTokens, authority, advertise, tls } = settings
   const { host, port } = parseAddress(address)
   const server = bareServer(tls)
   const clock = parts.clock ?? systemClock()
@@ -187,6 +192,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     refusals.note({ address, method, route, code })
   })
   addInstanceCheck(server)
+  if (clusterTokens !== undefined) addClusterTokens(server, clusterTokens)
   if (token !== undefined || authority !== undefined) addToken(server, settings)
   else addHostCheck(server, advertise)
   // Before anything of the request is read, and behind whatever lets somebody in.
@@ -309,12 +315,21 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
+/** Before whatever else lets somebody in: on other routes such a token is none. */
+function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void {
+  server.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.takesClusterToken !== true) return
+    const cluster = tokens.clusterOf(request.headers.authorization)
+    if (cluster !== undefined) setPrincipal(request, { by: 'cluster', user: null, cluster })
+  })
+}
+
 type WhoMay = Pick<HttpSettings, 'token' | 'metricsToken' | 'authority'>
 
 function addToken(server: FastifyInstance, who: WhoMay): void {
   const { authority } = who
   server.addHook('onRequest', async (request, reply) => {
-    if (isOfMetrics(request, who)) return
+    if (isPrincipal(request) || isOfMetrics(request, who)) return
     const principal = await principalFor(request, who)
     if (principal !== undefined) return setPrincipal(request, principal)
     if (request.method === 'GET' && OPEN.has(request.url)) return

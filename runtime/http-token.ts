@@ -17,6 +17,7 @@ const LONGEST = 8_192
 /** A file of tokens, and what two of them take while one is replaced. */
 const MOST_TOKENS = 16
 const PRINTABLE = /^[!-~]+$/
+export const TOKEN_RULE: string = `${SHORTEST} to ${LONGEST} printable characters without spaces`
 
 export interface HttpToken {
   /** Whether the value of an `Authorization` header shows one of them. */
@@ -27,37 +28,52 @@ export interface HttpToken {
 
 /** Throws `ExitError` when the file cannot be read, has no good token now or may be read by other users. */
 export function openToken(file: string): HttpToken {
-  let tokens = privateTokens(file)
+  const watched = watchedFile(file, privateTokens)
+  return {
+    failure: watched.failure,
+    isShown: (authorization) => shownIn(watched.current(), authorization) >= 0,
+  }
+}
+
+/** What a file holds, read again when it has changed: nothing while it is not good. `read` throws `ExitError`, for the start as well. */
+export function watchedFile<T>(
+  file: string,
+  read: (file: string) => readonly T[],
+): { current(): readonly T[]; failure(): string } {
+  let held = read(file)
   let stamp = stampOf(file)
   let failure = ''
 
-  function current(): readonly string[] {
+  function current(): readonly T[] {
     try {
       const now = stampOf(file)
-      if (now === stamp) return tokens
-      tokens = privateTokens(file)
+      if (now === stamp) return held
+      held = read(file)
       stamp = now
       failure = ''
     } catch (error) {
       // Whoever took it away wants nobody in. A file that is just being written is looked at again with the next request.
-      tokens = []
+      held = []
       stamp = ''
       failure = error instanceof Error ? error.message : String(error)
     }
-    return tokens
+    return held
   }
 
   return {
+    current,
     failure() {
       current()
       return failure
     },
-    isShown(authorization = '') {
-      const shown = digestOf(/^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? '')
-      const matches = current().map((token) => timingSafeEqual(digestOf(token), shown))
-      return matches.includes(true)
-    },
   }
+}
+
+/** Which of these tokens the value of an `Authorization` header shows; -1: none. It takes as long for every wrong one. */
+export function shownIn(tokens: readonly string[], authorization = ''): number {
+  const shown = digestOf(/^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? '')
+  const matches = tokens.map((token) => timingSafeEqual(digestOf(token), shown))
+  return matches.indexOf(true)
 }
 
 /** Another one whenever the file is another, replaced by a link included. */
@@ -76,22 +92,27 @@ function privateTokens(file: string): readonly string[] {
 
 /** Of whoever shows one: it may be anybody's file. */
 export function readTokens(file: string): readonly string[] {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new ExitError(EXIT.input, `the token file ${file} cannot be read: ${why}`)
-  }
-  const lines = text.split('\n').map((line) => line.trim())
-  const tokens = lines.filter((line) => line !== '')
-  const isGood = (token: string): boolean =>
-    token.length >= SHORTEST && token.length <= LONGEST && PRINTABLE.test(token)
-  if (tokens.length > 0 && tokens.length <= MOST_TOKENS && tokens.every(isGood)) return tokens
+  const tokens = linesOf(file, 'the token file')
+  if (tokens.length > 0 && tokens.length <= MOST_TOKENS && tokens.every(isGoodToken)) return tokens
   throw new ExitError(
     EXIT.input,
-    `the token file ${file} must hold 1 to ${MOST_TOKENS} lines, each a token of ${SHORTEST} to ${LONGEST} printable characters without spaces`,
+    `the token file ${file} must hold 1 to ${MOST_TOKENS} lines, each a token of ${TOKEN_RULE}`,
   )
+}
+
+/** Lines that are not empty. `what`: the file's role, for the sentence. */
+export function linesOf(file: string, what: string): readonly string[] {
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n')
+    return lines.map((line) => line.trim()).filter((line) => line !== '')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ExitError(EXIT.input, `${what} ${file} cannot be read: ${why}`)
+  }
+}
+
+export function isGoodToken(token: string): boolean {
+  return token.length >= SHORTEST && token.length <= LONGEST && PRINTABLE.test(token)
 }
 
 /** Of one length, whatever is compared. */

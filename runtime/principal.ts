@@ -10,11 +10,14 @@ import type { User } from '../ports/review.ts'
 
 export interface Principal {
   /**
-   * - `local`: came over loopback where nothing has to be shown. - `token`: showed a token of the file. - `user`: a cluster said who it is.
+   * - `local`: came over loopback where nothing has to be shown. - `token`: showed a token of the file. - `user`: a cluster said who it is. - `cluster`: showed the token of a
+   * cluster, which lets it in where that cluster's own servers report something, and nowhere else.
    */
-  readonly by: 'local' | 'token' | 'user'
+  readonly by: 'local' | 'token' | 'user' | 'cluster'
   /** Of `user`: as the cluster has it. */
   readonly user: User | null
+  /** Of `cluster`: its name or id, as the file of tokens has it. */
+  readonly cluster?: string
 }
 
 const LOCAL: Principal = { by: 'local', user: null }

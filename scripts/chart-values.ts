@@ -19,7 +19,7 @@ export interface ValueRow {
 /** The settings that other values decide. */
 const SET_BY_CHART: ReadonlySet<string> = new Set([
   ...['apiVersion', 'kind', 'kubeconfig', 'contexts', 'kinds', 'data', 'kafka', 'archive'],
-  ...['http', 'httpTokenFile', 'httpMetricsTokenFile', 'httpAdvertise'],
+  ...['http', 'httpTokenFile', 'httpMetricsTokenFile', 'httpAdvertise', 'auditTokenFile'],
   ...['httpTlsCertFile', 'httpTlsKeyFile', 'httpTlsCaFile'],
 ])
 
@@ -116,6 +116,12 @@ export const VALUES: readonly ValueRow[] = [
     'TLS on all endpoints, by `tls.crt` and `tls.key` as cert-manager writes them; for names below `.NAMESPACE.svc`',
   ),
   row('http.tls.caKey', TEXT, 'key with an authority of your own in that Secret, such as `ca.crt`'),
+  row(
+    'audit.existingSecret',
+    TEXT,
+    'tokens of clusters whose API servers send their audit events, `CLUSTER TOKEN` a line ([who.md](who.md))',
+  ),
+  row('audit.key', { ...TEXT, minLength: 1 }, 'its key'),
   row(
     'archive.enabled',
     FLAG,

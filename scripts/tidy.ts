@@ -69,6 +69,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/query',
     'services/graph/orders',
   ],
+  'services/graph/actors': [
+    ...ROOM_OF_SERVICE,
+    'services/graph/api',
+    'services/graph/query',
+    'services/graph/actors',
+  ],
   'services/graph/audit': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',

@@ -24,6 +24,7 @@ import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'
 import { addGraphRoutes } from '../services/graph/http.ts'
+import { createActorIndex } from '../services/graph/query/actor-index.ts'
 import type { HistoryIndex } from '../services/graph/query/history-index.ts'
 import { createHistoryIndex } from '../services/graph/query/history-index.ts'
 import { createQuestions } from '../services/graph/questions.ts'
@@ -113,8 +114,12 @@ export class GraphGroup {
       openStore: async () => openStore(),
     })
     const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const actors = createActorIndex({
+      ...{ log, codec, clock, store: emptyStore() },
+      keepMs: DEFAULT_RETENTION.keepMs,
+    })
     const parts = createQuestions({
-      ...{ log, codec, index, clock: options.clock ?? clock },
+      ...{ log, codec, index, actors, clock: options.clock ?? clock },
       graph: {
         get tasks() {
           return graph.tasks
@@ -138,7 +143,11 @@ export class GraphGroup {
       { add, version: 'test', checks: () => [], scrape: async () => '' },
       { address: '127.0.0.1:0', token, authority },
     )
-    const ended = Promise.all([graph.run(url, stop.signal), index.run(stop.signal)])
+    const ended = Promise.all([
+      graph.run(url, stop.signal),
+      index.run(stop.signal),
+      actors.run(stop.signal),
+    ])
     ended.catch(() => undefined)
     const kill = async (): Promise<void> => {
       stop.abort(new Error('the process ends'))

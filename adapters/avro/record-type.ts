@@ -28,6 +28,7 @@ const OTHER_TYPES: Readonly<
   Snapshot: true,
   DeadLetter: true,
   Archived: true,
+  Actor: true,
 }
 
 const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: true, History: true }

@@ -56,7 +56,7 @@ import type {
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import type { KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
-import type { Archived, Control } from '../../ports/service-record.ts'
+import type { Archived, Control, DeletionVerb } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -524,6 +524,22 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     chunk: number,
     last: truth,
     piece: fc.uint8Array(),
+  },
+  Actor: {
+    cluster: text,
+    auditId: text,
+    verb: word<DeletionVerb>({ delete: 1, deletecollection: 1, evict: 1 }),
+    group: text,
+    resource: text,
+    namespace: text,
+    name: text,
+    uid: maybe(text),
+    user: text,
+    impersonated: maybe(text),
+    agent: text,
+    mayBeDryRun: truth,
+    from: number,
+    at: number,
   },
 
   Node: {

@@ -48,7 +48,7 @@ describe('a cluster sends', () => {
       sent.map((it) => [it.method, it.path, JSON.parse(it.body ?? ''), it.purpose]),
       [
         ['DELETE', path, body, 'write'],
-        ['DELETE', path, { ...body, dryRun: ['All'] }, 'write'],
+        ['DELETE', `${path}?dryRun=All`, { ...body, dryRun: ['All'] }, 'write'],
       ],
     )
     match(sent[0]?.headers['accept'] ?? '', /^application\/json;as=PartialObjectMetadata;/)

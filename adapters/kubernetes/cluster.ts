@@ -194,7 +194,9 @@ class HttpCluster implements Cluster {
       propagationPolicy,
       ...(dryRun && { dryRun: ['All'] }),
     })
-    const reply = await this.#call('DELETE', path, body, signal, { auditId })
+    // The body decides. In the query it is for audit logs that have no bodies.
+    const query = dryRun ? '?dryRun=All' : ''
+    const reply = await this.#call('DELETE', `${path}${query}`, body, signal, { auditId })
     if ('type' in reply) return reply
     const guarded = { ...target, uid }
     return readReap(reply, { ...this.#asked(guarded), verb: 'DELETE', dryRun })

@@ -1,23 +1,25 @@
 /**
  * What the graph service adds to its endpoint: the questions people ask, what they order, and streams of public records.
  *
- * What must stay true: only an order changes anything, and that by records on the log.
+ * What must stay true: only an order changes anything, and that by records on the log; what audit logs say is kept there, too, and changes no verdict.
  *
  * Not here: listening, health and metrics (runtime/endpoint.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import { addAuditEvents } from './actors/audit-http.ts'
 import { documentOf } from './api/document.ts'
 import { addTags } from './api/etag.ts'
 import { openApi } from './api/openapi.ts'
 import { addRouteTable } from './api/parameter.ts'
-import { DOCUMENT_PATH } from './api/route.ts'
+import { AUDIT_PATH, DOCUMENT_PATH } from './api/route.ts'
 import type { Shadow } from './audit/shadow.ts'
 import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import type { Access } from './query/access.ts'
+import type { ActorIndex } from './query/actor-index.ts'
 import { addClusterList } from './query/cluster-list.ts'
 import { addDependents } from './query/dependent-question.ts'
 import type { HistoryIndex } from './query/history-index.ts'
@@ -34,6 +36,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly log: Log
   readonly codec: Codec
   readonly index: HistoryIndex
+  readonly actors: ActorIndex | undefined
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
@@ -52,6 +55,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addKubernetes(server, parts)
   addGraphDump(server, parts)
   addDirectives(server, parts)
+  addAuditEvents(server, parts)
   addStreams(server, parts)
   addChanges(server, parts)
   addDeletions(server, parts)
@@ -61,7 +65,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
 /** Those that are about one object, or show a part to who may not see all, and orders, look for themselves. */
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
-  ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions'],
+  ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],
 ])
 
 async function mayAsk(request: FastifyRequest, access: Access): Promise<void> {

@@ -22,6 +22,8 @@ import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
+import type { ActorIndex } from './query/actor-index.ts'
+import { createActorIndex } from './query/actor-index.ts'
 import type { HistoryIndex } from './query/history-index.ts'
 import { createHistoryIndex } from './query/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
@@ -50,6 +52,7 @@ export interface GraphMain extends AsyncDisposable, Questions {
   readonly graph: Graph
   readonly census: Census
   readonly index: HistoryIndex
+  readonly actors: ActorIndex
   readonly shadow: Shadow
   /** As far as this process' own partitions know it; else the id. */
   clusterName(cluster: ClusterId): string
@@ -96,7 +99,13 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   })
   const indexStore = await open('index', 'index with spans')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const questions = createQuestions({ log, codec, clock, graph, index, access: options.access })
+  const actorStore = await open('actors')
+  const actors = createActorIndex({
+    ...{ log, codec, clock, store: actorStore },
+    keepMs: retention.keepMs,
+  })
+  const { access } = options
+  const questions = createQuestions({ log, codec, clock, graph, index, actors, access })
   const { clusters } = questions
   const shadowStore = await open('shadow')
   const shadow = createShadow({
@@ -115,6 +124,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     graph,
     census: createCensus(graph, codec),
     index,
+    actors,
     shadow,
     clusterName(cluster) {
       for (const reader of clusters.readers()) {
@@ -125,6 +135,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     },
     [Symbol.asyncDispose]: async () => {
       await shadowStore[Symbol.asyncDispose]()
+      await actorStore[Symbol.asyncDispose]()
       await indexStore[Symbol.asyncDispose]()
     },
   }

@@ -5,6 +5,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Graph } from './graph.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { type AccessParts, createAccess } from './query/access.ts'
+import type { ActorIndex } from './query/actor-index.ts'
 import { createCascades } from './query/cascade.ts'
 import { createClusters } from './query/clusters.ts'
 import { createDependentList } from './query/dependent-list.ts'
@@ -25,12 +26,15 @@ export interface QuestionsOptions {
   readonly clock: Clock
   readonly graph: Pick<Graph, 'owners'> & { readonly tasks: readonly LocalPartition[] }
   readonly index: HistoryIndex
+  /** Undefined: nobody is named as who deleted something. */
+  readonly actors?: ActorIndex | undefined
   /** Undefined: whoever is let in may ask anything. */
   readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
 
 export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
+  readonly actors: ActorIndex | undefined
 }
 
 const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
@@ -39,13 +43,13 @@ const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
 }
 
 export function createQuestions(options: QuestionsOptions): Questions {
-  const { log, codec, clock, graph, index, access = OPEN } = options
+  const { log, codec, clock, graph, index, actors, access = OPEN } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
-    ...{ log, codec, clock, clusters, index },
+    ...{ log, codec, clock, clusters, index, actors },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, clock, ...access }),
-    query: createQuery(clusters, index),
+    query: createQuery(clusters, index, actors),
     objectList: createObjectList(index, clusters),
     spans: index.spans,
     past: createPast({ log, clock, index }),

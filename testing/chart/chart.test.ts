@@ -279,6 +279,27 @@ suite('the chart', { skip }, () => {
     deepEqual(endpoints[0]?.tlsConfig, { serverName: 'kinfold.kinfold.svc' })
   })
 
+  test('gives the tokens of clusters to whoever takes their audit events, and to nobody else', () => {
+    for (const [variant, names] of [
+      ['kafka.yaml', ['kinfold-graph']],
+      ['embedded.yaml', ['kinfold']],
+      ['defaults.yaml', []],
+    ] as const) {
+      const have = workloads(render(variant)).filter((workload) => {
+        const { containers, volumes } = podOf(workload)
+        const isThere = volumes.some(({ name }) => name === 'audit-tokens')
+        // That the file is mounted is asked of each flag above.
+        const flag = containers[0].args.includes('--audit-token-file=/etc/kinfold/audit/tokens')
+        equal(flag, isThere)
+        return isThere
+      })
+      deepEqual(
+        have.map(({ metadata }) => metadata['name']),
+        names,
+      )
+    }
+  })
+
   test('runs over Kafka twice each, spread, and with a disruption budget', async () => {
     const manifests = render('kafka.yaml')
     for (const service of ['watcher', 'graph', 'reaper']) {

@@ -28,7 +28,7 @@ export interface Consumer {
 export const CONSUMERS: readonly Consumer[] = [
   {
     language: 'typescript',
-    files: ['lineage-table.ts', 'decoder.ts'],
+    files: ['lineage-table.ts', 'table.ts', 'spans.ts', 'decoder.ts'],
     run: 'node lineage-table.ts',
     needs: 'Node 24',
   },
@@ -42,7 +42,7 @@ export const CONSUMERS: readonly Consumer[] = [
   },
   {
     language: 'go',
-    files: ['main.go', 'table.go', 'decoder.go', 'go.mod', 'go.sum'],
+    files: ['main.go', 'table.go', 'spans.go', 'decoder.go', 'go.mod', 'go.sum'],
     install: 'go build -o lineage-table .',
     run: './lineage-table',
     needs: 'Go 1.26 or newer',

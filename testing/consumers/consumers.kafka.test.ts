@@ -15,8 +15,9 @@ import { registeredCodec } from '../../adapters/avro/registry.ts'
 import { type ComplexSchema, fingerprintOf } from '../../adapters/avro/schema.ts'
 import { loadRecordSchema } from '../../adapters/avro/schema-file.ts'
 import { openKafkaLog } from '../../adapters/kafka/log.ts'
+import type { OwnerReference } from '../../core/model/object.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Lineage, LineageOwner } from '../../ports/lineage.ts'
+import type { HistoryRecord, KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Log, Produced, TaskLog } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { eventually } from '../eventually.ts'
@@ -86,6 +87,47 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
     await inEachLanguage(t, CONSUMERS, async (consumer, context) => {
       const { code, stdout, stderr } = await run(context, consumer, application)
       deepEqual([stdout.trimEnd().split('\n'), stderr, code], [expected, '', 0])
+    })
+  })
+
+  test('prints when each object existed and referenced which owner, of history', async (t) => {
+    const application = `${kafka.application}-spans`
+    await using log = await logOf(application)
+    await using task = await log.openTask(0)
+    const codec = avroCodec()
+    const [former, later] = [reference('a'), reference('b')]
+    const hostile = HOSTILE_NAMES[0]!
+    const entries: readonly Partial<HistoryRecord>[] = [
+      { uid: 'pod', at: 10, change: 'created', object: known('observed', former) },
+      { uid: 'pod', at: 11, change: 'verdict' },
+      { uid: 'pod', at: 12, change: 'references', object: known('observed', former, later) },
+      { uid: 'pod', at: 13, change: 'references', object: known('deleting', later) },
+      { uid: 'pod', at: 14, change: 'gone', object: known(null) },
+      { uid: 'pod', at: 15, change: 'created', object: known('observed', later) },
+      { uid: 'old', at: 16, change: 'phase', object: known('deleting', former) },
+      { uid: 'old', at: 17, change: 'gone', object: known(null) },
+      { uid: 'odd', name: hostile, at: 18, change: 'created', object: known('observed') },
+    ]
+    const records = entries.map((each, index): Produced => {
+      const value = codec.encode({ ...history(BigInt(index)), ...each })
+      return { key: `north/${each.uid}`, value }
+    })
+    await publish(task, 0, records, 'history')
+    // As kafkajs hands out entries of an aborted transaction.
+    await publish(task, 0, records.slice(0, 2), 'history')
+    const expected = [
+      'north\tPod\tshop\tx\told\t?\t17',
+      'north\tPod\tshop\tx\told\t?\t17\tDeployment/a (a)',
+      'north\tPod\tshop\tx\tpod\t10\t13\tDeployment/a (a)',
+      'north\tPod\tshop\tx\tpod\t10\t14',
+      'north\tPod\tshop\tx\tpod\t12\t14\tDeployment/b (b)',
+      'north\tPod\tshop\tx\tpod\t15\t',
+      'north\tPod\tshop\tx\tpod\t15\t\tDeployment/b (b)',
+      `north\tPod\tshop\t${escaped(hostile)}\todd\t18\t`,
+    ].sort()
+    await inEachLanguage(t, CONSUMERS, async (consumer, context) => {
+      const { code, stdout, stderr } = await run(context, consumer, application, ['--spans'])
+      deepEqual([linesIn(stdout), stderr, code], [expected, '', 0])
     })
   })
 
@@ -219,6 +261,7 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
       deepEqual(registry.subjects, isRegistered ? ['kinfold.Lineage', 'kinfold.History'] : [])
 
       const tables = new Set<string>()
+      const spans = new Set<string>()
       // The example in Java reads none; the test above shows what it says.
       const readers = CONSUMERS.filter(({ language }) => !isRegistered || language !== 'java')
       await inEachLanguage(t, readers, async (consumer, context) => {
@@ -228,6 +271,11 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
         match(stdout, /\tReplicaSet\.apps\t.*\tDeployment\/web \(solid\)\n/)
         tables.add(stdout)
         deepEqual([...tables], [stdout])
+        const past = await run(context, consumer, application, ['--spans', ...registered])
+        deepEqual([past.stderr, past.code], ['', 0])
+        match(past.stdout, /\tReplicaSet\.apps\t.*\t\d+\t\tDeployment\/web \(\S+\)\n/)
+        spans.add(linesIn(past.stdout).join('\n'))
+        equal(spans.size, 1)
       })
     })
   }
@@ -315,8 +363,32 @@ async function publish(
   task: TaskLog,
   partition: number,
   records: readonly Produced[],
+  topic: 'lineage' | 'history' = 'lineage',
 ): Promise<void> {
-  await task.commit({ outputs: [{ topic: 'lineage', partition, records }], changelog: [] })
+  await task.commit({ outputs: [{ topic, partition, records }], changelog: [] })
+}
+
+/** Ended spans come as they end, those of several objects at once in any order. */
+function linesIn(stdout: string): readonly string[] {
+  return stdout.trimEnd().split('\n').sort()
+}
+
+function history(position: bigint): HistoryRecord {
+  return {
+    type: 'History',
+    ...{ cluster: 'north', uid: '', group: '', kind: 'Pod', namespace: 'shop', name: 'x' },
+    ...{ change: 'created', text: '', phase: null, evidence: null, command: null },
+    ...{ partition: 0, position, basis: [], at: 0, object: null },
+  }
+}
+
+function known(phase: string | null, ...owners: readonly OwnerReference[]): KnownObject {
+  return { phase: phase as KnownObject['phase'], createdAt: null, deletedAt: null, owners }
+}
+
+function reference(name: string): OwnerReference {
+  const flags = { controller: null, blockOwnerDeletion: null }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: name, ...flags }
 }
 
 function entry(codec: Codec, uid: string, of: Partial<Lineage>): Produced {

@@ -12,29 +12,36 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 )
 
-var reader = avro.MustSchemaFor[Lineage](avro.WithNamespace("kinfold"))
-
 // decoder has a schema for each known writer, resolved to what this program reads.
-type decoder struct {
+type decoder[Value any] struct {
+	reader        *avro.Schema
 	byFingerprint map[[8]byte]*avro.Schema
 	byID          map[int]*avro.Schema
 	registry      *sr.Client
 }
 
-func newDecoder(folder, registry string) (*decoder, error) {
-	d := &decoder{byFingerprint: map[[8]byte]*avro.Schema{}, byID: map[int]*avro.Schema{}}
+// newDecoder takes the record's file as the last one, behind those of the records in it.
+func newDecoder[Value any](folder, registry string, files ...string) (*decoder[Value], error) {
+	d := &decoder[Value]{
+		reader:        avro.MustSchemaFor[Value](avro.WithNamespace("kinfold")),
+		byFingerprint: map[[8]byte]*avro.Schema{},
+		byID:          map[int]*avro.Schema{},
+	}
 	names := &avro.SchemaCache{}
-	owner, err := os.ReadFile(filepath.Join(folder, "lineage-owner.avsc"))
-	if err != nil {
+	record := files[len(files)-1]
+	for _, file := range files[:len(files)-1] {
+		text, err := os.ReadFile(filepath.Join(folder, file+".avsc"))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := names.Parse(string(text)); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.add(names, filepath.Join(folder, record+".avsc")); err != nil {
 		return nil, err
 	}
-	if _, err := names.Parse(string(owner)); err != nil {
-		return nil, err
-	}
-	if err := d.add(names, filepath.Join(folder, "lineage.avsc")); err != nil {
-		return nil, err
-	}
-	former, err := filepath.Glob(filepath.Join(folder, "history", "lineage", "*.avsc"))
+	former, err := filepath.Glob(filepath.Join(folder, "history", record, "*.avsc"))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +56,7 @@ func newDecoder(folder, registry string) (*decoder, error) {
 	return d, err
 }
 
-func (d *decoder) add(names *avro.SchemaCache, file string) error {
+func (d *decoder[Value]) add(names *avro.SchemaCache, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -62,50 +69,50 @@ func (d *decoder) add(names *avro.SchemaCache, file string) error {
 	hash.Write(writer.Canonical())
 	var fingerprint [8]byte
 	binary.LittleEndian.PutUint64(fingerprint[:], hash.Sum64())
-	d.byFingerprint[fingerprint], err = avro.Resolve(writer, reader)
+	d.byFingerprint[fingerprint], err = avro.Resolve(writer, d.reader)
 	return err
 }
 
 // decode reads single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body.
-func (d *decoder) decode(ctx context.Context, value []byte) (lineage Lineage, err error) {
+func (d *decoder[Value]) decode(ctx context.Context, value []byte) (decoded Value, err error) {
 	if len(value) > 0 && value[0] == 0 {
 		return d.decodeRegistered(ctx, value)
 	}
 	found, body, err := avro.SingleObjectFingerprint(value)
 	if err != nil {
-		return lineage, fmt.Errorf("this is no record of Kinfold. %w", err)
+		return decoded, fmt.Errorf("this is no record of Kinfold. %w", err)
 	}
 	schema, isKnown := d.byFingerprint[found]
 	if !isKnown {
-		return lineage, fmt.Errorf("no schema has the fingerprint %016x. "+
+		return decoded, fmt.Errorf("no schema has the fingerprint %016x. "+
 			"Another version of Kinfold wrote this: give the folder schemas of the newest one with --schemas.",
 			binary.LittleEndian.Uint64(found[:]))
 	}
-	_, err = schema.Decode(body, &lineage)
-	return lineage, err
+	_, err = schema.Decode(body, &decoded)
+	return decoded, err
 }
 
-func (d *decoder) decodeRegistered(ctx context.Context, value []byte) (lineage Lineage, err error) {
+func (d *decoder[Value]) decodeRegistered(ctx context.Context, value []byte) (decoded Value, err error) {
 	if d.registry == nil {
-		return lineage, errors.New("the schema is in a registry: give its URL with --registry.")
+		return decoded, errors.New("the schema is in a registry: give its URL with --registry.")
 	}
 	id, body, err := (&sr.ConfluentHeader{}).DecodeID(value)
 	if err != nil {
-		return lineage, err
+		return decoded, err
 	}
 	if d.byID[id] == nil {
 		registered, err := d.registry.SchemaByID(ctx, id)
 		if err != nil {
-			return lineage, err
+			return decoded, err
 		}
 		writer, err := avro.Parse(registered.Schema)
 		if err != nil {
-			return lineage, err
+			return decoded, err
 		}
-		if d.byID[id], err = avro.Resolve(writer, reader); err != nil {
-			return lineage, err
+		if d.byID[id], err = avro.Resolve(writer, d.reader); err != nil {
+			return decoded, err
 		}
 	}
-	_, err = d.byID[id].Decode(body, &lineage)
-	return lineage, err
+	_, err = d.byID[id].Decode(body, &decoded)
+	return decoded, err
 }

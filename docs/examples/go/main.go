@@ -1,25 +1,32 @@
 // Command lineage-table reads `lineage` from its beginning, prints a table of the existing objects, a line each, and
-// with --follow a line for every change after that. It needs go.mod and the folder schemas/.
+// with --follow a line for every change after that; with --spans it reads `history` and prints when each object existed
+// and referenced which owner. It needs go.mod and the folder schemas/.
 //
-// What must stay true: of each key the last entry counts; `gone` and a null value end it. An entry whose schema is not
-// known ends the program, with a sentence: skipping it would leave the table wrong.
+// What must stay true: an entry whose schema is not known ends the program, with a sentence: skipping it would leave the
+// table wrong.
 package main
 
 import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
-	"maps"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// view is what is printed of a topic.
+type view interface {
+	// take answers the lines of a change.
+	take(ctx context.Context, record *kgo.Record) ([]string, error)
+	atEnd() []string
+}
 
 func main() {
 	log.SetFlags(0)
@@ -28,13 +35,17 @@ func main() {
 	schemas := flag.String("schemas", "../../../schemas", "the folder schemas of Kinfold")
 	registry := flag.String("registry", "", "URL of the schema registry, where Kinfold has one")
 	follow := flag.Bool("follow", false, "go on, and print changes")
+	spans := flag.Bool("spans", false, "print spans of history")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	decoder, err := newDecoder(*schemas, *registry)
+	open, topic := newTable, *application+".lineage"
+	if *spans {
+		open, topic = newSpans, *application+".history"
+	}
+	shown, err := open(*schemas, *registry)
 	check(err)
-	topic := *application + ".lineage"
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(strings.Split(*brokers, ",")...),
 		// Where the brokers want it: kgo.DialTLSConfig(…), kgo.SASL(…)
@@ -48,11 +59,10 @@ func main() {
 	unread, err := endsOf(ctx, client, topic)
 	check(err)
 
-	table := map[string]Lineage{}
 	for isShown := false; ; {
 		if !isShown && len(unread) == 0 {
 			isShown = true
-			show(slices.Collect(maps.Values(table))...)
+			show(shown.atEnd())
 		}
 		if isShown && !*follow {
 			return
@@ -64,13 +74,11 @@ func main() {
 		check(fetches.Err())
 		fetches.EachRecord(func(record *kgo.Record) {
 			if !record.Attrs.IsControl() {
-				changed, err := take(ctx, table, decoder, record)
+				lines, err := shown.take(ctx, record)
 				if err != nil {
 					log.Fatalf("%s[%d]@%d: %v", topic, record.Partition, record.Offset, err)
 				}
-				if isShown && changed != nil {
-					show(*changed)
-				}
+				show(lines)
 			}
 			if end, isUnread := unread[record.Partition]; isUnread && record.Offset+1 >= end {
 				delete(unread, record.Partition)
@@ -97,6 +105,12 @@ func endsOf(ctx context.Context, client *kgo.Client, topic string) (map[int32]in
 		}
 	})
 	return ends, errors.Join(starts.Error(), listed.Error())
+}
+
+func show(lines []string) {
+	for _, line := range lines {
+		fmt.Println(line)
+	}
 }
 
 func check(err error) {

@@ -27,52 +27,71 @@ type LineageOwner struct {
 	Standing string `avro:"standing"`
 }
 
-// take answers what is to be said of the change.
-func take(ctx context.Context, table map[string]Lineage, decoder *decoder, record *kgo.Record) (*Lineage, error) {
-	key := string(record.Key)
-	if record.Value == nil {
-		before, isKnown := table[key]
-		delete(table, key)
-		if !isKnown {
-			return nil, nil
-		}
-		before.Phase = "gone"
-		return &before, nil
-	}
-	lineage, err := decoder.decode(ctx, record.Value)
-	if err != nil {
-		return nil, err
-	}
-	if lineage.Phase == "gone" {
-		delete(table, key)
-	} else {
-		table[key] = lineage
-	}
-	return &lineage, nil
+// table has the existing objects. Of each key the last entry counts; `gone` and a null value end it.
+type table struct {
+	decoder *decoder[Lineage]
+	objects map[string]Lineage
+	isShown bool
 }
 
-// show prints sorted lines of fields between tabs. What is not printable ASCII is written as \u{…}, so no name can
-// break the line or the terminal.
-func show(rows ...Lineage) {
-	lines := make([]string, 0, len(rows))
-	for _, row := range rows {
-		kind := row.Kind
-		if row.Group != "" {
-			kind += "." + row.Group
+func newTable(schemas, registry string) (view, error) {
+	decoder, err := newDecoder[Lineage](schemas, registry, "lineage-owner", "lineage")
+	return &table{decoder: decoder, objects: map[string]Lineage{}}, err
+}
+
+func (t *table) take(ctx context.Context, record *kgo.Record) ([]string, error) {
+	key := string(record.Key)
+	changed, isChanged := t.objects[key]
+	delete(t.objects, key)
+	changed.Phase = "gone"
+	if record.Value != nil {
+		lineage, err := t.decoder.decode(ctx, record.Value)
+		if err != nil {
+			return nil, err
 		}
-		fields := []string{row.ClusterName, kind, row.Namespace, row.Name, row.UID, row.Phase}
-		for _, owner := range row.Owners {
-			fields = append(fields, fmt.Sprintf("%s/%s (%s)", owner.Kind, owner.Name, owner.Standing))
+		changed, isChanged = lineage, true
+		if lineage.Phase != "gone" {
+			t.objects[key] = lineage
 		}
-		for index, field := range fields {
-			fields[index] = escaped(field)
-		}
-		lines = append(lines, strings.Join(fields, "\t"))
+	}
+	if !t.isShown || !isChanged {
+		return nil, nil
+	}
+	return []string{changed.line()}, nil
+}
+
+func (t *table) atEnd() []string {
+	t.isShown = true
+	lines := make([]string, 0, len(t.objects))
+	for _, object := range t.objects {
+		lines = append(lines, object.line())
 	}
 	slices.Sort(lines)
-	for _, line := range lines {
-		fmt.Println(line)
+	return lines
+}
+
+func (l Lineage) line() string {
+	fields := []string{l.ClusterName, kindOf(l.Kind, l.Group), l.Namespace, l.Name, l.UID, l.Phase}
+	for _, owner := range l.Owners {
+		fields = append(fields, fmt.Sprintf("%s/%s (%s)", owner.Kind, owner.Name, owner.Standing))
 	}
+	return lineOf(fields...)
+}
+
+func kindOf(kind, group string) string {
+	if group == "" {
+		return kind
+	}
+	return kind + "." + group
+}
+
+// lineOf has fields between tabs. What is not printable ASCII is written as \u{…}, so no name can break the line or the
+// terminal.
+func lineOf(fields ...string) string {
+	for index, field := range fields {
+		fields[index] = escaped(field)
+	}
+	return strings.Join(fields, "\t")
 }
 
 func escaped(text string) string {

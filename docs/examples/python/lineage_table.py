@@ -1,8 +1,9 @@
 """Reads `lineage` from its beginning, prints a table of the existing objects, a line each, and with --follow a line
-for every change after that. It needs requirements.txt and the folder schemas/.
+for every change after that; with --spans reads `history` and prints when each object existed and referenced which
+owner. It needs requirements.txt and the folder schemas/.
 
-What must stay true: of each key the last entry counts; `gone` and a null value end it. An entry whose schema is not
-known ends the program, with a sentence: skipping it would leave the table wrong.
+What must stay true: an entry whose schema is not known ends the program, with a sentence: skipping it would leave the
+table wrong.
 """
 import argparse
 import contextlib
@@ -20,9 +21,10 @@ from fastavro.schema import fingerprint, load_schema, load_schema_ordered, to_pa
 
 
 class Decoder:
-    def __init__(self, topic, schemas, registry):
-        self.reader = load_schema_ordered([schemas / "lineage-owner.avsc", schemas / "lineage.avsc"])
-        former = [load_schema(file) for file in sorted(schemas.glob("history/lineage/*.avsc"))]
+    def __init__(self, topic, schemas, files, registry):
+        """files: the record's own at the end, behind those of the records in it."""
+        self.reader = load_schema_ordered([schemas / f"{file}.avsc" for file in files])
+        former = [load_schema(file) for file in sorted(schemas.glob(f"history/{files[-1]}/*.avsc"))]
         self.writers = {crc64(schema): schema for schema in [self.reader, *former]}
         self.context = SerializationContext(topic, MessageField.VALUE)
         # The subject is the record's name: other strategies ask the registry for one of the topic.
@@ -51,21 +53,79 @@ def crc64(schema):
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))[::-1].hex()
 
 
-def take(table, key, lineage):
-    """Answers what is to be said of the change."""
-    before = table.pop(key, None)
-    if lineage is None:
-        return before and {**before, "phase": "gone"}
-    if lineage["phase"] != "gone":
-        table[key] = lineage
-    return lineage
+class Table:
+    """The existing objects. Of each key the last entry counts; `gone` and a null value end it."""
+
+    files = ["lineage-owner", "lineage"]
+
+    def __init__(self):
+        self.objects = {}
+        self.is_shown = False
+
+    def take(self, key, lineage):
+        """Answers what is to be printed of the change."""
+        before = self.objects.pop(key, None)
+        if lineage is not None and lineage["phase"] != "gone":
+            self.objects[key] = lineage
+        changed = lineage or (before and {**before, "phase": "gone"})
+        return [self.text_of(changed)] if self.is_shown and changed else []
+
+    def at_end(self):
+        self.is_shown = True
+        return sorted(map(self.text_of, self.objects.values()))
+
+    @staticmethod
+    def text_of(lineage):
+        owners = [f"{owner['kind']}/{owner['name']} ({owner['standing']})" for owner in lineage["owners"]]
+        fields = (lineage[field] for field in ("namespace", "name", "uid", "phase"))
+        return line_of(lineage["clusterName"], kind_of(lineage), *fields, *owners)
 
 
-def line_of(lineage):
+class Spans:
+    """When each object existed, and when it referenced which owner: a line for each such span, once it has ended.
+    An entry without `object` changes none of it, nor does one that comes again. What an object was before its first
+    entry, if that is not `created`, is not known (`?`). Times are in milliseconds since 1970."""
+
+    files = ["owner-reference", "known-object", "history"]
+
+    def __init__(self):
+        # Of each object the beginnings of its open spans: by the text of the owner, or "" for its existence.
+        self.objects = {}
+        # Of each object the event of its last entry.
+        self.events = {}
+
+    def take(self, _key, entry):
+        """Answers the spans that have ended."""
+        if entry is None or entry["object"] is None:
+            return []
+        of = (entry["cluster"], kind_of(entry), entry["namespace"], entry["name"], entry["uid"])
+        key = (entry["cluster"], entry["uid"])
+        partition, position = self.events.get(key, (None, 0))
+        if partition == entry["partition"] and entry["position"] < position:
+            return []
+        self.events[key] = (entry["partition"], entry["position"])
+        at = str(entry["at"])
+        begin = "?" if key not in self.objects and entry["change"] != "created" else at
+        of, spans = self.objects.setdefault(key, (of, {}))
+        owners = [f"{owner['kind']}/{owner['name']} ({owner['uid']})" for owner in entry["object"]["owners"]]
+        now = [] if entry["object"]["phase"] is None else ["", *owners]
+        ended = [line_of(*of, spans.pop(owner), at, *filter(None, [owner])) for owner in list(spans) if owner not in now]
+        for owner in now:
+            spans.setdefault(owner, begin)
+        return ended
+
+    def at_end(self):
+        """Those that have not ended."""
+        lines = [(of, begin, owner) for of, spans in self.objects.values() for owner, begin in spans.items()]
+        return sorted(line_of(*of, begin, "", *filter(None, [owner])) for of, begin, owner in lines)
+
+
+def kind_of(entry):
+    return ".".join(filter(None, [entry["kind"], entry["group"]]))
+
+
+def line_of(*fields):
     """Fields between tabs. What is not printable ASCII is written as \\u{…}: no name can break the line or the terminal."""
-    kind = ".".join(filter(None, [lineage["kind"], lineage["group"]]))
-    owners = [f"{owner['kind']}/{owner['name']} ({owner['standing']})" for owner in lineage["owners"]]
-    fields = [lineage["clusterName"], kind, *(lineage[field] for field in ("namespace", "name", "uid", "phase")), *owners]
     return "\t".join(re.sub(r"[^ -~]|\\", lambda match: f"\\u{{{ord(match[0]):x}}}", field) for field in fields)
 
 
@@ -76,9 +136,11 @@ def main():
     flags.add_argument("--schemas", type=Path, default=Path(__file__).parent / "../../../schemas")
     flags.add_argument("--registry")
     flags.add_argument("--follow", action="store_true")
+    flags.add_argument("--spans", action="store_true")
     options = flags.parse_args()
-    topic = f"{options.application}.lineage"
-    decoder = Decoder(topic, options.schemas, options.registry)
+    view = Spans() if options.spans else Table()
+    topic = f"{options.application}.{view.files[-1]}"
+    decoder = Decoder(topic, options.schemas, view.files, options.registry)
     consumer = Consumer({
         "bootstrap.servers": options.brokers,
         # Where the brokers want it: "security.protocol": "SASL_SSL", "ssl.ca.location", "sasl.mechanism", "sasl.username", …
@@ -92,7 +154,6 @@ def main():
         sys.exit(f"{topic}: {found.error.str()}")
     unread = set(found.partitions)
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
-    table = {}
     while unread or options.follow:
         message = consumer.poll(1)
         if message is None:
@@ -102,16 +163,15 @@ def main():
                 raise KafkaException(error)
             # The end of what is committed; it is met again after each change.
             if unread and not (unread := unread - {message.partition()}):
-                for line in sorted(map(line_of, table.values())):
+                for line in view.at_end():
                     print(line, flush=True)
             continue
         try:
-            lineage = None if message.value() is None else decoder.decode(message.value())
+            entry = None if message.value() is None else decoder.decode(message.value())
         except ValueError as error:
             sys.exit(f"{topic}[{message.partition()}]@{message.offset()}: {error}")
-        changed = take(table, message.key(), lineage)
-        if not unread and changed:
-            print(line_of(changed), flush=True)
+        for line in view.take(message.key(), entry):
+            print(line, flush=True)
     consumer.close()
 
 

@@ -1,5 +1,5 @@
 /**
- * Reads the values of `lineage`, in both framings: by the schema that the writer had, as today's record.
+ * Reads the values of `lineage` or `history`, in both framings: by the schema that the writer had, as today's record.
  *
  * What must stay true: a schema that is not known is an error that says what to do; nothing is guessed.
  */
@@ -7,36 +7,32 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import avsc from 'avsc'
 
-type Strings<Field extends string> = { readonly [Each in Field]: string }
-/** What this program needs of it. */
-export type Lineage = Strings<
-  'clusterName' | 'group' | 'kind' | 'namespace' | 'name' | 'uid' | 'phase'
-> & { readonly owners: readonly Strings<'kind' | 'name' | 'standing'>[] }
-type Decode = (body: Buffer) => Lineage
+type Decode<Value> = (body: Buffer) => Value
 
-export class Decoder {
+export class Decoder<Value> {
   readonly #reader: avsc.Type
-  readonly #byFingerprint: ReadonlyMap<string, Decode>
-  readonly #byId = new Map<number, Promise<Decode>>()
+  readonly #byFingerprint: ReadonlyMap<string, Decode<Value>>
+  readonly #byId = new Map<number, Promise<Decode<Value>>>()
   readonly #registry: string | undefined
 
-  constructor(schemas: string, registry: string | undefined) {
+  /** `files`: the record's own at the end, behind those of the records in it. */
+  constructor(schemas: string, files: readonly string[], registry: string | undefined) {
     const named: Record<string, avsc.Type> = {}
     const read = (file: string, types: Record<string, avsc.Type>): avsc.Type => {
       const text = readFileSync(join(schemas, file), 'utf8')
       return avsc.Type.forSchema(JSON.parse(text), { registry: types })
     }
-    read('lineage-owner.avsc', named)
-    this.#reader = read('lineage.avsc', named)
-    const released = join(schemas, 'history/lineage')
-    const files = existsSync(released) ? readdirSync(released) : []
-    const writers = [this.#reader, ...files.map((file) => read(`history/lineage/${file}`, {}))]
+    const types = files.map((file) => read(`${file}.avsc`, named))
+    this.#reader = types.at(-1)!
+    const released = `history/${files.at(-1)}`
+    const former = existsSync(join(schemas, released)) ? readdirSync(join(schemas, released)) : []
+    const writers = [this.#reader, ...former.map((file) => read(`${released}/${file}`, {}))]
     this.#byFingerprint = new Map(writers.map((each) => [fingerprintOf(each), this.#from(each)]))
     this.#registry = registry
   }
 
   /** Single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body. */
-  async decode(bytes: Buffer): Promise<Lineage> {
+  async decode(bytes: Buffer): Promise<Value> {
     if (bytes[0] === 0) {
       const id = bytes.readInt32BE(1)
       const decode = this.#byId.get(id) ?? this.#registered(id)
@@ -55,7 +51,7 @@ export class Decoder {
     )
   }
 
-  async #registered(id: number): Promise<Decode> {
+  async #registered(id: number): Promise<Decode<Value>> {
     if (this.#registry === undefined) {
       throw new Error('the schema is in a registry: give its URL with --registry.')
     }
@@ -66,9 +62,9 @@ export class Decoder {
   }
 
   /** Fields that the writer lacked have their defaults. */
-  #from(writer: avsc.Type): Decode {
+  #from(writer: avsc.Type): Decode<Value> {
     const resolver = this.#reader.createResolver(writer)
-    return (body) => this.#reader.fromBuffer(body, resolver) as Lineage
+    return (body) => this.#reader.fromBuffer(body, resolver) as Value
   }
 }
 

@@ -1,16 +1,17 @@
 /**
- * Reads `lineage` from its beginning, prints a table of the existing objects, a line each, and with --follow a line for every change after that. It needs
- * kafkajs, avsc and the folder schemas/, and nothing of Kinfold's code.
+ * Reads `lineage` from its beginning, prints a table of the existing objects, a line each, and with --follow a line for every change after that; with --spans
+ * reads `history` and prints when each object existed and referenced which owner. It needs kafkajs, avsc and the folder schemas/, and nothing of Kinfold's code.
  *
- * What must stay true: of each key the last entry counts; `gone` and a null value end it. An entry whose schema is not known ends the program, with a
- * sentence: skipping it would leave the table wrong. Nothing is committed, so each start reads everything.
+ * What must stay true: an entry whose schema is not known ends the program, with a sentence: skipping it would leave the table wrong. Nothing is committed, so
+ * each start reads everything.
  */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import kafkajs, { type KafkaMessage } from 'kafkajs'
-import { Decoder, type Lineage } from './decoder.ts'
+import { Spans } from './spans.ts'
+import { Table } from './table.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -19,10 +20,11 @@ const { values: flags } = parseArgs({
     schemas: { type: 'string', default: join(import.meta.dirname, '../../../schemas') },
     registry: { type: 'string' },
     follow: { type: 'boolean', default: false },
+    spans: { type: 'boolean', default: false },
   },
 })
-const topic = `${flags.application}.lineage`
-const decoder = new Decoder(flags.schemas, flags.registry)
+const topic = `${flags.application}.${flags.spans ? 'history' : 'lineage'}`
+const view = new (flags.spans ? Spans : Table)(flags.schemas, flags.registry)
 
 // Kinfold writes zstd unless told otherwise, and kafkajs brings gzip only.
 kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
@@ -44,7 +46,6 @@ for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
 }
 await admin.disconnect()
 
-const table = new Map<string, Lineage>()
 const groupId = `lineage-table-${randomUUID()}`
 // A consumer of kafkajs reads committed entries unless told otherwise.
 const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false })
@@ -65,50 +66,15 @@ const eachMessage = async ({
   partition: number
   message: KafkaMessage
 }) => {
-  const changed = await take(message).catch((error: Error) => {
+  const lines = await view.take(message).catch((error: Error) => {
     console.error(`${topic}[${partition}]@${message.offset}: ${error.message}`)
     process.exit(1)
   })
-  if (ends.size === 0 && changed !== undefined) console.log(lineOf(changed))
+  for (const line of lines) console.log(line)
 }
 if (flags.follow || ends.size > 0) await consumer.run({ autoCommit: false, eachMessage })
 
-/** Answers what is to be said of the change. */
-async function take({ key, value }: KafkaMessage): Promise<Lineage | undefined> {
-  const before = table.get(String(key))
-  const after = value === null ? undefined : await decoder.decode(value)
-  if (after !== undefined && after.phase !== 'gone') table.set(String(key), after)
-  else table.delete(String(key))
-  return after ?? (before && { ...before, phase: 'gone' })
-}
-
 async function show(): Promise<void> {
-  for (const line of [...table.values()].map(lineOf).sort()) console.log(line)
+  for (const line of view.atEnd()) console.log(line)
   if (!flags.follow) await consumer.disconnect()
-}
-
-/** Fields between tabs. What is not printable ASCII is written as \u{…}, so no name can break the line or the terminal. */
-function lineOf({
-  clusterName,
-  group,
-  kind,
-  namespace,
-  name,
-  uid,
-  phase,
-  owners,
-}: Lineage): string {
-  const owned = owners.map((owner) => `${owner.kind}/${owner.name} (${owner.standing})`)
-  const fields = [
-    clusterName,
-    group === '' ? kind : `${kind}.${group}`,
-    namespace,
-    name,
-    uid,
-    phase,
-    ...owned,
-  ]
-  const escaped = (text: string) =>
-    text.replace(/[^ -~]|\\/gu, (each) => `\\u{${each.codePointAt(0)!.toString(16)}}`)
-  return fields.map(escaped).join('\t')
 }

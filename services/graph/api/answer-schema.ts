@@ -36,6 +36,20 @@ const VERDICT_TYPE = oneOf([
 ])
 const HELD_BY = oneOf(['mode', 'pause', 'protection', 'approval', 'breaker', 'hold', 'budget'])
 const MODE = oneOf(['observe', 'dry-run', 'enforce'])
+
+const DELETER = {
+  user: say('Who proved to be it to the API server.', TEXT),
+  impersonated: say('As whom that user asked; null for themselves.', orNull(TEXT)),
+  agent: say('User agent: what the client says of itself.', TEXT),
+  verb: oneOf(['delete', 'deletecollection', 'evict']),
+  match: say(
+    'How the request was found. `audit-id`: of a command about this object; `uid`: it says the uid. The others are guesses: a request about this name, or about all of its kind in its namespace, within seconds of the deletion.',
+    oneOf(['audit-id', 'uid', 'name-and-time', 'collection-and-time']),
+  ),
+  others: say('Of a guess: requests of other users that fit as well.', COUNT),
+  auditId: TEXT,
+  at: say("When the request was answered, by the API server's clock.", TIME_OR_NULL),
+}
 const OBSTACLE_BY = oneOf([
   ...['refused', 'stale', 'unresolvable', 'unverified', 'held', 'unconfirmed', 'finalizers'],
   ...['doubt', 'dry-run'],
@@ -201,6 +215,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
     children: listOf(ref('TreeNode')),
   }),
   Obstacle: record(OBSTACLE),
+  DeletedBy: record({
+    object: record(NAMED),
+    ...DELETER,
+  }),
+  Deleter: record(DELETER),
   PlannedObject: record(PLANNED),
   History: record({ ...HISTORY, at: TIME_OR_NULL }),
   HistoryRecord: say(
@@ -335,6 +354,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
         ),
       ),
       history: listOf(ref('History')),
+      deletedBy: say(
+        "Who asked for its deletion, and for that of its owners that are deleted, as the cluster's audit log says; the object first. Empty where nobody can say.",
+        listOf(ref('DeletedBy')),
+      ),
       others: say(
         'Other objects that have or had its name, the latest first.',
         listOf(record({ cluster: ref('Cluster'), uid: TEXT, isThere: FLAG, at: TIME_OR_NULL })),
@@ -525,6 +548,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
             'The owner after whose deletion by others Kinfold deleted it, perhaps through others; null where that is not known, and of what Kinfold did not delete.',
             orNull(record(NAMED)),
           ),
+          deletedBy: say(
+            "Who asked for it, as the cluster's audit log says; null where nobody can say.",
+            orNull(ref('Deleter')),
+          ),
           text: say('One sentence.', TEXT),
         }),
       ),
@@ -593,6 +620,15 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       folded: say('Partitions of this process that have folded it.', COUNT),
     },
     'What became of an order.',
+  ),
+  AuditEventsResult: document(
+    'AuditEventsResult',
+    {
+      cluster: ref('Cluster'),
+      received: COUNT,
+      kept: say('Those that attribute a deletion; all others are forgotten.', COUNT),
+    },
+    "What became of events of a cluster's audit log.",
   ),
   LineageEntry: say(
     'One line of the stream.',

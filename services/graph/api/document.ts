@@ -17,6 +17,7 @@ export interface ClusterRef {
 }
 
 export type DocumentKind =
+  | 'AuditEventsResult'
   | 'Cascade'
   | 'ChangeList'
   | 'ClusterList'

@@ -108,6 +108,9 @@ const CASCADES = ['background', 'foreground', 'orphan']
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
 export const DOCUMENT_PATH = '/openapi.json'
 
+/** Where API servers send what is in their audit logs. */
+export const AUDIT_PATH = '/v1/audit-events'
+
 export const ROUTES: readonly Route[] = [
   question('/v1/tree', 'tree', 'Tree', 'Dependents of an object, or its owners', [
     ...OBJECT,
@@ -216,8 +219,9 @@ export const ROUTES: readonly Route[] = [
       { name: 'kind', description: 'All kinds without it.', schema: TEXT },
       {
         name: 'by',
-        description: '`kinfold`: by a delete of Kinfold; `others`: by anybody else.',
-        schema: oneOf(['kinfold', 'others']),
+        description:
+          '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
+        schema: TEXT,
       },
       wordList(
         'evidence',
@@ -254,6 +258,37 @@ export const ROUTES: readonly Route[] = [
       },
       required: ['verb'],
       additionalProperties: false,
+    },
+  },
+  {
+    ...question(
+      AUDIT_PATH,
+      'sendAuditEvents',
+      'AuditEventsResult',
+      "Takes events of a cluster's audit log, as its API server sends them",
+      [
+        {
+          ...CLUSTER,
+          description:
+            'Name or id of the cluster. A token of a cluster says which it is; else it is needed where several are known.',
+        },
+        {
+          name: 'timeout',
+          description: 'What an API server adds to each request; it has no effect.',
+          schema: TEXT,
+        },
+      ],
+    ),
+    method: 'post',
+    body: {
+      description: 'An EventList of audit.k8s.io/v1; at most 1 MiB.',
+      type: 'object',
+      properties: {
+        apiVersion: { const: 'audit.k8s.io/v1' },
+        kind: { const: 'EventList' },
+        items: { type: 'array', items: { type: 'object' } },
+      },
+      required: ['apiVersion', 'kind', 'items'],
     },
   },
   {

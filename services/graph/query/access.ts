@@ -31,6 +31,8 @@ type ReadVerb = 'get' | 'list'
 export interface Access {
   /** Throws `Problem` when who asks may not give this order. */
   order(request: FastifyRequest, verb: string): Promise<void>
+  /** The same of events of an audit log. Whoever showed the token of a cluster may send those of that cluster. */
+  attribute(request: FastifyRequest): Promise<void>
   /** The same of anything that tells of more than one object. */
   graph(request: FastifyRequest): Promise<void>
   /** Whether that is anything. */
@@ -63,7 +65,9 @@ export function createAccess(parts: AccessParts): Access {
     wanted: Wanted,
     isFresh = false,
   ): Promise<boolean> {
-    const { user } = principalOf(request)
+    const { user, by } = principalOf(request)
+    // It is let in for one route, which asks for nothing here.
+    if (by === 'cluster') return false
     if (user === null) return true
     return authority !== undefined && (await authority.may(user, cluster, wanted, isFresh))
   }
@@ -126,6 +130,12 @@ export function createAccess(parts: AccessParts): Access {
       const wanted = { verb: 'create', group: GROUP, resource: 'directives', namespace: '' }
       if (await may(request, null, { ...wanted, name: verb }, true)) return
       throw new Problem(403, `to ${verb} takes the right to create directives.${GROUP}`)
+    },
+    async attribute(request) {
+      if (principalOf(request).by === 'cluster') return
+      const wanted = { verb: 'create', group: GROUP, resource: 'auditevents', namespace: '' }
+      if (await may(request, null, { ...wanted, name: '' }, true)) return
+      throw new Problem(403, `to send audit events takes the right to create auditevents.${GROUP}`)
     },
     mayAll,
     async mayList(request, place) {

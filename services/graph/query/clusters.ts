@@ -5,8 +5,8 @@
  *
  * Not here: what to do when another process has it (forward.ts).
  */
-import { clusterOf, type StateReader } from '../../../core/graph/graph.ts'
-import type { ClusterId } from '../../../core/model/object.ts'
+import { clusterOf, kindOf, type StateReader } from '../../../core/graph/graph.ts'
+import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
 import { readAssignments } from '../../../ports/assignment.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
@@ -40,6 +40,8 @@ export interface Clusters {
   view(cluster: Pick<KnownCluster, 'id' | 'partition'>): View | undefined
   /** What somebody calls a kind. */
   kindWord(word: string): Promise<KindWord>
+  /** The plural of a kind in paths, of whatever cluster; undefined where it is not known. */
+  resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined>
   /** Of each partition that this process has: for orders and policies, which all partitions hold. */
   readers(): readonly StateReader[]
 }
@@ -76,6 +78,18 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
     return { id, name: state?.name ?? index.clusterName(id) ?? id, partition }
   }
 
+  function view({ id, partition }: Pick<KnownCluster, 'id' | 'partition'>): View | undefined {
+    const local = here(partition)
+    return local && new View({ cluster: id, partition: local, partitions, codec, clock })
+  }
+
+  async function one(cluster: ClusterId): Promise<KnownCluster | undefined> {
+    const isFresh = clock.monotonicMs() - readAt < FRESH_MS
+    const read = isFresh ? last?.get(cluster) : undefined
+    const partition = read ?? (await assigned()).get(cluster)
+    return partition === undefined ? undefined : known(cluster, partition)
+  }
+
   return {
     partitions,
     here,
@@ -83,17 +97,15 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
       const all = [...(await assigned())].map(([id, partition]) => known(id, partition))
       return all.sort((a, b) => (a.id < b.id ? -1 : 1))
     },
-    async one(cluster) {
-      const isFresh = clock.monotonicMs() - readAt < FRESH_MS
-      const read = isFresh ? last?.get(cluster) : undefined
-      const partition = read ?? (await assigned()).get(cluster)
-      return partition === undefined ? undefined : known(cluster, partition)
-    },
-    view({ id, partition }) {
-      const local = here(partition)
-      return local && new View({ cluster: id, partition: local, partitions, codec, clock })
-    },
+    one,
+    view,
     kindWord: async (word) => await kindWords.of(word),
+    async resourceOf(kind) {
+      const cluster = await one(kind.cluster)
+      const local = cluster && view(cluster)
+      const own = local && kindOf(local.reader, local.cluster, kind)?.resource
+      return own ?? (await kindWords.resourceOf(kind))
+    },
     readers() {
       const all = Array.from({ length: partitions }, (_, partition) => here(partition))
       return all.flatMap((local) => (local === undefined ? [] : readerOf(local.store, codec)))

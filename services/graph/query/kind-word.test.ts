@@ -79,6 +79,13 @@ test('what another version, or nobody, can read is left out', async () => {
   equal((await words.of('wd')).is(WIDGET, undefined), true)
 })
 
+test('the plural of a kind is the one of its own cluster', async () => {
+  const { words } = await wordsOf(ALL)
+  equal(await words.resourceOf({ cluster: 'c', group: 'x.io', kind: 'Widget' }), 'widgets')
+  equal(await words.resourceOf({ cluster: 'c', group: '', kind: 'Widget' }), undefined)
+  equal(await words.resourceOf({ cluster: 'd', group: 'x.io', kind: 'Widget' }), undefined)
+})
+
 test('new kinds are known within seconds, and what was read holds while the log is away', async () => {
   const { log, clock, words } = await wordsOf([POD])
   const isWidget = async (): Promise<boolean> => {

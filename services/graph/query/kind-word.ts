@@ -1,13 +1,13 @@
 /**
- * The short names of kinds, as each cluster's own API server gives them (`po`, `deploy`, `wd` of a CustomResourceDefinition): its watcher leaves them with
- * the kind's watermark.
+ * The short names and plurals of kinds, as each cluster's own API server gives them (`po`, `deploy`, `wd` of a CustomResourceDefinition): its watcher leaves
+ * them with the kind's watermark, which any process reads.
  *
  * What must stay true: a word that is the name of a kind anywhere is no short name, as with kubectl. While the log cannot be reached, what was read last
  * is believed.
  *
  * Not here: names that are not short (kind-name.ts).
  */
-import type { GroupKind } from '../../../core/model/object.ts'
+import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
@@ -25,6 +25,12 @@ export interface KindWord {
 
 export interface KindWords {
   of(word: string): Promise<KindWord>
+  /** The plural of a kind in paths of its cluster; undefined where its watcher has not left it. */
+  resourceOf(kind: ClusterKind): Promise<string | undefined>
+}
+
+interface ClusterKind extends GroupKind {
+  readonly cluster: ClusterId
 }
 
 /** Kinds come seldom, and reading them costs as much as there are kinds. */
@@ -36,10 +42,11 @@ export interface KindWordsParts {
   readonly clock: Clock
 }
 
-type NamedKind = Pick<Watermark, 'group' | 'kind' | 'resource' | 'shortNames'>
+type NamedKind = Pick<Watermark, 'cluster' | 'group' | 'kind' | 'resource' | 'shortNames'>
 
 export function createKindWords({ log, codec, clock }: KindWordsParts): KindWords {
   let kinds: readonly NamedKind[] = []
+  let resources: ReadonlyMap<string, string> = new Map()
   let readAt: number | undefined
 
   async function read(): Promise<readonly NamedKind[]> {
@@ -47,6 +54,7 @@ export function createKindWords({ log, codec, clock }: KindWordsParts): KindWord
     try {
       const marks = await log.latest('watermarks', 0)
       kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
+      resources = new Map(kinds.map((each) => [keyOf(each), each.resource]))
       readAt = clock.monotonicMs()
     } catch (error) {
       if (!isAway(error)) throw error
@@ -61,7 +69,16 @@ export function createKindWords({ log, codec, clock }: KindWordsParts): KindWord
       const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
       return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
     },
+    async resourceOf(kind) {
+      await read()
+      return resources.get(keyOf(kind))
+    },
   }
+}
+
+/** None of them has a blank. */
+function keyOf({ cluster, group, kind }: ClusterKind): string {
+  return `${cluster} ${group} ${kind}`
 }
 
 /** With what follows a dot as it is: `wd.example.com`, `deploy.v1.apps`. */

@@ -11,6 +11,8 @@ import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import { isPathSegmentName } from '../../../ports/object-name.ts'
+import { type DeletedBy, deletersOf } from './actor.ts'
+import type { ActorIndex } from './actor-index.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
@@ -51,6 +53,8 @@ export interface Why {
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
   readonly asOwner: KnownOwner | null
+  /** Who asked for its deletion, and for that of its owners, as an audit log says. */
+  readonly deletedBy: readonly DeletedBy[]
   readonly history: readonly History[]
 }
 
@@ -83,7 +87,8 @@ export interface Query {
   namesake(view: View, node: Node): Promise<string>
 }
 
-export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
+/** `actors` undefined: nobody is named. */
+export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: ActorIndex): Query {
   return {
     caughtUp: async () => void (await index.caughtUp()),
     async find({ kind, name, namespace, cluster, uid }) {
@@ -118,8 +123,10 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
+      const left = (await actors?.caughtUp()) ?? 0n
       const history = verdictsFirst(await index.history(object.cluster, object.uid))
-      const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
+      const doubts = [view.partial(), behind, behindText(left, 'audit logs')]
+      const partial = doubts.filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
@@ -127,11 +134,10 @@ export function createQuery(clusters: Clusters, index: HistoryIndex): Query {
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const named = namedOf(object)
-      return {
-        answer: { object: named, ...rest, references, obstacle: seen ?? null, history },
-        partial,
-      }
+      const deletedBy =
+        actors === undefined ? [] : await deletersOf({ index, actors, clusters }, object)
+      const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
+      return { answer: { ...told, deletedBy, history }, partial }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
@@ -142,15 +148,17 @@ function namedOf({ cluster, uid, group, kind, namespace, name, at }: Named): Nam
   return { cluster, uid, group, kind, namespace, name, at }
 }
 
-export function behindText(lag: bigint): string {
-  return lag === 0n ? '' : `${lag} entries of history are not indexed yet`
+export function behindText(lag: bigint, what = 'history'): string {
+  return lag === 0n ? '' : `${lag} entries of ${what} are not indexed yet`
 }
 
 /** How an object stands now. */
 function standingIn(
   view: View,
   object: Named,
-): Omit<Why, 'object' | 'references' | 'history'> & { readonly node: Node | undefined } {
+): Omit<Why, 'object' | 'references' | 'deletedBy' | 'history'> & {
+  readonly node: Node | undefined
+} {
   const { cluster, reader } = view
   const node = view.node(object.uid)
   const owner = ownerOf(reader, cluster, object.uid, object)

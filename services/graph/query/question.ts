@@ -12,6 +12,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
 import type { Access } from './access.ts'
+import type { DeletedBy } from './actor.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
 import { askedOf, type Chosen, choose, choosePast, clusterOf, selector } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
@@ -98,6 +99,17 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
+  /** Who deleted what who asks may not get is not told. */
+  const shownDeleters = async (
+    request: FastifyRequest,
+    { cluster }: View,
+    all: readonly DeletedBy[],
+  ): Promise<readonly DeletedBy[]> => {
+    const may = await Promise.all(
+      all.map(({ object }) => access.object(request, { ...object, cluster }).then(yes, no)),
+    )
+    return all.filter((_, index) => may[index])
+  }
   server.get('/v1/tree', async (request, reply) => {
     const { owners, at } = askedOf(request)
     const isUp = owners === 'true'
@@ -110,8 +122,10 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
   server.get('/v1/why', async (request, reply) => {
     return await about('Why', request, reply, async (view, chosen) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      const answer = await query.why(view, chosen.object, sight)
-      return { ...answer, others: await shownOthers(request, chosen) }
+      const { answer, ...rest } = await query.why(view, chosen.object, sight)
+      const deletedBy = await shownDeleters(request, view, answer.deletedBy)
+      const others = await shownOthers(request, chosen)
+      return { ...rest, answer: { ...answer, deletedBy }, others }
     })
   })
   addCascade(server, parts, about)

@@ -12,6 +12,7 @@ import type { History } from '../../../core/model/record.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import type { ActorIndex } from '../query/actor-index.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
 import { clusterMarked, markOf } from '../query/forward-call.ts'
@@ -27,6 +28,7 @@ import { type AskedSpan, spanOf } from './span.ts'
 
 export interface ChangeParts extends LogParts {
   readonly query: Query
+  readonly actors: ActorIndex | undefined
 }
 
 /** Entries of an object that one request reads at most. */

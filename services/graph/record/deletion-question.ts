@@ -1,27 +1,30 @@
 /**
- * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold knows, and by which owner's deletion; a page at a time.
+ * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold knows or an audit log says, and by which owner's deletion; a page at a
+ * time.
  *
  * What must stay true: a deletion is listed whoever did it; where `by`, `evidence` or `root` is asked for and nobody knows it any more, `partial` says how many were
  * left out. An owner that who asks may not list is `hidden`.
  *
- * Not here: who did it (life.ts). A user's name takes another source than this record.
+ * Not here: whether Kinfold did it (life.ts), and which user did (deleter.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
+import type { FoundActor } from '../query/actor.ts'
 import { askedOf, selector } from '../query/choice.ts'
 import { notFound } from '../query/not-found.ts'
 import { behindText } from '../query/query.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
+import { Deleters } from './deleter.ts'
 import type { Horizon } from './horizon.ts'
 import { type By, Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
-/** Entries of histories that one request reads at most, but for its first object. */
+/** Entries of histories, and as many of audit logs, that one request reads at most, but for its first object. */
 const MOST_ENTRIES = 20_000
 const HIDDEN = 'hidden'
 
@@ -39,6 +42,8 @@ export interface Deletion extends Named {
   readonly command: string | null
   /** The owner whose deletion by others it followed from, perhaps through others; null for what others deleted, and where it is not known. */
   readonly root: Named | null
+  /** Who asked an API server for it, as its audit log says; null where nobody can say. */
+  readonly deletedBy: FoundActor | null
   /** One sentence: why Kinfold deleted it, or how it was learnt. */
   readonly text: string
 }
@@ -62,6 +67,7 @@ export function addDeletions(server: FastifyInstance, parts: ChangeParts): void 
 }
 
 interface Asked {
+  /** `kinfold`, `others` or the name of a user. */
   readonly by: string | undefined
   readonly evidence: ReadonlySet<string> | undefined
   /** By `objectKey`: all that have or had that name. */
@@ -70,6 +76,8 @@ interface Asked {
 
 async function askedIn(parts: ChangeParts, request: FastifyRequest, words: Words): Promise<Asked> {
   const { by, evidence, root } = words
+  if (by === '')
+    throw new Problem(400, 'by is empty: it takes kinfold, others or the name of a user')
   return {
     by,
     evidence: evidence === undefined ? undefined : new Set(evidence.split(',')),
@@ -116,16 +124,19 @@ async function pageOf(
     const behind = behindText(await parts.index.caughtUp())
     const asked = await askedIn(parts, request, words)
     const lives = new Lives({ ...parts, turns })
+    const deleters = new Deleters({ ...parts, turns })
+    const unnamed = await deleters.caughtUp()
+    const mayRead = (): boolean => lives.read < MOST_ENTRIES && deleters.read < MOST_ENTRIES
     const deletions: Deletion[] = []
     let [hidden, unknown] = [0, 0]
-    while (deletions.length + hidden < span.limit && lives.read < MOST_ENTRIES) {
+    while (deletions.length + hidden < span.limit && mayRead()) {
       const change = await scan.next()
       if (change === undefined) break
       if (change.look === 'hidden') {
         hidden += 1
         continue
       }
-      const { row, owners } = await deletionOf(lives, change, page.refOf)
+      const { row, owners } = await deletionOf({ lives, deleters }, change, page.refOf)
       switch (fits(asked, row, owners)) {
         case 'yes':
           deletions.push(await shown(parts, request, row))
@@ -136,7 +147,7 @@ async function pageOf(
         case 'no':
       }
     }
-    const doubts = [page.partial, behind, unknown === 0 ? '' : unknownText(unknown)]
+    const doubts = [page.partial, behind, unnamed, unknown === 0 ? '' : unknownText(unknown)]
     const rest = { since, until: span.until, hidden, continue: page.next(), horizon }
     const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
     const partial = doubts.filter((text) => text !== '').join('; ')
@@ -150,7 +161,7 @@ function unknownText(count: number): string {
 }
 
 async function deletionOf(
-  lives: Lives,
+  { lives, deleters }: { readonly lives: Lives; readonly deleters: Deleters },
   { record, offset }: Change,
   refOf: (cluster: string) => ClusterRef,
 ): Promise<{ readonly row: Deletion; readonly owners: readonly string[] }> {
@@ -165,6 +176,7 @@ async function deletionOf(
     evidence: reaped?.evidence ?? null,
     command: reaped?.command ?? null,
     root: chain?.root ?? null,
+    deletedBy: await deleters.of(record, life.history),
     text: reaped?.text ?? record.text,
   }
   return { row, owners: chain?.owners ?? [] }
@@ -181,8 +193,16 @@ function fits(asked: Asked, row: Deletion, owners: readonly string[]): Fit {
 
 function fitsBy({ by }: Asked, row: Deletion): Fit {
   if (by === undefined) return 'yes'
+  if (by !== 'kinfold' && by !== 'others') return fitsUser(by, row.deletedBy)
   if (row.by === 'unknown') return 'unknown'
   return row.by === by ? 'yes' : 'no'
+}
+
+/** Of a guess that names another user, requests of this one may fit as well. */
+function fitsUser(user: string, found: FoundActor | null): Fit {
+  if (found === null) return 'unknown'
+  if (found.user === user || found.impersonated === user) return 'yes'
+  return found.others > 0 ? 'unknown' : 'no'
 }
 
 function fitsEvidence({ evidence }: Asked, row: Deletion): Fit {

@@ -5,7 +5,7 @@
  * object is known and no such command is in it; else nobody knows. It is read from fields of records, and of results from the events that they tell of; no sentence is
  * read back. What is read of one object and of one chain of owners is bounded; beyond that it is not known, either.
  *
- * Not here: who somebody else is. The record does not say it.
+ * Not here: who somebody else is (deleter.ts): this record does not say it.
  */
 import type { CommandSettled } from '../../../core/model/event.ts'
 import type { CommandId } from '../../../core/model/id.ts'
@@ -52,7 +52,11 @@ export interface Life {
   readonly reaped: Reaped | null
   /** When its deletion was first recorded, or its absence; null before it. */
   readonly endedAt: number | null
+  /** What is known of it, in order. */
+  readonly history: readonly History[]
 }
+
+const UNKNOWN: Life = { object: null, by: 'unknown', reaped: null, endedAt: null, history: [] }
 
 export interface Chain {
   /** Uids of the owners by whose deletion it was deleted, the nearest first. */
@@ -88,7 +92,7 @@ export class Lives {
     const found = lives.findIndex((life) => life.some(([each]) => each === offset))
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
-    if (life === undefined) return { object: null, by: 'unknown', reaped: null, endedAt: null }
+    if (life === undefined) return UNKNOWN
     const isKnown = !isCut && (found > 0 || this.#isFromTheStart(cluster, uid, life))
     return await this.#lifeOf(life, isKnown)
   }
@@ -143,7 +147,7 @@ export class Lives {
     const { all, isCut } = await this.#entries(cluster, uid)
     const lives = livesIn(all)
     const life = lives.at(-1)
-    if (life === undefined) return { object: null, by: 'unknown', reaped: null, endedAt: null }
+    if (life === undefined) return UNKNOWN
     const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(cluster, uid, life))
     return await this.#lifeOf(life, isKnown)
   }
@@ -187,7 +191,7 @@ export class Lives {
       if (outcome === 'done') reaped = reapedBy(command)
       if (outcome === 'unknown') by = 'unknown'
     }
-    return { object, by: reaped === null ? by : 'kinfold', reaped, endedAt }
+    return { object, by: reaped === null ? by : 'kinfold', reaped, endedAt, history: entries }
   }
 
   /** By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose answer was lost, may have done it. */

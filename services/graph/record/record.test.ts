@@ -7,8 +7,10 @@ import { objectKey } from '../../../core/model/partition.ts'
 import type { HistoryRecord } from '../../../ports/lineage.ts'
 import { LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
+import type { Watermark } from '../../../ports/service-record.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { checked } from '../../../testing/answer-check.ts'
+import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import {
   GraphGroup,
@@ -42,6 +44,11 @@ interface Row {
   readonly evidence: string | null
   readonly command: string | null
   readonly root: { readonly kind: string; readonly name: string } | null
+  readonly deletedBy: {
+    readonly user: string
+    readonly match: string
+    readonly others: number
+  } | null
 }
 
 interface Told {
@@ -366,8 +373,95 @@ test('each deletion has who did it, on what evidence, and after which owner', as
   equal((await ask('/v1/deletions?')).partial, '')
   equal((await ask('/v1/deletions?root=web')).status, 400)
   equal((await ask('/v1/deletions?root=deployment/nothing&namespace=shop')).status, 404)
-  match((await ask('/v1/deletions?by=alice')).detail, /^by alice is none of kinfold, others$/)
+  match((await ask('/v1/deletions?by=')).detail, /^by is empty: it takes kinfold, others or /)
 })
+
+test('a deletion has the user whom an audit log names, and may be asked for by that name', async (t) => {
+  const { process, ask, all } = await rigFor(t)
+  const rows = await all('/v1/deletions?')
+  const asked = (name: string, more: AuditFields, later = 0): AuditFields => {
+    const { kind, uid, at, namespace } = rows.find((each) => each.uid === name) ?? fail(name)
+    const [apiGroup, resource] = PLURALS[kind] ?? fail(kind)
+    const { auditID = `${uid}-${later}`, user, isSure = false } = more
+    const ref = { apiGroup, resource, namespace, name: uid.replace(/^.*-/, '') }
+    const objectRef = isSure ? { ...ref, uid } : ref
+    return auditEvent(uid, Date.parse(at) + later, { auditID, user, objectRef })
+  }
+  const command = rows.find(({ uid }) => uid === 'rs-web')?.command
+  ok(command)
+  await sendAudit(process, [
+    asked('deploy-web', { user: { username: 'alice' }, isSure: true }),
+    asked('rs-web', { user: { username: 'collector' }, auditID: command }),
+    asked('cm-alone', { user: { username: 'carol' } }),
+    asked('pod-c', { user: { username: 'dave' } }, 10),
+    asked('pod-c', { user: { username: 'erin' } }, 20),
+  ])
+  const named = async (question: string): Promise<readonly string[]> =>
+    (await all(`/v1/deletions?${question}`)).map(({ uid, by, deletedBy }) => {
+      return [uid, by, deletedBy?.user, deletedBy?.match, deletedBy?.others].join(' ')
+    })
+  const web = 'deploy-web others alice uid 0'
+  const alone = 'cm-alone others carol name-and-time 0'
+  const third = 'pod-c others dave name-and-time 1'
+  deepEqual(await named(''), [
+    ...[web, 'rs-web kinfold collector audit-id 0', 'pod-a kinfold   ', 'pod-b unknown   '],
+    ...[alone, third],
+  ])
+  deepEqual(await named('by=alice'), [web])
+  deepEqual(await named('by=carol'), [alone])
+  deepEqual(await named('by=others'), [web, alone, third])
+  // For pod-a and pod-b no request is known; of pod-c dave is named, and another user fits as well.
+  deepEqual(await named('by=erin'), [])
+  match((await ask('/v1/deletions?by=erin')).partial, /^3 deletions are left out, /)
+})
+
+test('a user is named by whichever process answers, also where another one has the cluster', async (t) => {
+  const { group, process, all } = await rigFor(t, {
+    partitions: 2,
+    story: ['put cm/a', 'delete cm/a'],
+  })
+  const other = await group.start()
+  await group.caughtUp()
+  const watermark: Watermark = {
+    ...{ type: 'Watermark', cluster: 'c', epoch: 1, clusterEpoch: 1, resourceVersion: '', sync: 0 },
+    ...{ group: '', kind: 'ConfigMap', resource: 'configmaps', shortNames: ['cm'] },
+    ...{ projection: '', partition: 0 },
+  }
+  const record = { key: 'c//ConfigMap', value: codec.encode(watermark) }
+  await group.log.append('watermarks', 0, [record])
+  const [row] = await all('/v1/deletions?')
+  await sendAudit(process, [auditEvent('a', Date.parse(row?.at ?? ''))])
+  for (const { url } of [process, other]) {
+    const path = `${url}/v1/deletions`
+    const { deletions } = (await (await checked(path, await fetch(path))).json()) as Told
+    deepEqual(
+      deletions.map(({ deletedBy }) => [deletedBy?.user, deletedBy?.match]),
+      [['alice', 'name-and-time']],
+      url,
+    )
+  }
+})
+
+const PLURALS: Readonly<Record<string, readonly [group: string, resource: string]>> = {
+  Deployment: ['apps', 'deployments'],
+  ReplicaSet: ['apps', 'replicasets'],
+  ConfigMap: ['', 'configmaps'],
+  Pod: ['', 'pods'],
+}
+
+function fail(what: string): never {
+  throw new Error(`there is no ${what}`)
+}
+
+async function sendAudit({ url }: GraphProcess, events: readonly AuditFields[]): Promise<void> {
+  const response = await fetch(`${url}/v1/audit-events`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(eventList(...events)),
+  })
+  const { kept } = (await response.json()) as { readonly kept: number }
+  equal(kept, events.length)
+}
 
 test('what lies before the horizon is refused with the earliest moment', async (t) => {
   const rig = await rigFor(t, {

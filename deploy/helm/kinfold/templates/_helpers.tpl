@@ -223,6 +223,9 @@ spec:
         - {{ $service }}
         - --config=/etc/kinfold/config/config.yaml
         - --http=0.0.0.0:{{ .port }}
+        {{- if and $keepsData $v.audit.existingSecret }}
+        - --audit-token-file=/etc/kinfold/audit/tokens
+        {{- end }}
         {{- if $usesKafka }}
         {{- range include "kinfold.kafkaArgs" (dict "root" $root "service" $service) | fromJsonArray }}
         - {{ . | quote }}
@@ -287,6 +290,9 @@ spec:
         {{- if $keepsData }}
         - { name: data, mountPath: /var/lib/kinfold }
         {{- end }}
+        {{- if and $keepsData $v.audit.existingSecret }}
+        - { name: audit-tokens, mountPath: /etc/kinfold/audit, readOnly: true }
+        {{- end }}
         {{- if and $v.archive.enabled $v.archive.existingSecret }}
         - { name: archive-key, mountPath: /etc/kinfold/archive, readOnly: true }
         {{- end }}
@@ -339,6 +345,13 @@ spec:
     {{- if and $keepsData (not $values.persistence.enabled) }}
     - name: data
       emptyDir: {}
+    {{- end }}
+    {{- if and $keepsData $v.audit.existingSecret }}
+    - name: audit-tokens
+      secret:
+        secretName: {{ $v.audit.existingSecret }}
+        defaultMode: 288
+        items: [{ key: {{ $v.audit.key | quote }}, path: tokens }]
     {{- end }}
     {{- if and $v.archive.enabled $v.archive.existingSecret }}
     - name: archive-key

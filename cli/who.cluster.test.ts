@@ -1,0 +1,175 @@
+/**
+ * Shows that a real API server's audit webhook, set up as docs/who.md says, attributes deletions: a user's, a controller's, and our own.
+ *
+ * What must stay true: kubeconfig and policy are those of the page.
+ */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { parse, stringify } from 'yaml'
+import { missingServers } from '../testing/cluster/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
+import { freePort } from '../testing/cluster/port.ts'
+import { eventually } from '../testing/eventually.ts'
+import { runKinfold } from '../testing/kinfold-command.ts'
+import { ACTING, KinfoldProcess } from '../testing/kinfold-process.ts'
+import {
+  CONFIG_MAP,
+  collectionPath,
+  make,
+  makeFamily,
+  pathOf,
+  REPLICA_SET,
+  SECRET,
+  untilGone,
+} from '../testing/objects.ts'
+
+const USER = 'alice'
+const CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
+const TOKEN = 'a-token-of-the-cluster-test'
+const AUDITED_MS = 30_000
+
+const skip = missingServers('etcd', 'kube-apiserver') ?? false
+
+suite('the audit webhook of a real API server', { skip }, () => {
+  let folder: string
+  let plane: ControlPlane
+  let kinfold: KinfoldProcess
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kinfold-who-'))
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const { kubeconfig, policy } = await documented(url)
+    const [webhookFile, policyFile, tokenFile] = ['webhook', 'policy', 'tokens'].map((name) =>
+      join(folder, name),
+    ) as [string, string, string]
+    await writeFile(webhookFile, kubeconfig)
+    await writeFile(policyFile, policy)
+    await writeFile(tokenFile, `test ${TOKEN}\n`, { mode: 0o600 })
+    plane = await startControlPlane({
+      users: [USER, CONTROLLER].map((name) => ({ name, groups: ['system:masters'] })),
+      apiserverArgs: [
+        `--audit-policy-file=${policyFile}`,
+        `--audit-webhook-config-file=${webhookFile}`,
+        '--audit-webhook-batch-max-wait=1s',
+        '--audit-webhook-batch-max-size=100',
+        `--audit-log-path=${join(folder, 'audit.log')}`,
+      ],
+    })
+    kinfold = await KinfoldProcess.start({
+      kubeconfig: plane.kubeconfig,
+      data: join(folder, 'kinfold'),
+      flags: [...ACTING, '--http', `127.0.0.1:${port}`, '--audit-token-file', tokenFile],
+    })
+  })
+  after(async () => {
+    await kinfold?.[Symbol.asyncDispose]()
+    await plane?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function remove(as: string, path: string, body?: object): Promise<void> {
+    const headers = {
+      authorization: `Bearer ${plane.tokenOf(as)}`,
+      'user-agent': 'kubectl/v1.33.0 (linux)',
+    }
+    const { status } = await plane.request('DELETE', path, body, headers)
+    equal(status, 200)
+  }
+
+  /** Match, user and object of each, once there are so many. */
+  async function deleters(uid: string, count = 1): Promise<readonly string[]> {
+    let told: readonly string[] = []
+    await eventually(
+      `${count} deletions are attributed`,
+      async () => {
+        const { deletedBy = [] } = (await kinfold.why({ uid })) ?? {}
+        told = deletedBy.map(
+          ({ match: how, user, object }) => `${how} ${user} ${object.kind}/${object.name}`,
+        )
+        return told.length >= count || `${told.length} are`
+      },
+      { withinMs: AUDITED_MS },
+    )
+    return told
+  }
+
+  test("a user's delete is attributed by uid where the answer says it, and ours by Audit-ID", async () => {
+    const set = await make(plane, { kind: REPLICA_SET, name: 'web' })
+    const dependent = await make(plane, { kind: SECRET, name: 'web', owners: [set] })
+    await remove(USER, pathOf(set))
+    await untilGone(plane, [dependent])
+    deepEqual(await deleters(set.uid), ['uid alice ReplicaSet/web'])
+    const told = await deleters(dependent.uid, 2)
+    match(told[0] ?? '', /^audit-id admin Secret\/web$/)
+    equal(told[1], 'uid alice ReplicaSet/web')
+    const { stdout } = await runKinfold(['why', `uid:${dependent.uid}`, '--data', kinfold.data])
+    match(stdout, /^Deleted by admin \(kinfold\/\S+ \(up\)\), by Audit-ID, \d{4}-\S+Z\.$/m)
+    match(
+      stdout,
+      /^Owner ReplicaSet\/web deleted by alice \(kubectl\/v1\.33\.0\), by uid, \S+Z\.$/m,
+    )
+  })
+
+  test('what the audit log says no uid of is a guess, and is called one', async () => {
+    const { owner } = await makeFamily(plane, 'settings', 1)
+    await remove(USER, pathOf(owner))
+    deepEqual(await deleters(owner.uid), ['name-and-time alice ConfigMap/settings'])
+    const { stdout } = await runKinfold(['why', `uid:${owner.uid}`, '--data', kinfold.data])
+    match(stdout, /^Probably deleted by alice \(kubectl\/v1\.33\.0\), by name and time, \S+Z\.$/m)
+  })
+
+  test("a controller's delete of a collection is attributed to it", async () => {
+    await plane.request('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
+    const all = await make(plane, { kind: CONFIG_MAP, name: 'a', namespace: 'shop' })
+    await remove(CONTROLLER, collectionPath(CONFIG_MAP, 'shop'))
+    deepEqual(await deleters(all.uid), [`collection-and-time ${CONTROLLER} ConfigMap/a`])
+  })
+
+  test('a deletion that was refused, or only tried, is attributed to nobody', async () => {
+    const kept = await make(plane, { kind: CONFIG_MAP, name: 'kept' })
+    await remove(USER, pathOf(kept), { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] })
+    const later = await make(plane, { kind: CONFIG_MAP, name: 'later' })
+    await remove(CONTROLLER, pathOf(later))
+    // What came before it was sent before it.
+    equal((await deleters(later.uid)).length, 1)
+    deepEqual((await kinfold.why({ uid: kept.uid }))?.deletedBy, [])
+    await remove(CONTROLLER, pathOf(kept))
+    const told = await deleters(kept.uid)
+    deepEqual(told, [`name-and-time ${CONTROLLER} ConfigMap/kept`])
+    const [{ others } = { others: -1 }] = (await kinfold.why({ uid: kept.uid }))?.deletedBy ?? []
+    equal(others, 0)
+  })
+
+  test('the same from its file changes nothing, and reads each of its lines', async () => {
+    const file = join(folder, 'audit.log')
+    const words = ['audit', 'import', file, '--cluster', 'test', '--data', kinfold.data]
+    const { code, stdout, stderr } = await runKinfold(words)
+    equal(code, 0, stderr)
+    const [, kept] = /^\d+ events of cluster test read, (\d+) of them say/.exec(stdout) ?? []
+    ok(Number(kept) >= 5, stdout)
+    const missing = await runKinfold([
+      ...words.slice(0, 2),
+      join(folder, 'none'),
+      ...words.slice(3),
+    ])
+    deepEqual([missing.code, /cannot be read/.test(missing.stderr)], [2, true])
+  })
+})
+
+/** What the page has of both files, for this address and token. */
+async function documented(
+  url: string,
+): Promise<{ readonly kubeconfig: string; readonly policy: string }> {
+  const page = await readFile(join(import.meta.dirname, '..', 'docs', 'who.md'), 'utf8')
+  const [first = '', second = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(
+    ([, text]) => text ?? '',
+  )
+  const config = parse(first)
+  config.clusters[0].cluster = { server: `${url}/v1/audit-events` }
+  config.users[0].user.token = TOKEN
+  return { kubeconfig: stringify(config), policy: second }
+}

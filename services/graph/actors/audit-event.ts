@@ -1,0 +1,160 @@
+/**
+ * What an event of an API server's audit log says about who asked for a deletion.
+ *
+ * What must stay true: whatever such an event holds, what is kept of it is what `Actor` has, each text no longer than its bound; an event that proves no deletion is
+ * left out: of a stage before the answer, of a request that was refused, of a dry run. What is no audit event at all is refused with a sentence.
+ *
+ * Not here: which deletion it was (query/actor.ts), over which way it came (audit-http.ts, cli/audit-import.ts).
+ */
+import type { Actor, DeletionVerb } from '../../../ports/service-record.ts'
+import { Problem } from '../../../runtime/problem.ts'
+
+/** Of whoever reads or sends a list of them. */
+export const API_VERSION = 'audit.k8s.io/v1'
+
+/** Who asked, without the cluster: an event does not name it. */
+export type Asked = Omit<Actor, 'cluster'>
+
+/** Lengths of texts that are cut, in UTF-16 units: a client of the API server chooses them. */
+const LONGEST = { user: 256, agent: 128, auditId: 64 }
+/** Of names: nothing that a server stores has a longer one. */
+const LONGEST_NAME = 253
+/** The last time that keys of the index have room for: in the year 2286. */
+const LAST_MS = 9_999_999_999_999
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What is in an `EventList`, or one `Event`. Throws `Problem` for anything else. */
+export function eventsIn(body: unknown): readonly unknown[] {
+  const { apiVersion, kind, items } = fieldsOf(body)
+  const isOurs = apiVersion === API_VERSION
+  if (isOurs && kind === 'Event') return [body]
+  if (isOurs && kind === 'EventList' && Array.isArray(items)) return items
+  const hint = 'as an API server sends it with --audit-webhook-config-file'
+  throw new Problem(400, `expected an EventList of ${API_VERSION}, ${hint}`)
+}
+
+/** Empty where it attributes no deletion. Throws `Problem` where it is no audit event; `index`: its place in the list. */
+export function askedBy(event: unknown, index: number): readonly Asked[] {
+  const asked = askedOf(event)
+  if (asked !== undefined) return asked
+  throw new Problem(400, `event ${index + 1} is no audit event: it lacks stage, verb or times`)
+}
+
+/** An event that says no more than that: what an import sends. */
+export function eventOf(asked: Asked): object {
+  const { auditId, verb, group, resource, namespace, name, uid, user, impersonated } = asked
+  const isEviction = verb === 'evict'
+  return {
+    stage: 'ResponseComplete',
+    auditID: auditId,
+    verb: isEviction ? 'create' : verb,
+    user: { username: user },
+    ...(impersonated !== null && { impersonatedUser: { username: impersonated } }),
+    userAgent: asked.agent,
+    ...(asked.mayBeDryRun && { requestURI: '/?dryRun=All' }),
+    objectRef: {
+      ...{ apiGroup: group, resource, namespace, name },
+      ...(uid !== null && { uid }),
+      ...(isEviction && { subresource: 'eviction' }),
+    },
+    responseStatus: { code: 200 },
+    requestReceivedTimestamp: new Date(asked.from).toISOString(),
+    stageTimestamp: new Date(asked.at).toISOString(),
+  }
+}
+
+/** Empty where it attributes nothing; undefined where it is no audit event. */
+function askedOf(event: unknown): Asked[] | undefined {
+  const fields = fieldsOf(event)
+  const { stage, verb, auditID, userAgent } = fields
+  const from = Date.parse(textOf(fields['requestReceivedTimestamp']))
+  const at = Date.parse(textOf(fields['stageTimestamp']))
+  const isEvent = typeof stage === 'string' && typeof verb === 'string' && from >= 0 && at >= 0
+  if (!isEvent) return undefined
+  const place = placeOf(fieldsOf(fields['objectRef']))
+  const asks = deletionOf(verb, fieldsOf(fields['objectRef'])['subresource'])
+  const user = textOf(fieldsOf(fields['user'])['username'])
+  if (place === undefined || asks === undefined || user === '') return []
+  if (stage !== 'ResponseComplete' || !isDone(fields) || isDryRun(fields)) return []
+  if ((place.name === '') !== (asks === 'deletecollection')) return []
+  if (from > LAST_MS || at > LAST_MS) return []
+  const impersonated = textOf(fieldsOf(fields['impersonatedUser'])['username'])
+  const asked: Asked = {
+    type: 'Actor',
+    auditId: cut(textOf(auditID), LONGEST.auditId),
+    verb: asks,
+    ...place,
+    uid: uidOf(fields),
+    user: cut(user, LONGEST.user),
+    impersonated: impersonated === '' ? null : cut(impersonated, LONGEST.user),
+    agent: cut(textOf(userAgent), LONGEST.agent),
+    mayBeDryRun: mayBeDryRun(fields),
+    from,
+    at,
+  }
+  return [asked]
+}
+
+function deletionOf(verb: string, subresource: unknown): DeletionVerb | undefined {
+  const isWhole = subresource === undefined || subresource === ''
+  if (isWhole && (verb === 'delete' || verb === 'deletecollection')) return verb
+  return verb === 'create' && subresource === 'eviction' ? 'evict' : undefined
+}
+
+/** Undefined where nothing that exists can have such coordinates. */
+function placeOf(
+  ref: Fields,
+): Pick<Actor, 'group' | 'resource' | 'namespace' | 'name'> | undefined {
+  const [group, resource] = [textOf(ref['apiGroup']), textOf(ref['resource'])]
+  // Of a namespace a server names the namespace as the one that it is in.
+  const isNamespace = group === '' && resource === 'namespaces'
+  const namespace = isNamespace ? '' : textOf(ref['namespace'])
+  const name = textOf(ref['name'])
+  const isGood = [group, resource, namespace, name].every((each) => each.length <= LONGEST_NAME)
+  return isGood && resource !== '' ? { group, resource, namespace, name } : undefined
+}
+
+function isDone(event: Fields): boolean {
+  const { code } = fieldsOf(event['responseStatus'])
+  return typeof code === 'number' && code >= 200 && code < 300
+}
+
+/** The body decides, and is there from level Request on only: a query that says so beside another body deletes all the same. */
+function isDryRun(event: Fields): boolean {
+  const { dryRun } = optionsOf(event)
+  return Array.isArray(dryRun) && dryRun.length > 0
+}
+
+function mayBeDryRun(event: Fields): boolean {
+  const isBodyKnown = 'kind' in fieldsOf(event['requestObject'])
+  return !isBodyKnown && /[?&]dryRun=/.test(textOf(event['requestURI']))
+}
+
+/** Of the one that was deleted. From level Request on the precondition has it, with RequestResponse the answer: the object, or a Status about it. */
+function uidOf(event: Fields): string | null {
+  const answer = fieldsOf(event['responseObject'])
+  const all = [answer['details'], answer['metadata'], optionsOf(event)['preconditions']]
+  const uids = [event['objectRef'], ...all].map((each) => textOf(fieldsOf(each)['uid']))
+  const uid = uids.find((each) => each !== '' && each.length <= LONGEST_NAME)
+  return uid ?? null
+}
+
+/** DeleteOptions: what was sent, or is in the Eviction that was sent. */
+function optionsOf(event: Fields): Fields {
+  const sent = fieldsOf(event['requestObject'])
+  return sent['kind'] === 'Eviction' ? fieldsOf(sent['deleteOptions']) : sent
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.toWellFormed() : ''
+}
+
+/** A pair of units that is one character is not cut in two. */
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`.toWellFormed()
+}

@@ -1,0 +1,410 @@
+/** Audit events over HTTP, and what is answered from them: who deleted what, how certain that is, and who may say so. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { LogError } from '../../../ports/log.ts'
+import type { Store } from '../../../ports/store.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { openClusterTokens } from '../../../runtime/cluster-token.ts'
+import { serveEndpoint } from '../../../runtime/endpoint.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { checked } from '../../../testing/answer-check.ts'
+import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
+import { eventually } from '../../../testing/eventually.ts'
+import { GraphGroup, tell } from '../../../testing/graph-group.ts'
+import {
+  appendAll,
+  assign,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+} from '../../../testing/task-rig.ts'
+import type { Shaped } from '../api/document.ts'
+import { addGraphRoutes } from '../http.ts'
+import type { Access } from '../query/access.ts'
+import { createActorIndex } from '../query/actor-index.ts'
+import { createHistoryIndex } from '../query/history-index.ts'
+import type { Why } from '../query/query.ts'
+import { createQuestions } from '../questions.ts'
+import { MOST_BYTES } from './feed-limit.ts'
+
+const PATH = '/v1/audit-events'
+const STORY = [
+  'put deploy/web',
+  'put cm/a',
+  'put cm/b',
+  'put rs/x <- deploy/web',
+  'put pod/y <- rs/x',
+]
+const KEEP_MS = 3_600_000
+const TOKEN = 'token-of-cluster-test'
+const OTHER = 'token-of-another-one'
+const HTTP = 'token-of-the-endpoint'
+
+class AwayLog extends MemoryLog {
+  isAway = false
+
+  override async append(...asked: Parameters<MemoryLog['append']>): Promise<bigint> {
+    if (this.isAway) throw new LogError('UNAVAILABLE', 'the brokers cannot be reached')
+    return await super.append(...asked)
+  }
+}
+
+interface Rig {
+  readonly url: string
+  readonly log: AwayLog
+  readonly actorStore: Store
+  tell(line: string): Promise<void>
+  send(body: unknown, init?: RequestInit & { readonly path?: string }): Promise<Response>
+  /** A short form: match, user, object and how many others. */
+  deleters(uid: string): Promise<readonly string[]>
+}
+
+interface RigOptions {
+  readonly log?: AwayLog
+  readonly actorStore?: Store
+  /** Lines of the file, and whether all else takes a token, too. */
+  readonly tokens?: string
+  readonly isGuarded?: boolean
+  /** A kind whose objects nobody may get. */
+  readonly hidden?: string
+}
+
+async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
+  const clock = systemClock()
+  const { actorStore = emptyStore() } = options
+  const log = options.log ?? new AwayLog({ partitions: 1, clock })
+  const lines = [...STORY]
+  if (options.log === undefined) {
+    await assign(log)
+    await appendAll(log, eventsOf(lines))
+  }
+  let told = eventsOf(lines).length
+  const running = runTask(log, emptyStore())
+  await running.caughtUp()
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const actors = createActorIndex({ log, codec, clock, store: actorStore, keepMs: KEEP_MS })
+  const stop = new AbortController()
+  const loops = Promise.all([index.run(stop.signal), actors.run(stop.signal)])
+  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
+  const parts = createQuestions({ log, codec, clock, graph, index, actors })
+  const access: Access = {
+    ...parts.access,
+    async object(_request, { kind }) {
+      if (kind === options.hidden) throw new Problem(403, 'it is not yours to see')
+    },
+  }
+  const { url, server } = await serveEndpoint(
+    {
+      ...{ version: 'test', checks: () => [], scrape: async () => '' },
+      add: (routes) => addGraphRoutes(routes, { ...parts, access }),
+    },
+    {
+      address: '127.0.0.1:0',
+      clusterTokens:
+        options.tokens === undefined ? undefined : openClusterTokens(fileOf(t, options.tokens)),
+      token: options.isGuarded
+        ? { isShown: (shown) => shown === `Bearer ${HTTP}`, failure: () => '' }
+        : undefined,
+    },
+  )
+  t.after(async () => {
+    await server.close()
+    stop.abort()
+    await loops
+    await running[Symbol.asyncDispose]()
+  })
+  return {
+    ...{ url, log, actorStore },
+    async tell(line) {
+      lines.push(line)
+      const all = eventsOf(lines)
+      await appendAll(log, all.slice(told))
+      told = all.length
+      await running.caughtUp()
+    },
+    async send(body, { path = PATH, ...init } = {}) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const headers = { 'content-type': 'application/json', ...init.headers }
+      const response = await fetch(url + path, { method: 'POST', body: text, ...init, headers })
+      return await checked(url + path, response, 'POST')
+    },
+    deleters: async (uid) => await deletersAt(url, uid),
+  }
+}
+
+async function deletersAt(url: string, uid: string): Promise<readonly string[]> {
+  const path = `${url}/v1/why?uid=${uid}`
+  const response = await checked(path, await fetch(path))
+  const why = (await response.json()) as Shaped<Why> & { readonly partial: string }
+  equal(why.partial, '')
+  return why.deletedBy.map(
+    ({ match: how, user, object, others }) => `${how} ${user} ${object.uid} ${others}`,
+  )
+}
+
+function fileOf(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-audit-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'tokens')
+  writeFileSync(file, text, { mode: 0o600 })
+  chmodSync(file, 0o600)
+  return file
+}
+
+function bearer(token: string): RequestInit {
+  return { headers: { authorization: `Bearer ${token}` } }
+}
+
+async function refusal(response: Response): Promise<string> {
+  const { status, detail } = (await response.json()) as { status: number; detail: string }
+  equal(response.status, status)
+  return `${status} ${detail}`
+}
+
+test('who deleted an object is answered, whether it was told before the deletion was folded or after it', async (t) => {
+  const rig = await rigFor(t)
+  const before = await rig.send(eventList(auditEvent('a', Date.now())))
+  deepEqual(await before.json(), {
+    ...{ apiVersion: 'kinfold/v1', kind: 'AuditEventsResult', partial: '' },
+    ...{ cluster: { name: 'test', id: 'c', scope: 'test' }, received: 1, kept: 1 },
+  })
+  deepEqual(await rig.deleters('cm-a'), [], 'it exists')
+  await rig.tell('delete cm/a')
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  await rig.tell('delete cm/b')
+  deepEqual(await rig.deleters('cm-b'), [])
+  await rig.send(eventList(auditEvent('b', Date.now())))
+  deepEqual(await rig.deleters('cm-b'), ['name-and-time alice cm-b 0'])
+})
+
+test('a uid is certain, and a request about another uid, kind or time is none', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const ref = { resource: 'configmaps', namespace: 'ns', name: 'a', apiVersion: 'v1' }
+  await rig.send(
+    eventList(
+      auditEvent('a', now, { auditID: '1', objectRef: { ...ref, uid: 'former' } }),
+      auditEvent('a', now, { auditID: '2', objectRef: { ...ref, resource: 'secrets' } }),
+      auditEvent('a', now, { auditID: '3', objectRef: { ...ref, apiGroup: 'example.com' } }),
+      auditEvent('a', now, { auditID: '4', objectRef: { ...ref, namespace: 'other' } }),
+      auditEvent('a', now - 60_000, { auditID: '5' }),
+      auditEvent('a', now + 60_000, { auditID: '6' }),
+    ),
+  )
+  deepEqual(await rig.deleters('cm-a'), [])
+  const user = { username: 'carol' }
+  const collection = { resource: 'configmaps', namespace: 'ns', apiVersion: 'v1' }
+  const verb = 'deletecollection'
+  await rig.send(eventList(auditEvent('', now, { verb, user, objectRef: collection })))
+  deepEqual(await rig.deleters('cm-a'), ['collection-and-time carol cm-a 0'])
+  await rig.send(
+    eventList(
+      auditEvent('a', now - 300, { user: { username: 'dave' }, auditID: '7' }),
+      auditEvent('a', now + 4_000, { user: { username: 'erin' }, auditID: '8' }),
+    ),
+  )
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time dave cm-a 1'])
+  const uid = { ...ref, uid: 'cm-a' }
+  await rig.send(eventList(auditEvent('a', now - 2_000, { objectRef: uid })))
+  deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+})
+
+test('of what hangs together the answer goes up to who deleted the owner', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete deploy/web')
+  await rig.tell('delete rs/x')
+  const objectRef = { apiGroup: 'apps', resource: 'deployments', namespace: 'ns', name: 'web' }
+  await rig.send(eventList(auditEvent('web', Date.now(), { objectRef })))
+  deepEqual(await rig.deleters('pod-y'), ['name-and-time alice deploy-web 0'])
+})
+
+test('who deleted an owner is told to nobody who may not get that owner', async (t) => {
+  const rig = await rigFor(t, { hidden: 'Deployment' })
+  await rig.tell('delete deploy/web')
+  await rig.tell('delete rs/x')
+  const ref = { apiGroup: 'apps', resource: 'deployments', namespace: 'ns', name: 'web' }
+  await rig.send(eventList(auditEvent('web', Date.now(), { objectRef: ref })))
+  deepEqual(await rig.deleters('pod-y'), [])
+})
+
+test('an Audit-ID is certain where it is the id of a command that was no dry run', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('policy enforce parity')
+  await rig.tell('delete deploy/web')
+  const response = await fetch(`${rig.url}/v1/why?uid=rs-x`)
+  const { history } = (await response.json()) as Shaped<Why>
+  const auditID = history.find(({ change }) => change === 'command')?.command
+  ok(auditID)
+  await rig.tell('delete rs/x')
+  const ref = { apiGroup: 'apps', resource: 'replicasets', namespace: 'ns', name: 'x' }
+  const fields = { auditID, objectRef: ref, user: { username: 'kinfold' } }
+  // Seen long before: only what it is about can tell that it is this one.
+  const at = Date.now() - 60_000
+  const requestURI = '/apis/apps/v1/namespaces/ns/replicasets/x?dryRun=All'
+  await rig.send(eventList(auditEvent('x', at, { ...fields, requestURI })))
+  deepEqual(await rig.deleters('rs-x'), [])
+  await rig.send(eventList(auditEvent('x', at + 1, fields)))
+  deepEqual(await rig.deleters('rs-x'), ['audit-id kinfold rs-x 0'])
+})
+
+test('the same event told twice is one, and no other process or restart makes it two', async (t) => {
+  const first = await rigFor(t)
+  const event = auditEvent('a', Date.now())
+  await first.tell('delete cm/a')
+  for (const _ of [1, 2, 3]) equal((await first.send(eventList(event, event))).status, 200)
+  const told = ['name-and-time alice cm-a 0']
+  deepEqual(await first.deleters('cm-a'), told)
+  const keys = async (store: Store) =>
+    (await store.page({ gte: 'one/', lt: 'one0', limit: 10 })).length
+  equal(await keys(first.actorStore), 1)
+  // Another process builds its index from the log; one that starts again goes on with its own.
+  const { log, actorStore } = first
+  const other = await rigFor(t, { log })
+  deepEqual(await other.deleters('cm-a'), told)
+  equal(await keys(other.actorStore), 1)
+  const again = await rigFor(t, { log, actorStore })
+  deepEqual(await again.deleters('cm-a'), told)
+})
+
+test('an Audit-ID that a client uses for many requests hides none of them', async (t) => {
+  const rig = await rigFor(t)
+  const now = Date.now()
+  await rig.tell('delete cm/a')
+  await rig.tell('delete cm/b')
+  const auditID = 'the-same'
+  await rig.send(eventList(auditEvent('a', now, { auditID }), auditEvent('b', now, { auditID })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  deepEqual(await rig.deleters('cm-b'), ['name-and-time alice cm-b 0'])
+})
+
+test('any process takes events, and each answers from them', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const [one, two] = [await group.start(), await group.start()]
+  await tell(group.log, eventsOf(['put cm/a', 'delete cm/a']))
+  await group.caughtUp()
+  const response = await fetch(`${one.url}/v1/why?uid=cm-a`)
+  const { history } = (await response.json()) as Shaped<Why>
+  const at = Date.parse(history.at(-1)?.at ?? '')
+  for (const [index, { url }] of [one, two].entries()) {
+    const auditID = String(index)
+    const sent = await fetch(url + PATH, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(eventList(auditEvent('a', at, { auditID }))),
+    })
+    equal(sent.status, 200, await sent.text())
+  }
+  for (const { url } of [one, two]) {
+    deepEqual(await deletersAt(url, 'cm-a'), ['name-and-time alice cm-a 0'])
+  }
+  equal(one.forwarded().count + two.forwarded().count > 0, true, 'why is sent on')
+})
+
+test('what cannot be understood is refused with what to do', async (t) => {
+  const { send, url } = await rigFor(t)
+  const cases: readonly (readonly [Promise<Response>, RegExp])[] = [
+    [send('{"kind":'), /^400 the body is not valid JSON/],
+    [send(''), /^400 the body is not valid JSON/],
+    [send({ kind: 'List' }), /^400 expected an EventList of audit\.k8s\.io\/v1/],
+    [send(eventList(7)), /^400 event 1 is no audit event/],
+    [send('x', { headers: { 'content-type': 'text/plain' } }), /^415 the body must be JSON/],
+    [send(eventList(), { path: `${PATH}?clustr=c` }), /^400 there is no parameter clustr/],
+    [send(eventList(), { path: `${PATH}?cluster=x` }), /^404 there is no cluster x/],
+    [send(eventList(), { headers: { origin: 'http://evil' } }), /^403 no audit events are taken/],
+    [send(`{"x":"${'x'.repeat(MOST_BYTES)}"}`), /^413 .*--audit-webhook-batch-max-size/],
+  ]
+  for (const [response, expected] of cases) match(await refusal(await response), expected)
+  // As kube-apiserver sends it.
+  equal((await send(eventList(), { path: `${PATH}?timeout=30s` })).status, 200)
+  equal((await fetch(url + PATH)).status, 405)
+})
+
+test('a body of unknown length is read no further than it may be', async (t) => {
+  const rig = await rigFor(t)
+  const parts = Array.from({ length: 30 }, () => 'x'.repeat(100_000))
+  const body = ReadableStream.from(parts.map((each) => new TextEncoder().encode(each)))
+  const init = { body, duplex: 'half' } as RequestInit
+  const response = await rig.send('', init).catch(() => undefined)
+  if (response !== undefined) match(await refusal(response), /^413 /)
+  equal((await rig.send(eventList())).status, 200)
+})
+
+test('a word that means something in JavaScript spoils no list', async (t) => {
+  const { send } = await rigFor(t)
+  const body = JSON.stringify(eventList(auditEvent('a', Date.now()))).replace(
+    '"annotations":{',
+    '"requestObject":{"data":{"__proto__":{"x":1}},"constructor":{"prototype":{}}},"annotations":{',
+  )
+  const response = await send(body)
+  equal(((await response.json()) as AuditFields)['kept'], 1)
+})
+
+test('a token of a cluster is for its own events, and for nothing else', async (t) => {
+  const tokens = `c ${TOKEN}\nnorth ${OTHER}\n`
+  const rig = await rigFor(t, { tokens, isGuarded: true })
+  const send = (token: string, path = PATH): Promise<Response> =>
+    rig.send(eventList(), { path, ...bearer(token) })
+  equal((await send(TOKEN)).status, 200)
+  equal((await send(TOKEN, `${PATH}?cluster=test`)).status, 200)
+  match(await refusal(await send(TOKEN, `${PATH}?cluster=x`)), /^403 .*of cluster c alone/)
+  match(await refusal(await send(OTHER)), /^404 no cluster of this token's name, north/)
+  match(await refusal(await send('neither-of-them-at-all')), /^401 /)
+  match(await refusal(await rig.send(eventList())), /^401 /)
+  equal((await send(HTTP)).status, 200)
+  for (const path of ['/v1/clusters', '/v1/why?uid=cm-a', '/v1/history', '/metrics']) {
+    equal((await fetch(rig.url + path, bearer(TOKEN))).status, 401, path)
+  }
+  const order = await rig.send({ verb: 'pause' }, { path: '/v1/directives', ...bearer(TOKEN) })
+  equal(order.status, 401)
+})
+
+test('one token of two clusters, or a line that is none, ends the start', (t) => {
+  for (const text of ['', 'c', `c ${TOKEN} x`, `c short`, `c ${TOKEN}\nd ${TOKEN}`]) {
+    let message = ''
+    try {
+      openClusterTokens(fileOf(t, text))
+    } catch (error) {
+      message = String(error)
+    }
+    match(message, /must hold 1 to 512 lines, each the name or id of a cluster, a space/)
+  }
+})
+
+test('where the log is away an API server is told to send it again', async (t) => {
+  const rig = await rigFor(t)
+  rig.log.isAway = true
+  const response = await rig.send(eventList(auditEvent('a', Date.now())))
+  equal(response.headers.get('retry-after'), '10')
+  match(await refusal(response), /^503 the log cannot be written, send it again/)
+})
+
+test('what is older than it is kept for is in neither log nor index', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  await rig.send(eventList(auditEvent('a', Date.now())))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  const clock = systemClock()
+  const later = { ...clock, now: () => clock.now() + 2 * KEEP_MS }
+  const { log, actorStore: store } = rig
+  const actors = createActorIndex({ log, codec, clock: later, store, keepMs: KEEP_MS })
+  const stop = new AbortController()
+  const running = actors.run(stop.signal)
+  const left = async (): Promise<number> =>
+    (await store.page({ gte: '!', lt: '~', limit: 10 })).length
+  await eventually('all but its position is forgotten', async () => {
+    const count = await left()
+    return count === 1 || `${count} keys are left`
+  })
+  stop.abort()
+  await running
+  const { start, end } = await log.bounds('actors', 0)
+  ok(start === end && end > 0n)
+  deepEqual(await rig.deleters('cm-a'), [])
+})

@@ -1,0 +1,54 @@
+/**
+ * Who asked for the deletions of a list, as the audit logs of their clusters say.
+ *
+ * What must stay true: for one answer a bounded number of requests is read (`read`), with turns for other work in between. No deletion is left out because no request
+ * fits it, and `by` never follows from one.
+ *
+ * Not here: which request a deletion was (query/actor.ts).
+ */
+import type { History } from '../../../core/model/record.ts'
+import type { Actor } from '../../../ports/service-record.ts'
+import { type ActorParts, actorOf, type DeletedObject, type FoundActor } from '../query/actor.ts'
+import type { ActorIndex } from '../query/actor-index.ts'
+import { behindText } from '../query/query.ts'
+import type { Turns } from '../turns.ts'
+
+interface DeletersParts extends Pick<ActorParts, 'clusters'> {
+  /** Undefined: nobody is named. */
+  readonly actors: ActorIndex | undefined
+  readonly turns: Turns
+}
+
+export class Deleters {
+  readonly #parts: DeletersParts
+  /** Requests read so far. */
+  read = 0
+
+  constructor(parts: DeletersParts) {
+    this.#parts = parts
+  }
+
+  /** Waits a moment for what audit logs said just now. Why a name may be missing; empty when none is. */
+  async caughtUp(): Promise<string> {
+    return behindText((await this.#parts.actors?.caughtUp()) ?? 0n, 'audit logs')
+  }
+
+  /** Of a life that is over. Null where nobody can say. */
+  async of(life: DeletedObject, history: readonly History[]): Promise<FoundActor | null> {
+    const { actors, clusters } = this.#parts
+    if (actors === undefined) return null
+    const counted = {
+      ofName: async (...asked: Parameters<ActorIndex['ofName']>) =>
+        await this.#counted(await actors.ofName(...asked)),
+      ofCollection: async (...asked: Parameters<ActorIndex['ofCollection']>) =>
+        await this.#counted(await actors.ofCollection(...asked)),
+    }
+    return await actorOf({ actors: counted, clusters }, life, history, true)
+  }
+
+  async #counted(page: readonly Actor[]): Promise<readonly Actor[]> {
+    this.read += page.length
+    await this.#parts.turns.take()
+    return page
+  }
+}
