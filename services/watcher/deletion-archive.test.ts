@@ -103,6 +103,23 @@ test('a deletion that waited for the archive says how old it is', async () => {
   ok(age >= 60_000 && age <= 70_000, `${age}`)
 })
 
+test('an archive that takes nothing for longer than any watch holds up its own kinds alone', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(600_000)
+  await rig.create(SECRETS, 'other')
+  await rig.clock.advance(2_000)
+  deepEqual(await deletedTold(), [])
+  ok((await rig.told('Secret')).includes('ObjectAdded other'))
+  rig.stuck = null
+  await rig.clock.advance(60_000)
+  deepEqual(await deletedTold(), ['ObjectDeleted a'])
+  ok((await rig.archive()).some(({ name }) => name === 'a'))
+})
+
 test('what a list finds missing is counted and logged as not archived', async () => {
   await started(MAPS)
   for (const name of ['a', 'b', 'c']) await rig.create(CONFIG_MAPS, name)

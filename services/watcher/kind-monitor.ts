@@ -76,6 +76,9 @@ export class KindMonitor {
   #activity = new AbortController()
   #finishing = false
   readonly #done = Promise.withResolvers<void>()
+  /** Ends what no relist ends: the archiving of deletions that were received, since nobody reports them again after a list. */
+  readonly #stopped = new AbortController()
+  #keeping: AbortSignal = this.#stopped.signal
   /** Last event, bookmark or page. */
   #proofMs: number
   /** The same, or the beginning of a watch that resumes; and whether there was proof since that. */
@@ -197,11 +200,13 @@ export class KindMonitor {
       await Promise.race([drained, this.#done.promise])
     }
     this.#activity.abort(INTERRUPTED)
+    this.#stopped.abort(INTERRUPTED)
     await this.#done.promise
     this.#telling.flush()
   }
 
   async run(signal: AbortSignal): Promise<MonitorEnd> {
+    this.#keeping = AbortSignal.any([signal, this.#stopped.signal])
     try {
       while (!signal.aborted && !(this.#finishing && !this.isWatching)) {
         const ending = await this.#act(signal)
@@ -357,7 +362,7 @@ export class KindMonitor {
 
   async #take(events: readonly WatchEvent[], signal: AbortSignal): Promise<'fine' | 'doubted'> {
     const { publisher, clock, config, archive } = this.#deps
-    await archive.keep(events, signal)
+    await archive.keep(events, this.#keeping)
     for (const [index, event] of events.entries()) {
       if (this.#telling.watched(event) !== 'fine') return 'doubted'
       // A burst that was buffered must not block everything else.
