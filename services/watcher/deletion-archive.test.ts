@@ -142,6 +142,32 @@ test('what a list finds missing is counted and logged as not archived', async ()
   deepEqual(counts(), [1, 1])
 })
 
+test('a deletion that a relist came before is archived from the events that the server still has', async () => {
+  await started(MAPS)
+  for (const name of ['a', 'b']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(0)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(60_000)
+  deepEqual(counts(), [1, 0])
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+  deepEqual(await deletedTold(), [])
+  await rig.remove(`${CONFIG_MAPS}/b`)
+  await rig.clock.advance(0)
+  deepEqual(await deletedTold(), ['ObjectDeleted b'])
+})
+
 test('while there is no room, deletions are published and not archived', async () => {
   let lacksRoom = true
   await started({ ...MAPS, lacksRoom: () => lacksRoom })

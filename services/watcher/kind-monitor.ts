@@ -15,8 +15,9 @@ import { ClusterError } from '../../ports/cluster.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Random } from '../../ports/random.ts'
 import type { ServedKind } from './catalog.ts'
+import { within } from './deadline.ts'
 import type { DeletionArchive } from './deletion-archive.ts'
-import type { IdentityGuard } from './identity.ts'
+import { type IdentityGuard, isPassing } from './identity.ts'
 import type { Listing, MonitorInput, MonitorState, Watching } from './monitor.ts'
 import { isShrunken, startOf, step } from './monitor.ts'
 import type { RelistRequest } from './relist-request.ts'
@@ -76,7 +77,7 @@ export class KindMonitor {
   #activity = new AbortController()
   #finishing = false
   readonly #done = Promise.withResolvers<void>()
-  /** Ends what no relist ends: the archiving of deletions that were received, since nobody reports them again after a list. */
+  /** Ends what no relist ends: the archiving of deletions that were received, since no list reports them. */
   readonly #stopped = new AbortController()
   #keeping: AbortSignal = this.#stopped.signal
   /** Last event, bookmark or page. */
@@ -304,8 +305,39 @@ export class KindMonitor {
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
+    const from = this.#telling.position
     this.#finishList(version)
+    await this.#archiveUnlisted(from, version, signal)
     return { type: 'Listed', version }
+  }
+
+  /**
+   * The relist broke the watch off, or came after one that ended: the server may still have the DELETED events in between. They are for the archive alone:
+   * what follows from the list is published.
+   */
+  async #archiveUnlisted(
+    from: ResourceVersion | null,
+    until: ResourceVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { server, archive, clock, config } = this.#deps
+    const left = new Set(this.#telling.takeUnlisted())
+    if (from === null || left.size === 0 || !archive.takes(this.#kind)) return
+    try {
+      await within(clock, config.unlistedMs, signal, async (limit) => {
+        for await (const events of server.watch(this.#resource(), from, limit)) {
+          const deleted = events.filter((event) => event.type === 'Deleted')
+          const missed = deleted.filter(({ object }) => left.has(object.uid))
+          await archive.keep(missed, this.#keeping)
+          for (const { object } of missed) left.delete(object.uid)
+          this.#proof()
+          if (left.size === 0 || events.some((event) => isOlder(until, versionOf(event)))) return
+        }
+      })
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error
+    }
+    if (left.size > 0) archive.missed(this.#kind, left.size)
   }
 
   /** Another cluster under the same name counts its own versions (F30): the server that answers now is asked once more. */
@@ -315,11 +347,7 @@ export class KindMonitor {
   }
 
   #finishList(version: ResourceVersion): void {
-    const { archive } = this.#deps
-    const before = this.#telling.objects
     this.#lastSync = this.#telling.finishSync(version)
-    const missed = before - this.#telling.objects
-    if (missed > 0 && archive.takes(this.#kind)) archive.missed(this.#kind, missed)
     this.#covering = null
     this.#unversioned = 0
     this.#isResumed = false
@@ -450,6 +478,10 @@ export class KindMonitor {
       ...fields,
     })
   }
+}
+
+function versionOf(event: WatchEvent): ResourceVersion {
+  return event.type === 'Bookmark' ? event.resourceVersion : event.object.resourceVersion
 }
 
 function isNews({ type }: WatchEvent): boolean {
