@@ -1,27 +1,40 @@
 /**
- * Whether what is to be deleted is archived first, and how: flags, and the section `archive` of the config file.
+ * Whether what is to be deleted is archived first, of which kinds also what others delete, and how: flags, and the section `archive` of the config file.
  *
- * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the start.
+ * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the start, and so does a kind that nobody watches.
  */
 import type { Command } from 'commander'
 import { openArchiveKey } from '../runtime/archive-key.ts'
-import type { ArchiveSettings } from '../services/reaper/archive.ts'
+import type { ArchiveSettings } from '../runtime/archive-record.ts'
+import { IGNORED_KINDS } from '../services/watcher/config.ts'
+import type { ArchivedKinds } from '../services/watcher/deletion-archive.ts'
+import { nameOf } from './kind-name.ts'
+import { listedKinds } from './listed-kind.ts'
 import { bad, checkKey, duration, flag, type Setting, text } from './setting.ts'
 
 export interface ArchiveFlags {
   readonly archive?: boolean
   readonly archiveSecrets?: boolean
   readonly archiveKeyFile?: string
+  readonly archiveKinds?: string
 }
 
 export interface ArchiveConfig {
   /** Undefined: nothing is archived. */
   readonly settings: ArchiveSettings | undefined
+  /** Of these also what others delete; undefined: of none. */
+  readonly observed: ArchivedKinds | undefined
   /** How long records stay; undefined: as long as they do by default. */
   readonly keepMs: number | undefined
 }
 
-const KEYS = ['enabled', 'secrets', 'keyFile', 'keep']
+/** Kinds to watch, and to leave out, as the other settings have them. */
+export interface WatchedKinds {
+  readonly kinds: readonly string[] | null
+  readonly ignoreKinds: readonly string[]
+}
+
+const KEYS = ['enabled', 'kinds', 'secrets', 'keyFile', 'keep']
 
 export function addArchiveOptions(command: Command): Command {
   return command
@@ -30,7 +43,18 @@ export function addArchiveOptions(command: Command): Command {
     .option('--archive-key-file <file>', 'encrypt with it: 32 bytes, plain, hexadecimal or base64')
 }
 
-export function archiveConfig(flags: ArchiveFlags, section: unknown, file: string): ArchiveConfig {
+/** For processes that watch. */
+export function addArchiveKindsOption(command: Command): Command {
+  const hint = 'kinds of which also what others delete is put away, as deployments.apps,configmaps'
+  return command.option('--archive-kinds <list>', hint)
+}
+
+export function archiveConfig(
+  flags: ArchiveFlags,
+  section: unknown,
+  file: string,
+  watched: WatchedKinds,
+): ArchiveConfig {
   const from = mapping(section, file)
   const pick = (key: string, option: string, value: unknown): Setting => ({
     key,
@@ -39,6 +63,8 @@ export function archiveConfig(flags: ArchiveFlags, section: unknown, file: strin
   })
   const enabled = flag(pick('enabled', 'archive', flags.archive))
   const secrets = pick('secrets', 'archive-secrets', flags.archiveSecrets)
+  const kinds = pick('kinds', 'archive-kinds', flags.archiveKinds)
+  const listed = listedKinds(kinds)?.map(nameOf)
   const keySetting = pick('keyFile', 'archive-key-file', flags.archiveKeyFile)
   const keyFile = text(keySetting)
   const keepMs = duration(pick('keep', 'archive-keep', undefined))
@@ -48,13 +74,35 @@ export function archiveConfig(flags: ArchiveFlags, section: unknown, file: strin
       `${secrets.from}: Secrets are archived encrypted only; name a file with a key (--archive-key-file)`,
     )
   }
-  const meant = withSecrets ? secrets : keyFile === undefined ? undefined : keySetting
+  if (listed !== undefined) checkObserved(listed, kinds.from, withSecrets, watched)
+  const given = [withSecrets && secrets, listed && kinds, keyFile !== undefined && keySetting]
+  const meant = given.find((each) => typeof each === 'object')
   if (enabled === undefined && meant !== undefined) {
     throw bad(`${meant.from}: nothing is archived without --archive (archive.enabled); add it`)
   }
-  if (enabled !== true) return { settings: undefined, keepMs }
+  if (enabled !== true) return { settings: undefined, observed: undefined, keepMs }
   const key = keyFile === undefined ? undefined : openArchiveKey(keyFile)
-  return { settings: { secrets: withSecrets, key }, keepMs }
+  const settings = { secrets: withSecrets, key }
+  const observed = listed && { ...settings, kinds: new Set(listed) }
+  return { settings, observed, keepMs }
+}
+
+function checkObserved(
+  listed: readonly string[],
+  from: string,
+  withSecrets: boolean,
+  { kinds, ignoreKinds }: WatchedKinds,
+): void {
+  if (listed.includes('secrets') && !withSecrets) {
+    throw bad(
+      `${from}: Secrets are archived encrypted only; take --archive-secrets (archive.secrets) and a key`,
+    )
+  }
+  for (const name of listed) {
+    const isLeftOut = [...ignoreKinds, ...IGNORED_KINDS].includes(name)
+    if (!isLeftOut && (kinds?.includes(name) ?? true)) continue
+    throw bad(`${from}: ${name} is not watched, so none of its deletions is observed: watch it`)
+  }
 }
 
 function mapping(section: unknown, file: string): Record<string, unknown> {

@@ -85,6 +85,31 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--archive-secrets: nothing is archived without --archive/,
   ],
   [
+    'kinds for an archive that is off',
+    ['up', '--archive-kinds', 'pods'],
+    /--archive-kinds: nothing is archived without --archive/,
+  ],
+  [
+    'deleted Secrets to be archived as they are',
+    ['up', '--archive', '--archive-kinds', 'pods,secrets', '--archive-key-file', '/nowhere'],
+    /--archive-kinds: Secrets are archived encrypted only; take --archive-secrets/,
+  ],
+  [
+    'deletions to be archived of a kind that is not watched',
+    ['up', '--archive', '--archive-kinds', 'pods', '--kinds', 'configmaps'],
+    /--archive-kinds: pods is not watched, so none of its deletions is observed/,
+  ],
+  [
+    'deletions to be archived of a kind that is left out',
+    ['watcher', '--archive', '--archive-kinds', 'events'],
+    /--archive-kinds: events is not watched/,
+  ],
+  [
+    'a restore as of no moment',
+    ['restore', 'deploy/web', '--at', 'yesterday'],
+    /--at: expected how long ago, such as 24h, or a time/,
+  ],
+  [
     'a key that is none',
     ['up', '--archive', '--archive-key-file', import.meta.filename],
     /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,

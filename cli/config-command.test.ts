@@ -101,7 +101,14 @@ test('the file of the documents is valid, but for the files that it names', () =
 /** What a start makes of it. */
 function meaningOf(config: UpConfig): unknown {
   const { archive, ...rest } = config
-  return JSON.parse(JSON.stringify([rest, archive.settings, graphOptionsOf(config)]))
+  return JSON.parse(
+    JSON.stringify([
+      rest,
+      archive.settings,
+      [...(archive.observed?.kinds ?? [])],
+      graphOptionsOf(config),
+    ]),
+  )
 }
 
 for (const [name, settings] of [
@@ -116,6 +123,7 @@ for (const [name, settings] of [
     'mode: enforce\nkeep: 3d\nremember: 25h\ndiskReserve: 1GiB\nkinds: [pods]\ncontexts: [a]\n',
   ],
   ['an archive', 'archive: { enabled: true }\n'],
+  ['an archive of observed deletions', 'archive: { enabled: true, kinds: [pods] }\n'],
 ] as const) {
   test(`${name}, printed with defaults, is a config file that means the same`, () => {
     const file = write(HEAD + settings)

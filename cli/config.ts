@@ -169,6 +169,10 @@ export function upConfigOf(
     from: flag === undefined ? `${flags.config}: ${key}` : flagOf(key),
   })
   const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
+  const watched = {
+    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
+    ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
+  }
   return {
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
@@ -180,8 +184,7 @@ export function upConfigOf(
     approvals: approvalsOf(pick('approvals', undefined), pick('httpAuth', flags.httpAuth)),
     protection: protectionOf(file['protection'], `${flags.config}: protection`, preset),
     lock: oneOf(pick('lock', flags.lock), LOCKS) ?? 'optional',
-    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
-    ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
+    ...watched,
     partitions: whole(pick('partitions', flags.partitions), 1, MAX_PARTITIONS),
     http: text(pick('http', flags.http)) ?? http,
     httpTokenFile: text(pick('httpTokenFile', flags.httpTokenFile)),
@@ -202,7 +205,7 @@ export function upConfigOf(
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
     diskReserveBytes: bytes(pick('diskReserve', undefined)),
-    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive'),
+    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive', watched),
     notify: notifyConfig(file['notify'], flags.config ?? 'config'),
   }
 }

@@ -58,6 +58,16 @@ test('readiness has it as a warning with what is free and what is needed, and no
   )
 })
 
+test('what others delete is archived while twice the reserve is free', () => {
+  const disk = diskOf(1_000, { reserveMib: 400 })
+  const states = [1_000, 800, 799, 399, 800].map((freeMib) => {
+    disk.freeMib = freeMib
+    disk.space.look()
+    return disk.space.lacksRoomForBodies
+  })
+  deepEqual(states, [false, false, true, true, false])
+})
+
 for (const [what, sizes, reserveMib] of [
   ['of a small log', { allGib: 100, logGib: 1 }, 512],
   ['of a large log', { allGib: 100, logGib: 20 }, 2_048],

@@ -19,6 +19,8 @@ const SHARE_OF_LOG = 0.1
 /** Of the file system: on a small one the rest must be of use. */
 const SHARE_OF_ALL = 0.25
 const ENOUGH = 1.25
+/** Times the reserve: with less free the bodies of what others delete are not archived, since they decide how many bytes that is. */
+const ROOM_FOR_BODIES = 2
 const LOOK_EVERY_MS = 5_000
 /** The same words each time, so that they are logged once. */
 const LOW = 'disk: too little is free to record what is deleted'
@@ -77,6 +79,11 @@ export class DiskSpace {
 
   get isLow(): boolean {
     return this.#isLow
+  }
+
+  /** So that what others delete can neither use up the reserve nor end our own deleting. */
+  get lacksRoomForBodies(): boolean {
+    return this.#space.freeBytes < this.reserveBytes * ROOM_FOR_BODIES
   }
 
   get reserveBytes(): number {

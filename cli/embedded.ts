@@ -148,21 +148,24 @@ export async function runEmbedded(
   })
   const { graph, census, index, actors, shadow } = parts
   const appendsOf = observeAppends(metrics.meter)
-  const watchers = clusters.map((cluster) =>
-    openWatcher({
-      ...{ cluster, log, codec, clock, random, logger },
-      kinds: config.kinds,
-      ignoreKinds: config.ignoreKinds,
-      election: null,
-      observe: appendsOf(cluster.name),
-    }),
-  )
   const disk = new DiskSpace({
     directory: config.data,
     reserveBytes: config.diskReserveBytes,
     logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
+  const { observed } = config.archive
+  const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
+  const watchers = clusters.map((cluster) =>
+    openWatcher({
+      ...{ cluster, log, codec, clock, random, logger },
+      kinds: config.kinds,
+      ignoreKinds: config.ignoreKinds,
+      archived,
+      election: null,
+      observe: appendsOf(cluster.name),
+    }),
+  )
   const notifications = openNotifications({
     config: config.notify,
     counts: () => census.counts(),

@@ -423,6 +423,8 @@ const WATCHER_COUNTERS = [
   ['heartbeats', 'Heartbeats published.'],
   ['discoveries', 'Answers of discovery.'],
   ['rewinds', 'Times a cluster went back in time.'],
+  ['archived', 'Deletions observed whose last state was archived.'],
+  ['unarchived', 'Deletions of archived kinds whose last state was not archived.'],
 ] as const
 
 function perKind(

@@ -34,6 +34,10 @@ export interface Restore {
   readonly partial: string
 }
 
+/** Why an object may be absent from it. */
+export const WHAT_IS_ARCHIVED =
+  'Kinfold archives what it deletes itself, and what it observes others delete of the kinds in archive.kinds'
+
 export function documentOf(restore: Restore, results: readonly Restored[]): object {
   const { root, isArchived, from, into, does, steps, failures, advice, partial } = restore
   const { kind, name, uid } = root

@@ -19,6 +19,7 @@ import {
   RESTORED_BEFORE,
   type Restore,
   timeOf,
+  WHAT_IS_ARCHIVED,
 } from './restore-document.ts'
 import { lineOf } from './terminal.ts'
 import { yaml } from './yaml.ts'
@@ -71,10 +72,7 @@ function asText(restore: Restore): RestoreReport {
 function opening({ root, isArchived, into }: Restore): readonly string[] {
   const name = `${root.kind}/${root.name} (uid ${root.uid})`
   if (isArchived) return [`${name}, into ${into}:`]
-  return [
-    `${name} is not in the archive: Kinfold archives only what it deletes itself.`,
-    `Its dependents, into ${into}:`,
-  ]
+  return [`${name} is not in the archive: ${WHAT_IS_ARCHIVED}.`, `Its dependents, into ${into}:`]
 }
 
 function wayOn(steps: readonly Step[]): string {

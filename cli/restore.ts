@@ -1,5 +1,5 @@
 /**
- * `kinfold restore`: creates what Kinfold deleted again, from the archive, with the rights of the user's own kubeconfig.
+ * `kinfold restore`: creates again what Kinfold or others deleted, from the archive, with the rights of the user's own kubeconfig.
  *
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
@@ -17,7 +17,7 @@ import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
 import { isUnmanaged, type LostOwners } from '../services/restore/restore-step.ts'
 import type { Objects, Root, Selector } from '../services/restore/selection.ts'
-import { rootsOf, subtreeOf } from '../services/restore/selection.ts'
+import { existingAt, rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { surveyFor } from '../services/restore/survey.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { objectQuery } from './client.ts'
@@ -26,10 +26,10 @@ import { DEFAULT_DATA } from './data-directory.ts'
 import { addBrokerOptions } from './kafka-config.ts'
 import { outputOf } from './output.ts'
 import { adviceFor } from './restore-advice.ts'
-import { timeOf } from './restore-document.ts'
+import { timeOf, WHAT_IS_ARCHIVED } from './restore-document.ts'
 import { RESTORE_OUTPUTS, reportAs } from './restore-report.ts'
 import { namespaceOf } from './scope.ts'
-import { bad, oneOf } from './setting.ts'
+import { bad, moment, oneOf } from './setting.ts'
 
 interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
@@ -37,6 +37,7 @@ interface RestoreFlags extends SourceFlags {
   readonly namespace?: string
   readonly fromCluster?: string
   readonly only?: boolean
+  readonly at?: string
   readonly lostOwners: string
   readonly includeControlled?: boolean
   readonly archiveKeyFile?: readonly string[]
@@ -51,7 +52,7 @@ export function addRestore(program: Command): void {
   const command = program
     .command('restore')
     .description(
-      'plan, and with --yes create again, what Kinfold deleted of an object and its dependents, from the archive',
+      'plan, and with --yes create again, what was deleted of an object and its dependents, from the archive',
     )
     .argument(
       '<object...>',
@@ -62,6 +63,10 @@ export function addRestore(program: Command): void {
       "namespace of the object (default: of the kubeconfig's context, or default)",
     )
     .option('--only', 'the object alone, without its dependents')
+    .option(
+      '--at <when>',
+      'what existed then and was deleted since: a time (2026-01-31T09:30:00Z), or how long ago (24h)',
+    )
     .option(
       '--lost-owners <what>',
       `of owners that neither exist nor are restored: ${LOST_OWNERS.join(', ')}. relink makes the object that has the owner's name now the owner, also of what was restored without it; drop, the last resort, leaves the owner out`,
@@ -104,6 +109,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     LOST_OWNERS,
   )
   const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
+  const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
   const selector = selectorOf(words, flags)
   const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
   const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
@@ -113,8 +119,9 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const source = await openArchive(flags)
   await using log = source.log
   const cluster = flags.fromCluster ?? here
-  const { objects, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
-  const root = onlyRoot(await rootsNamed(source, objects, selector), words)
+  const { objects: all, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
+  const objects = at === undefined ? all : existingAt(all, Date.parse(at))
+  const root = onlyRoot(await rootsNamed(source, objects, selector), words, at)
   const chosen = chosenOf(objects, root, flags)
   const survey = await surveyFor(chosen, restorer, signal)
   const controlled = flags.includeControlled === true
@@ -127,7 +134,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const report = reportAs(output, {
     ...{ root, isArchived: objects.has(root.uid), from: cluster, into: restorer.name, steps, does },
     ...{ failures: failures.told, partial },
-    advice: adviceFor(steps, (uid) => objects.has(uid)),
+    advice: adviceFor(steps, (uid) => all.has(uid)),
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
   if (does === 'plans') {
@@ -202,16 +209,17 @@ async function rootsNamed(
   return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }))
 }
 
-function onlyRoot(roots: readonly Root[], words: readonly string[]): Root {
+function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
   const [root, another] = roots
   const asked = words.join(' ')
   if (root === undefined) {
-    throw bad(`${asked}: the archive knows no such object, and none that it owned`)
+    const then = at === undefined ? '' : `, that existed at ${at} and was deleted since`
+    throw bad(`${asked}: the archive knows no such object, and none that it owned${then}`)
   }
   if (another === undefined) return root
   const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${timeOf(at)})`)
   throw bad(
-    `${asked}: ${roots.length} objects had that name, one after the other; say which: ${some.join(', ')}`,
+    `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}`,
   )
 }
 
@@ -231,7 +239,7 @@ function chosenOf(
   const object = objects.get(uid)
   if (object !== undefined) return [object]
   throw bad(
-    `${kind}/${name} is not in the archive: Kinfold archives only what it deletes itself; without --only its dependents are restored`,
+    `${kind}/${name} is not in the archive: ${WHAT_IS_ARCHIVED}; without --only its dependents are restored`,
   )
 }
 

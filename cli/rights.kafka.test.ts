@@ -16,7 +16,7 @@ import { documentedAcls } from '../testing/kafka/documented-acls.ts'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { KinfoldServices, SERVICES, type ServiceName } from '../testing/kinfold-services.ts'
-import { CONFIG_MAP, make, makeAll, missingOf, remove } from '../testing/objects.ts'
+import { CONFIG_MAP, DEPLOYMENT, make, makeAll, missingOf, remove } from '../testing/objects.ts'
 
 const DEPENDENTS = 20
 
@@ -151,6 +151,7 @@ suite('rights on Kafka', { skip }, () => {
         ...login(service),
         '--no-create-topics',
         ...(service === 'reaper' ? ['--archive'] : []),
+        ...(service === 'watcher' ? ['--archive', '--archive-kinds', 'deployments.apps'] : []),
       ],
     })
     await services.start()
@@ -163,11 +164,17 @@ suite('rights on Kafka', { skip }, () => {
       }),
     )
     const staying = await make(plane, { kind: CONFIG_MAP, name: 'staying' })
+    await remove(plane, await make(plane, { kind: DEPLOYMENT, name: 'gone' }))
     await remove(plane, owner)
     await eventually('the dependents go', async () => {
       return (await missingOf(plane, dependents)).length === DEPENDENTS
     })
     deepEqual(await missingOf(plane, [staying]), [])
+    const asked = ['--kubeconfig', plane.kubeconfig, ...where(), ...login('restorer')]
+    await eventually('what a person deleted is in the archive', async () => {
+      const { stdout, stderr } = await runKinfold(['restore', 'deploy/gone', ...asked])
+      return stdout.includes('1 to create, 0 there already, 0 refused') || stdout + stderr
+    })
     for (const each of services.all) await each.assertRunning()
   })
 

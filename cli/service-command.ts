@@ -6,7 +6,7 @@
  * Not here: what they have in common when they run (service.ts), and what each of them is (watcher.ts, graph.ts, reaper.ts).
  */
 import type { Command } from 'commander'
-import { addArchiveOptions } from './archive-config.ts'
+import { addArchiveKindsOption, addArchiveOptions } from './archive-config.ts'
 import {
   AUDIT_TOKEN_HINT,
   addClusterOptions,
@@ -32,11 +32,13 @@ const MOST_STANDBYS = 8
 export function addWatcher(program: Command): void {
   const description = 'watch clusters and publish what changes to Kafka; several elect a leader'
   const command = addClusterOptions(serviceCommand(program, 'watcher', description))
-  addKindsOption(command).action(async (flags: ServiceFlags) => {
-    const { runService } = await import('./service.ts')
-    const { openWatcherService } = await import('./watcher.ts')
-    await runService('watcher', flags, HTTP.watcher, openWatcherService)
-  })
+  addArchiveKindsOption(addArchiveOptions(addKindsOption(command))).action(
+    async (flags: ServiceFlags) => {
+      const { runService } = await import('./service.ts')
+      const { openWatcherService } = await import('./watcher.ts')
+      await runService('watcher', flags, HTTP.watcher, openWatcherService)
+    },
+  )
 }
 
 export function addGraph(program: Command): void {

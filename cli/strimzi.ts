@@ -47,6 +47,7 @@ export const KAFKA_RIGHTS: Readonly<Record<KafkaService, readonly KafkaRight[]>>
     topic('orders', 'Read'),
     topic('control', 'Read', 'Write'),
     topic('watermarks', 'Read', 'Write'),
+    topic('archive', 'Write'),
   ],
   graph: [
     ...EVERY,

@@ -1,7 +1,7 @@
 /** `kinfold up`: everything in one process, for one or more contexts of a kubeconfig. */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
-import { addArchiveOptions } from './archive-config.ts'
+import { addArchiveKindsOption, addArchiveOptions } from './archive-config.ts'
 import type { UpFlags } from './config.ts'
 import {
   AUDIT_TOKEN_HINT,
@@ -22,9 +22,11 @@ export function addUp(program: Command): void {
     .command('up')
     .description('watch and collect one or more clusters: everything in one process')
   addLogOptions(
-    addArchiveOptions(
-      addLockOption(
-        addKindsOption(addAuthorityOptions(addPolicyOptions(addClusterOptions(command)))),
+    addArchiveKindsOption(
+      addArchiveOptions(
+        addLockOption(
+          addKindsOption(addAuthorityOptions(addPolicyOptions(addClusterOptions(command)))),
+        ),
       ),
     ),
   )

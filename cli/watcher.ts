@@ -16,7 +16,8 @@ export async function openWatcherService(parts: ServiceParts): Promise<Service> 
   const watchers = clusters.map(({ cluster, exchange }) => {
     const election = { exchange, holder }
     const parts = { cluster, log, codec, clock, random, logger, kinds, ignoreKinds, election }
-    return openWatcher({ ...parts, observe: appendsOf(cluster.name) })
+    const archived = config.archive.observed
+    return openWatcher({ ...parts, archived, observe: appendsOf(cluster.name) })
   })
   registerWatchers(meter, watchers)
   return {

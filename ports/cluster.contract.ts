@@ -18,6 +18,7 @@ import {
   type ListPage,
   type Resource,
   type WatchEvent,
+  type Watched,
 } from './cluster.ts'
 
 export interface ClusterFixture extends AsyncDisposable {
@@ -262,6 +263,26 @@ function watches(given: Given): void {
     const versions = told.map(({ object }) => object.resourceVersion)
     ok(versions.every((it, index) => index === 0 || isNotBefore(it, versions[index - 1]!)))
     equal(new Set(versions).size, 4)
+  })
+
+  test('whole: the body of what is deleted as it was last, and of nothing else', async () => {
+    const { cluster, request } = given()
+    const from = await cluster.currentVersion(CONFIG_MAPS, deadline())
+    const added = await make(given(), 'whole')
+    const last = { ...body('whole', {}), data: { color: 'blue' } }
+    equal((await request('PUT', pathOf(added), last)).status, 200)
+    equal((await request('DELETE', pathOf(added))).status, 200)
+    const whole = { ...CONFIG_MAPS, whole: true }
+    const isLast = (it: WatchEvent): boolean => it.type === 'Deleted' && isNamed(it, 'whole')
+    const events = await watchUntil(cluster, whole, from, isLast)
+    const shown = events
+      .filter((it) => isNamed(it, 'whole'))
+      .map((it) => [it.type, 'text' in it && JSON.parse(it.text ?? '').object.data])
+    deepEqual(shown, [
+      ['Added', false],
+      ['Modified', false],
+      ['Deleted', { color: 'blue' }],
+    ])
   })
 
   test('what happens while it is open', async () => {
@@ -587,7 +608,7 @@ function find(objects: readonly ObjectMeta[], uid: string): ObjectMeta | undefin
 /** Everything up to the first event of which `isLast` holds. */
 async function watchUntil(
   cluster: Cluster,
-  resource: Resource,
+  resource: Watched,
   from: string,
   isLast: (event: WatchEvent) => boolean,
 ): Promise<WatchEvent[]> {

@@ -52,6 +52,11 @@ export interface Resource {
   readonly scope: Scope
 }
 
+export interface Watched extends Resource {
+  /** Deletions are reported with the whole object, as far as the server sends it; all else is metadata alone in any case. */
+  readonly whole?: boolean
+}
+
 /** One object, which need not exist. */
 export interface NamedResource extends Resource {
   readonly namespace: string
@@ -79,7 +84,12 @@ export interface ListPage {
 export type WatchEvent =
   | { readonly type: 'Added'; readonly object: ObjectMeta }
   | { readonly type: 'Modified'; readonly object: ObjectMeta }
-  | { readonly type: 'Deleted'; readonly object: ObjectMeta }
+  | {
+      readonly type: 'Deleted'
+      readonly object: ObjectMeta
+      /** Of a whole watch: JSON that has the object's last state, of its own kind, under `object`. */
+      readonly text?: string
+    }
   | { readonly type: 'Bookmark'; readonly resourceVersion: ResourceVersion }
 
 export type GetAnswer =
@@ -195,7 +205,7 @@ export interface Cluster extends AsyncDisposable {
   currentVersion(resource: Resource, signal: AbortSignal): Promise<ResourceVersion>
   /** With bookmarks, from just after `from`. Ends when the server ends it. */
   watch(
-    resource: Resource,
+    resource: Watched,
     from: ResourceVersion,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
@@ -204,7 +214,7 @@ export interface Cluster extends AsyncDisposable {
    * the cluster's audit log.
    */
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
-  /** The object with its body: for the archive, and for a user who asks for the status of an object. Kinfold needs it for nothing else. */
+  /** The object with its body: for the archive, and for a user who asks for the status of an object. But for whole watches Kinfold needs it for nothing else. */
   read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(

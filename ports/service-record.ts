@@ -110,8 +110,8 @@ export interface DeadLetter {
 }
 
 /**
- * A piece of an object as it was right before its delete, under `cluster/uid`. `last` closes it; only then it counts. Its identity and its owners
- * are in the clear, so that a subtree is found without the key.
+ * A piece of an object as it was right before its delete, or as it was when its deletion was observed, under `cluster/uid`. `last` closes it; only then it
+ * counts. Its identity and its owners are in the clear, so that a subtree is found without the key.
  */
 export interface Archived extends Coordinates {
   readonly type: 'Archived'
@@ -119,11 +119,14 @@ export interface Archived extends Coordinates {
   readonly uid: Uid
   readonly version: string
   readonly resource: string
-  /** The one that the DELETE is sent with. */
+  /** The one that the DELETE is sent with; of an observed deletion, the deletion's own. */
   readonly resourceVersion: ResourceVersion
   readonly ownerReferences: readonly OwnerReference[]
+  /** Empty: its deletion was observed. */
   readonly command: CommandId
-  /** When it was read, in milliseconds. */
+  /** Its creation, in milliseconds; null: unknown. */
+  readonly createdAt: number | null
+  /** When it was read, or its deletion observed, in milliseconds. */
   readonly at: number
   /** `metadata`: a Secret for which no operator enabled archiving; it cannot be created again from that. */
   readonly content: 'whole' | 'metadata'

@@ -4,7 +4,7 @@
  * What must stay true: AES-256-GCM with a new random nonce each time; a text is bound to what it is about, so that it cannot be passed off as
  * another object's; the wrong key says so; a key that other users may read is refused.
  *
- * Not here: what is encrypted (services/reaper/archive.ts), who decrypts (services/restore).
+ * Not here: what is encrypted (archive-record.ts), who decrypts (services/restore).
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'

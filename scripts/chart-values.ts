@@ -127,6 +127,7 @@ export const VALUES: readonly ValueRow[] = [
     FLAG,
     'put objects away before they are deleted ([archive.md](archive.md))',
   ),
+  row('archive.kinds', TEXTS, 'of these also what others delete, such as `deployments.apps`'),
   row('archive.secrets', FLAG, 'Secrets, too; needs a key'),
   row('archive.keep', TEXT, 'for how long, such as `30d`'),
   row('archive.existingSecret', TEXT, 'the key to encrypt with'),

@@ -22,8 +22,9 @@ import { ExchangeError } from '../ports/exchange.ts'
 import type { Log, Topic } from '../ports/log.ts'
 import { LogError } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
-import type { Assignment, Control, Watermark } from '../ports/service-record.ts'
+import type { Archived, Assignment, Control, Watermark } from '../ports/service-record.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
+import type { ArchivedKinds } from '../services/watcher/deletion-archive.ts'
 import type { Fields } from '../services/watcher/status.ts'
 import { createWatcher, type Watcher } from '../services/watcher/watcher.ts'
 
@@ -35,6 +36,7 @@ export type Break = (
 export interface RigOptions {
   readonly partitions?: number
   readonly config?: Partial<WatcherConfig>
+  readonly archived?: ArchivedKinds
 }
 
 const NEVER = new AbortController().signal
@@ -50,6 +52,7 @@ export class WatcherRig {
   readonly requests: string[] = []
   readonly notes: { readonly message: string; readonly fields: Fields }[] = []
   readonly #config: Partial<WatcherConfig>
+  readonly #archived: ArchivedKinds | undefined
   /** Which server the wire leads to. */
   server: ApiServer
   broken: Break = () => undefined
@@ -63,6 +66,7 @@ export class WatcherRig {
 
   constructor(options: RigOptions = {}) {
     this.#config = options.config ?? {}
+    this.#archived = options.archived
     this.log = new MemoryLog({ partitions: options.partitions ?? 1, clock: this.clock })
     this.server = this.newServer(1)
   }
@@ -86,6 +90,7 @@ export class WatcherRig {
       random: seeded(99),
       lease: this.lease,
       config: this.#config,
+      archived: this.#archived,
       observe: { note: (_level, message, fields) => void this.notes.push({ message, fields }) },
     })
     this.#watcher = watcher
@@ -164,6 +169,10 @@ export class WatcherRig {
 
   kind(name: string): ReturnType<Watcher['status']>['kinds'][number] | undefined {
     return this.watcher.status().kinds.find((kind) => kind.kind === name)
+  }
+
+  async archive(): Promise<readonly Archived[]> {
+    return await this.#records<Archived>('archive', 0)
   }
 
   async events(partition: number = 0): Promise<readonly Event[]> {

@@ -515,6 +515,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resourceVersion: text,
     ownerReferences: list(reference),
     command: text,
+    createdAt: maybe(number),
     at: number,
     content: word<Archived['content']>({ whole: 1, metadata: 1 }),
     keyId: text,

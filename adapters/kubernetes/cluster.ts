@@ -3,7 +3,7 @@
  *
  * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run is in the body (in the URL it would be
  * ignored if there is a body, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch begins with a test of the uid. Each call is one exchange
- * (two with a server that takes no choice of types), and everything except `read` is requested as metadata only.
+ * (two with a server that takes no choice of types), and everything except `read` and a whole watch is requested as metadata only.
  *
  * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
  */
@@ -28,6 +28,7 @@ import {
   type Selection,
   type UnknownAnswer,
   type WatchEvent,
+  type Watched,
 } from '../../ports/cluster.ts'
 import {
   type Connection,
@@ -169,7 +170,7 @@ class HttpCluster implements Cluster {
   }
 
   watch(
-    resource: Resource,
+    resource: Watched,
     from: string,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]> {

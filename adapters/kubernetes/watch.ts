@@ -1,13 +1,13 @@
 /**
- * Watches the metadata of a collection.
+ * Watches the metadata of a collection, and the bodies of what is deleted where they are asked for.
  *
  * What must stay true: events come in the server's order and none is skipped: an event that cannot be read throws, and the events read
- * before it have been returned. Only the server's own end of the stream is an end.
+ * before it have been returned. Only the server's own end of the stream is an end. No body is kept but that of a deletion.
  *
  * Not here: whether a silent watch is still alive (services/watcher has the timers).
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
-import type { Resource, WatchEvent } from '../../ports/cluster.ts'
+import type { WatchEvent, Watched } from '../../ports/cluster.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { isObjectOf, isStatus } from './answer.ts'
 import { failed, PLAIN, type Reading, refusal, refused, textOf, unreadable } from './call.ts'
@@ -19,7 +19,7 @@ const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,a
 
 export async function* watchEvents(
   reading: Reading,
-  resource: Resource,
+  resource: Watched,
   from: ResourceVersion,
   timeoutSeconds: number,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function* watchEvents(
   })
   const path = `${collectionPath(resource)}?${query}`
   try {
-    const { body } = await open(reading, path, METADATA, signal)
+    const { body } = await open(reading, path, resource.whole === true ? PLAIN : METADATA, signal)
     for await (const lines of linesOf(body)) {
       yield* batchOf(lines, resource, reading.allow, path)
     }
@@ -65,7 +65,7 @@ async function open(
 /** One batch; the events before one that cannot be read are returned before that throws. */
 function* batchOf(
   lines: readonly string[],
-  resource: Resource,
+  resource: Watched,
   allow: AllowList,
   path: string,
 ): Generator<readonly WatchEvent[]> {
@@ -79,7 +79,7 @@ function* batchOf(
   yield events
 }
 
-function readEvent(line: string, resource: Resource, allow: AllowList, path: string): WatchEvent {
+function readEvent(line: string, resource: Watched, allow: AllowList, path: string): WatchEvent {
   const event = parsedLine(line, path)
   const { object } = event
   if (!isJson(object)) throw unreadable(path, 'an event has no object')
@@ -89,7 +89,11 @@ function readEvent(line: string, resource: Resource, allow: AllowList, path: str
     case 'MODIFIED':
       return { type: 'Modified', object: metaIn(object, resource, allow, path) }
     case 'DELETED':
-      return { type: 'Deleted', object: metaIn(object, resource, allow, path) }
+      return {
+        type: 'Deleted',
+        object: metaIn(object, resource, allow, path),
+        ...(resource.whole === true && object['kind'] === resource.kind && { text: line }),
+      }
     case 'BOOKMARK':
       return { type: 'Bookmark', resourceVersion: versionIn(object, resource, path) }
     case 'ERROR':
@@ -110,13 +114,13 @@ function parsedLine(line: string, path: string): Json {
   return event
 }
 
-function metaIn(object: Json, resource: Resource, allow: AllowList, path: string) {
+function metaIn(object: Json, resource: Watched, allow: AllowList, path: string) {
   const meta = isObjectOf(object, resource) ? readMeta(object, resource, allow) : null
   if (meta === null) throw unreadable(path, 'an event is about no object of this kind')
   return meta
 }
 
-function versionIn(object: Json, resource: Resource, path: string): ResourceVersion {
+function versionIn(object: Json, resource: Watched, path: string): ResourceVersion {
   const { metadata } = object
   const version = isJson(metadata) ? metadata['resourceVersion'] : undefined
   if (!isObjectOf(object, resource) || typeof version !== 'string' || version === '') {

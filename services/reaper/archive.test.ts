@@ -13,8 +13,8 @@ import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Archived } from '../../ports/service-record.ts'
 import { aboutObject, openArchiveKey } from '../../runtime/archive-key.ts'
+import type { ArchiveSettings } from '../../runtime/archive-record.ts'
 import { GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
-import type { ArchiveSettings } from './archive.ts'
 import type { ReaperConfig } from './config.ts'
 
 const PLAIN: ArchiveSettings = { secrets: false, key: undefined }

@@ -6,7 +6,6 @@
  *
  * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long it is kept (the graph trims).
  */
-import { createHash } from 'node:crypto'
 import type { DeleteObject } from '../../core/model/command.ts'
 import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
@@ -16,16 +15,13 @@ import type { Codec } from '../../ports/codec.ts'
 import { type Log, LogError } from '../../ports/log.ts'
 import { partitionOf } from '../../ports/partition.ts'
 import type { Archived } from '../../ports/service-record.ts'
-import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
+import {
+  type ArchiveSettings,
+  archivedPieces,
+  MAX_OBJECT_BYTES,
+} from '../../runtime/archive-record.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import type { Caller } from './call.ts'
-
-export interface ArchiveSettings {
-  /** Of Secrets too the whole object; else their metadata, without annotations: those may contain the Secret's data. */
-  readonly secrets: boolean
-  /** Undefined: as they are. */
-  readonly key: ArchiveKey | undefined
-}
 
 export interface Archive {
   keep(request: ArchiveRequest, signal: AbortSignal): Promise<Keeping>
@@ -55,11 +51,6 @@ export interface ArchiveParts {
   readonly settings: ArchiveSettings
 }
 
-/** Bytes of one piece: with its envelope a record stays far below its limit. */
-const PIECE_BYTES = 512 * 1024
-/** No API server stores an object of this size; a server that answers so is not to be trusted with the log. */
-const MAX_OBJECT_BYTES = 16 * 1024 * 1024
-
 export function createArchive(parts: ArchiveParts): Archive {
   return {
     async keep(request, signal) {
@@ -74,7 +65,8 @@ export function createArchive(parts: ArchiveParts): Archive {
       const content = 'text' in read ? wholeOf(read.text) : metadataOf(read)
       if (content === undefined) return failed('it is no object as it was read')
       if (content.length > MAX_OBJECT_BYTES) return failed(`it has ${content.length} bytes`)
-      const records = piecesOf(request, content, 'text' in read, parts)
+      const whole = 'text' in read ? 'whole' : 'metadata'
+      const records = piecesOf(request, read.object.createdAt, content, whole, parts)
       const failure = await append(request, records, parts, signal)
       return failure ?? { type: 'Kept', object: read.object }
     },
@@ -112,32 +104,22 @@ function metadataOf({ object }: Extract<GetAnswer, { type: 'Found' }>): Buffer {
 
 function piecesOf(
   { command, resourceVersion }: ArchiveRequest,
-  content: Buffer,
-  isWhole: boolean,
+  createdAt: number | null,
+  bytes: Buffer,
+  content: Archived['content'],
   { clock, settings }: ArchiveParts,
 ): readonly Archived[] {
   const { cluster, target } = command
   const { group, kind, namespace, name, version, resource, uid } = target
-  const sealed = settings.key?.seal(content, aboutObject(cluster, uid, resourceVersion))
-  const bytes = sealed?.bytes ?? content
-  const head = {
-    type: 'Archived',
+  const about = {
     ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
     ownerReferences: command.references,
     command: command.id,
+    createdAt,
     at: clock.now(),
-    content: isWhole ? 'whole' : 'metadata',
-    keyId: settings.key?.id ?? '',
-    nonce: sealed?.nonce ?? new Uint8Array(),
-    digest: createHash('sha256').update(bytes).digest('hex'),
-  } as const
-  const chunks = Math.max(1, Math.ceil(bytes.length / PIECE_BYTES))
-  return Array.from({ length: chunks }, (_, chunk) => ({
-    ...head,
-    chunk,
-    last: chunk === chunks - 1,
-    piece: bytes.subarray(chunk * PIECE_BYTES, (chunk + 1) * PIECE_BYTES),
-  }))
+    content,
+  }
+  return archivedPieces(about, bytes, settings.key)
 }
 
 /** One after the other, so that the last piece confirms those before it. A piece that occurs twice is read once. */

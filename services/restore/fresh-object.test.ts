@@ -12,7 +12,12 @@ function fresh(body: object): JsonObject {
 
 test('leaves out what a server gives, and says what it was', () => {
   const metadata = {
-    ...{ name: 'a', namespace: 'ns', labels: { a: 'b' }, finalizers: ['example.com/keep'] },
+    ...{
+      name: 'a',
+      namespace: 'ns',
+      labels: { a: 'b' },
+      finalizers: ['foregroundDeletion', 'example.com/keep', 'orphan'],
+    },
     ...{ uid: 'u-old', resourceVersion: '7', generation: 3, creationTimestamp: 'then' },
     ...{ deletionTimestamp: 'now', deletionGracePeriodSeconds: 30, managedFields: [{}] },
     ownerReferences: [{ uid: 'u-owner' }],

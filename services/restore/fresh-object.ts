@@ -19,8 +19,11 @@ const SERVERS = [
   'deletionGracePeriodSeconds',
   'managedFields',
   'ownerReferences',
+  'finalizers',
   'selfLink',
 ]
+/** Of a DELETE with a policy, whose object was held until its dependents were dealt with: on a new object they would be that policy again. */
+const POLICIES = ['foregroundDeletion', 'orphan']
 /** A volume's binder would take these for its own word. */
 const BOUND = ['pv.kubernetes.io/bind-completed', 'pv.kubernetes.io/bound-by-controller']
 /** A Job's controller names itself by them, by its uid. */
@@ -40,12 +43,19 @@ export function freshObject(
   const written = without(child(metadata, 'annotations'), BOUND)
   const annotations = { ...written, [mark.key]: mark.value }
   const owners = references.length === 0 ? {} : { ownerReferences: references.map(storedEntry) }
+  const finalizers = finalizersOf(metadata)
   const spec = body['spec']
   return {
     ...body,
-    metadata: { ...without(metadata, SERVERS), annotations, ...owners },
+    metadata: { ...without(metadata, SERVERS), annotations, ...owners, ...finalizers },
     ...(isObject(spec) && { spec: freshSpec(`${body['apiVersion']} ${body['kind']}`, spec) }),
   }
+}
+
+function finalizersOf({ finalizers }: JsonObject): JsonObject {
+  if (!Array.isArray(finalizers)) return {}
+  const kept = finalizers.filter((each) => !POLICIES.includes(each))
+  return kept.length === 0 ? {} : { finalizers: kept }
 }
 
 /** As far as it goes: what a kind of somebody else's holds of this sort is not known here. */

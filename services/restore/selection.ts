@@ -22,6 +22,13 @@ export interface Root {
 
 export type Objects = ReadonlyMap<Uid, ArchivedObject>
 
+/** Those that existed at that moment and were archived at it or later. Where it is unknown when one was created, it counts as older. */
+export function existingAt(objects: Objects, atMs: number): Objects {
+  return new Map(
+    [...objects].filter(([, { createdAt, at }]) => (createdAt ?? 0) <= atMs && atMs <= at),
+  )
+}
+
 /** Last first. */
 export function rootsOf(objects: Objects, selector: Selector): readonly Root[] {
   const roots = new Map<Uid, Root>()

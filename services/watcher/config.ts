@@ -16,6 +16,8 @@ export interface WatcherConfig {
   readonly listStallMs: number
   /** A watch without event or bookmark for this long is dead, whatever the connection says (F1). Servers send bookmarks each minute. */
   readonly watchSilenceMs: number
+  /** For how long the deletions that a list found missing are looked for among the server's former events, where their last state is archived. */
+  readonly unlistedMs: number
   /** A watch that ends sooner is not opened again at once (F2). */
   readonly watchShortMs: number
   /** After so many watches in a row without event or bookmark the kind is relisted: some servers never answer 410 (F4). */
@@ -103,6 +105,7 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   concurrentLists: 4,
   listStallMs: MINUTE,
   watchSilenceMs: 3 * MINUTE,
+  unlistedMs: 5 * SECOND,
   watchShortMs: 5 * SECOND,
   fruitlessWatches: 3,
   backoffMinMs: 800,

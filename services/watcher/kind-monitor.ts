@@ -10,12 +10,14 @@ import type { SyncId } from '../../core/model/id.ts'
 import type { ResourceVersion } from '../../core/model/object.ts'
 import { isDefinition } from '../../core/observe/cause.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Cluster, ClusterErrorCode, Resource, WatchEvent } from '../../ports/cluster.ts'
+import type { Cluster, ClusterErrorCode, WatchEvent, Watched } from '../../ports/cluster.ts'
 import { ClusterError } from '../../ports/cluster.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Random } from '../../ports/random.ts'
 import type { ServedKind } from './catalog.ts'
-import type { IdentityGuard } from './identity.ts'
+import { within } from './deadline.ts'
+import type { DeletionArchive } from './deletion-archive.ts'
+import { type IdentityGuard, isPassing } from './identity.ts'
 import type { Listing, MonitorInput, MonitorState, Watching } from './monitor.ts'
 import { isShrunken, startOf, step } from './monitor.ts'
 import type { RelistRequest } from './relist-request.ts'
@@ -32,6 +34,7 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly identity: IdentityGuard
   readonly lists: Slots
   readonly observer: WatcherObserver
+  readonly archive: DeletionArchive
   readonly nextSync: () => SyncId
   /** Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition was created or deleted. */
   readonly lookSoon: () => void
@@ -74,6 +77,9 @@ export class KindMonitor {
   #activity = new AbortController()
   #finishing = false
   readonly #done = Promise.withResolvers<void>()
+  /** Ends what no relist ends: the archiving of deletions that were received, since no list reports them. */
+  readonly #stopped = new AbortController()
+  #keeping: AbortSignal = this.#stopped.signal
   /** Last event, bookmark or page. */
   #proofMs: number
   /** The same, or the beginning of a watch that resumes; and whether there was proof since that. */
@@ -195,11 +201,13 @@ export class KindMonitor {
       await Promise.race([drained, this.#done.promise])
     }
     this.#activity.abort(INTERRUPTED)
+    this.#stopped.abort(INTERRUPTED)
     await this.#done.promise
     this.#telling.flush()
   }
 
   async run(signal: AbortSignal): Promise<MonitorEnd> {
+    this.#keeping = AbortSignal.any([signal, this.#stopped.signal])
     try {
       while (!signal.aborted && !(this.#finishing && !this.isWatching)) {
         const ending = await this.#act(signal)
@@ -297,8 +305,39 @@ export class KindMonitor {
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
+    const from = this.#telling.position
     this.#finishList(version)
+    await this.#archiveUnlisted(from, version, signal)
     return { type: 'Listed', version }
+  }
+
+  /**
+   * The relist broke the watch off, or came after one that ended: the server may still have the DELETED events in between. They are for the archive alone:
+   * what follows from the list is published.
+   */
+  async #archiveUnlisted(
+    from: ResourceVersion | null,
+    until: ResourceVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { server, archive, clock, config } = this.#deps
+    const left = new Set(this.#telling.takeUnlisted())
+    if (from === null || left.size === 0 || !archive.takes(this.#kind)) return
+    try {
+      await within(clock, config.unlistedMs, signal, async (limit) => {
+        for await (const events of server.watch(this.#resource(), from, limit)) {
+          const deleted = events.filter((event) => event.type === 'Deleted')
+          const missed = deleted.filter(({ object }) => left.has(object.uid))
+          await archive.keep(missed, this.#keeping)
+          for (const { object } of missed) left.delete(object.uid)
+          this.#proof()
+          if (left.size === 0 || events.some((event) => isOlder(until, versionOf(event)))) return
+        }
+      })
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error
+    }
+    if (left.size > 0) archive.missed(this.#kind, left.size)
   }
 
   /** Another cluster under the same name counts its own versions (F30): the server that answers now is asked once more. */
@@ -350,7 +389,8 @@ export class KindMonitor {
   }
 
   async #take(events: readonly WatchEvent[], signal: AbortSignal): Promise<'fine' | 'doubted'> {
-    const { publisher, clock, config } = this.#deps
+    const { publisher, clock, config, archive } = this.#deps
+    await archive.keep(events, this.#keeping)
     for (const [index, event] of events.entries()) {
       if (this.#telling.watched(event) !== 'fine') return 'doubted'
       // A burst that was buffered must not block everything else.
@@ -395,10 +435,11 @@ export class KindMonitor {
     return this.#telling.position ?? ''
   }
 
-  #resource(): Resource {
+  #resource(): Watched {
     const { group, kind, resource, scope, versions } = this.#kind
     const version = versions[this.#versionTurn % versions.length] ?? ''
-    return { group, kind, resource, scope, version }
+    const whole = this.#deps.archive.takes(this.#kind)
+    return { group, kind, resource, scope, version, whole }
   }
 
   #proof(): void {
@@ -437,6 +478,10 @@ export class KindMonitor {
       ...fields,
     })
   }
+}
+
+function versionOf(event: WatchEvent): ResourceVersion {
+  return event.type === 'Bookmark' ? event.resourceVersion : event.object.resourceVersion
 }
 
 function isNews({ type }: WatchEvent): boolean {

@@ -9,6 +9,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { LEASE } from './config.ts'
+import type { ArchivedKinds } from './deletion-archive.ts'
 import type { WatcherObserver } from './status.ts'
 import type { Watcher } from './watcher.ts'
 import { createWatcher } from './watcher.ts'
@@ -27,6 +28,7 @@ export interface WatcherMainOptions {
   /** To leave out, the same way. */
   readonly ignoreKinds: readonly string[]
   readonly observe?: Pick<WatcherObserver, 'appended'> | undefined
+  readonly archived?: ArchivedKinds | undefined
 }
 
 /** Among processes that watch the same cluster for the same log. */

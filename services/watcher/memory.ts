@@ -48,11 +48,15 @@ export class Sightings {
     this.#byUid.delete(uid)
   }
 
-  /** After a complete relist: objects that it did not list exist no longer. */
-  forgetUnlisted(sync: SyncId): void {
+  /** After a complete relist: objects that it did not list exist no longer. Returns them. */
+  forgetUnlisted(sync: SyncId): ReadonlySet<Uid> {
+    const unlisted = new Set<Uid>()
     for (const [uid, sighting] of this.#byUid) {
-      if (sighting.sync !== sync) this.#byUid.delete(uid)
+      if (sighting.sync === sync) continue
+      this.#byUid.delete(uid)
+      unlisted.add(uid)
     }
+    return unlisted
   }
 }
 

@@ -15,6 +15,7 @@ import { confirmAssignment } from './assignment.ts'
 import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'
 import { ControlReader } from './control-reader.ts'
+import { type ArchivedKinds, DeletionArchive } from './deletion-archive.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
 import type { KindMonitor, MonitorEnd } from './kind-monitor.ts'
 import { KindRoster } from './kind-roster.ts'
@@ -35,6 +36,8 @@ export interface SessionDeps extends LogDeps {
   readonly codec: Codec
   readonly observer: WatcherObserver
   readonly counters: Counters
+  /** Undefined: no deletion is archived because it was observed. */
+  readonly archived: ArchivedKinds | undefined
 }
 
 /** - `reprojected`: other labels and annotations have to be published, so everything has to be listed again. */
@@ -282,6 +285,7 @@ export class Session {
       publisher,
       identity,
       deletions: new Deletions(this.#deps.config.deletedUids),
+      archive: new DeletionArchive({ ...this.#deps, cluster, lag: this.#lag }, this.#deps.archived),
       lists: this.#lists,
       nextSync: () => epoch * SYNCS_PER_EPOCH + ++this.#syncs,
       remember: (kinds: readonly KnownKind[]) => this.#marks.remember(kinds),

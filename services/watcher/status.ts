@@ -87,6 +87,9 @@ export interface Counters {
   discoveries: number
   /** How often a cluster was found to be restored. */
   rewinds: number
+  /** Observed deletions whose last state was archived, and such of archived kinds whose was not. */
+  archived: number
+  unarchived: number
 }
 
 export function noCounters(): Counters {
@@ -104,6 +107,8 @@ export function noCounters(): Counters {
     heartbeats: 0,
     discoveries: 0,
     rewinds: 0,
+    archived: 0,
+    unarchived: 0,
   }
 }
 

@@ -10,7 +10,13 @@
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import type { SyncId } from '../../core/model/id.ts'
-import type { ClusterId, GroupKind, ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
+import type {
+  ClusterId,
+  GroupKind,
+  ObjectMeta,
+  ResourceVersion,
+  Uid,
+} from '../../core/model/object.ts'
 import { compareVersions, projectionHash } from '../../core/model/object.ts'
 import { homeOf } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
@@ -50,6 +56,7 @@ export class Telling {
   #sync: OpenSync | undefined
   #position: ResourceVersion | null
   #heldBefore = 0
+  #unlisted: ReadonlySet<Uid> = new Set()
 
   /** `position`: that of an earlier watcher, null without one. */
   constructor(deps: TellingDeps, kind: GroupKind, position: ResourceVersion | null) {
@@ -72,6 +79,13 @@ export class Telling {
   /** Objects held before the open relist, and listed by it. */
   get compared(): { readonly held: number; readonly listed: number } {
     return { held: this.#heldBefore, listed: this.#sync?.count ?? 0 }
+  }
+
+  /** Objects that were held and that the last relist found missing, until they are taken. */
+  takeUnlisted(): ReadonlySet<Uid> {
+    const unlisted = this.#unlisted
+    this.#unlisted = new Set()
+    return unlisted
   }
 
   /** Opens a relist; one that was open is dropped, here as in the fold. */
@@ -111,7 +125,7 @@ export class Telling {
       resourceVersion: version,
       listed: sync.listed,
     })
-    this.#sightings.forgetUnlisted(sync.id)
+    this.#unlisted = this.#sightings.forgetUnlisted(sync.id)
     this.#sync = undefined
     this.#position = version
     counters.syncs++

@@ -18,6 +18,7 @@ import { assignPartition } from './assignment.ts'
 import type { WatcherConfig } from './config.ts'
 import { DEFAULT_CONFIG } from './config.ts'
 import { within } from './deadline.ts'
+import type { ArchivedKinds } from './deletion-archive.ts'
 import { logOfHolder } from './holder-log.ts'
 import { IdentityGuard, isPassing } from './identity.ts'
 import { untilDone } from './log-retry.ts'
@@ -39,6 +40,8 @@ export interface WatcherDeps {
   /** The differences from `DEFAULT_CONFIG`. */
   readonly config?: Partial<WatcherConfig>
   readonly observe?: WatcherObserver
+  /** Of which kinds the last state is archived when a deletion is observed. */
+  readonly archived?: ArchivedKinds | undefined
 }
 
 export interface Watcher {
@@ -66,7 +69,7 @@ class ClusterWatcher implements Watcher {
   #rewoundIn = 0
   #standbyOf: string | null = null
 
-  constructor({ cluster, config, observe, lease, ...ports }: WatcherDeps) {
+  constructor({ cluster, config, observe, lease, archived, ...ports }: WatcherDeps) {
     this.#lease = lease
     this.#deps = {
       ...ports,
@@ -74,6 +77,7 @@ class ClusterWatcher implements Watcher {
       config: { ...DEFAULT_CONFIG, ...config },
       observer: observe ?? SILENT,
       counters: this.#counters,
+      archived,
     }
   }
 

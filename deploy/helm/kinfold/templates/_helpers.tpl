@@ -98,6 +98,7 @@ items:
 {{- if ne (len $contexts) (len ($contexts | uniq)) -}}{{- fail "two clusters have the same context" -}}{{- end -}}
 {{- if .Values.archive.enabled -}}
 {{- $archive := dict "enabled" true "secrets" .Values.archive.secrets -}}
+{{- if .Values.archive.kinds -}}{{- $_ := set $archive "kinds" .Values.archive.kinds -}}{{- end -}}
 {{- if .Values.archive.keep -}}{{- $_ := set $archive "keep" .Values.archive.keep -}}{{- end -}}
 {{- if .Values.archive.existingSecret -}}{{- $_ := set $archive "keyFile" "/etc/kinfold/archive/key" -}}{{- end -}}
 {{- $_ := set $own "archive" $archive -}}

@@ -1,0 +1,213 @@
+/** The archive of observed deletions, over a real API and a real log: what is in it, and what is published only after it. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, test } from 'node:test'
+import { openArchiveKey } from '../../runtime/archive-key.ts'
+import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+import type { ArchivedKinds } from './deletion-archive.ts'
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
+const SECRETS = '/api/v1/namespaces/default/secrets'
+const OWNER = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u' }
+const MAPS: ArchivedKinds = { kinds: new Set(['configmaps']), secrets: false, key: undefined }
+
+const folder = mkdtempSync(join(tmpdir(), 'deletions-'))
+after(() => rmSync(folder, { recursive: true }))
+
+let rig: WatcherRig
+afterEach(() => rig.stop())
+
+async function started(archived: ArchivedKinds): Promise<void> {
+  rig = new WatcherRig({ archived })
+  rig.start()
+  await rig.synced()
+}
+
+async function deletedTold(): Promise<readonly string[]> {
+  return (await rig.told('ConfigMap')).filter((line) => line.startsWith('ObjectDeleted'))
+}
+
+function counts(): readonly number[] {
+  const { archived, unarchived } = rig.watcher.status().counters
+  return [archived, unarchived]
+}
+
+test('the last state of what anybody deletes of a listed kind is archived', async () => {
+  await started(MAPS)
+  const metadata = { ownerReferences: [OWNER], annotations: { 'example.com/a': 'b' } }
+  await rig.create(CONFIG_MAPS, 'a', { metadata, data: { color: 'red' } })
+  await rig.create(SECRETS, 'other')
+  await rig.clock.advance(0)
+  await rig.patch(`${CONFIG_MAPS}/a`, { data: { color: 'blue' } })
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.remove(`${SECRETS}/other`)
+  await rig.clock.advance(2_000)
+  const records = await rig.archive()
+  equal(records.length, 1)
+  const [record] = records
+  ok(record !== undefined)
+  const told = (await rig.events()).find(
+    (event) => event.type === 'ObjectDeleted' && event.object.name === 'a',
+  )
+  ok(told?.type === 'ObjectDeleted')
+  const { uid, resourceVersion, createdAt } = told.object
+  deepEqual(
+    [record.name, record.uid, record.resourceVersion, record.createdAt, record.command],
+    ['a', uid, resourceVersion, createdAt, ''],
+  )
+  deepEqual(
+    record.ownerReferences.map((each) => each.uid),
+    ['u'],
+  )
+  const body = JSON.parse(Buffer.from(record.piece).toString())
+  deepEqual(
+    [body.kind, body.data, body.metadata.annotations, 'managedFields' in body.metadata],
+    ['ConfigMap', { color: 'blue' }, { 'example.com/a': 'b' }, false],
+  )
+  deepEqual(counts(), [1, 0])
+})
+
+test('a deletion is published only once it is archived, also by the watcher after a crash', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(10_000)
+  rig.stuck = 'archive'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(20_000)
+  deepEqual(await deletedTold(), [])
+  await rig.crash()
+  rig.stuck = null
+  rig.start()
+  await rig.synced()
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+  deepEqual(await deletedTold(), ['ObjectDeleted a'])
+})
+
+test('a deletion that waited for the archive says how old it is', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(60_000)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  const [age = 0] = (await rig.events()).flatMap((event) =>
+    event.type === 'ObjectDeleted' ? [event.ageMs] : [],
+  )
+  ok(age >= 60_000 && age <= 70_000, `${age}`)
+})
+
+test('an archive that takes nothing for longer than any watch holds up its own kinds alone', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(600_000)
+  await rig.create(SECRETS, 'other')
+  await rig.clock.advance(2_000)
+  deepEqual(await deletedTold(), [])
+  ok((await rig.told('Secret')).includes('ObjectAdded other'))
+  rig.stuck = null
+  await rig.clock.advance(60_000)
+  deepEqual(await deletedTold(), ['ObjectDeleted a'])
+  ok((await rig.archive()).some(({ name }) => name === 'a'))
+})
+
+test('what a list finds missing is counted and logged as not archived', async () => {
+  await started(MAPS)
+  for (const name of ['a', 'b', 'c']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(0)
+  const expired = { kind: 'Status', apiVersion: 'v1', code: 410, reason: 'Expired' }
+  rig.broken = ({ path }) => {
+    const isWatch = path.includes('/configmaps?') && path.includes('watch=true')
+    return isWatch ? answered(410, expired) : undefined
+  }
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(10_000)
+  rig.broken = () => undefined
+  await rig.clock.advance(60_000)
+  deepEqual(counts(), [0, 1])
+  const note = rig.notes.find(({ message }) => message.includes('not archived'))
+  deepEqual(note?.fields, { group: '', kind: 'ConfigMap', count: 1 })
+  await rig.remove(`${CONFIG_MAPS}/b`)
+  await rig.clock.advance(0)
+  deepEqual(counts(), [1, 1])
+})
+
+test('a deletion that a relist came before is archived from the events that the server still has', async () => {
+  await started(MAPS)
+  for (const name of ['a', 'b']) await rig.create(CONFIG_MAPS, name)
+  await rig.clock.advance(0)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(60_000)
+  deepEqual(counts(), [1, 0])
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+  deepEqual(await deletedTold(), [])
+  await rig.remove(`${CONFIG_MAPS}/b`)
+  await rig.clock.advance(0)
+  deepEqual(await deletedTold(), ['ObjectDeleted b'])
+})
+
+test('while there is no room, deletions are published and not archived', async () => {
+  let lacksRoom = true
+  await started({ ...MAPS, lacksRoom: () => lacksRoom })
+  for (const name of ['a', 'b', 'c']) {
+    lacksRoom = name !== 'c'
+    await rig.create(CONFIG_MAPS, name)
+    await rig.clock.advance(0)
+    await rig.remove(`${CONFIG_MAPS}/${name}`)
+    await rig.clock.advance(2_000)
+  }
+  deepEqual(await deletedTold(), ['ObjectDeleted a', 'ObjectDeleted b', 'ObjectDeleted c'])
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['c'],
+  )
+  deepEqual(counts(), [1, 2])
+  equal(rig.notes.filter(({ message }) => message.includes('no room')).length, 1)
+})
+
+test('Secrets are archived encrypted, or not at all', async () => {
+  const file = join(folder, 'key')
+  writeFileSync(file, Buffer.alloc(32, 1), { mode: 0o600 })
+  const key = openArchiveKey(file)
+  const kinds = new Set(['secrets'])
+  for (const [archived, expected] of [
+    [{ kinds, secrets: true, key }, [key.id]],
+    [{ kinds, secrets: false, key }, []],
+    [{ kinds, secrets: true, key: undefined }, []],
+  ] as const) {
+    await started(archived)
+    await rig.create(SECRETS, 'token', { data: { token: 'c2VjcmV0' } })
+    await rig.clock.advance(0)
+    await rig.remove(`${SECRETS}/token`)
+    await rig.clock.advance(2_000)
+    const records = await rig.archive()
+    deepEqual(
+      records.map(({ keyId }) => keyId),
+      expected,
+    )
+    for (const { piece } of records) ok(!Buffer.from(piece).toString().includes('c2VjcmV0'))
+    await rig.stop()
+  }
+})

@@ -1,0 +1,164 @@
+/**
+ * Archives the last state of each object of the listed kinds that a user or controller deletes, as the DELETED event of the watch has it.
+ *
+ * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller publishes the deletion after that, so no watermark
+ * passes it before: a watcher that ends in between receives the event again. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
+ *
+ * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds missing, whose last state is unknown.
+ */
+import type { ClusterId } from '../../core/model/object.ts'
+import { objectKey } from '../../core/model/partition.ts'
+import type { WatchEvent } from '../../ports/cluster.ts'
+import type { Codec } from '../../ports/codec.ts'
+import type { Produced } from '../../ports/log.ts'
+import { partitionOf } from '../../ports/partition.ts'
+import type { Archived } from '../../ports/service-record.ts'
+import {
+  type ArchiveSettings,
+  archivedPieces,
+  MAX_OBJECT_BYTES,
+} from '../../runtime/archive-record.ts'
+import { isObject, parseObject } from '../../runtime/exact-json.ts'
+import type { Lag } from './lag.ts'
+import type { LogDeps } from './log-retry.ts'
+import { appendUntilDone } from './log-retry.ts'
+import type { Counters, WatcherObserver } from './status.ts'
+
+/** Whose deletions are archived, and how. */
+export interface ArchivedKinds extends ArchiveSettings {
+  /** As `deployments.apps`. */
+  readonly kinds: ReadonlySet<string>
+  /** True: there is room for observations alone. The users of a cluster decide how many bytes they delete. */
+  readonly lacksRoom?: () => boolean
+}
+
+export interface DeletionArchiveDeps extends LogDeps {
+  readonly cluster: ClusterId
+  readonly codec: Codec
+  readonly lag: Lag
+  readonly observer: WatcherObserver
+  readonly counters: Counters
+}
+
+type Deleted = Extract<WatchEvent, { readonly type: 'Deleted' }>
+
+export class DeletionArchive {
+  readonly #deps: DeletionArchiveDeps
+  readonly #archived: ArchivedKinds | undefined
+  /** What is read now may have waited so long for appends before it. */
+  #waitedMs = 0
+  /** Monotonic: the end of the last wait. */
+  #endedMs = Number.NEGATIVE_INFINITY
+  #lacksRoom = false
+
+  constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
+    this.#deps = deps
+    this.#archived = archived
+  }
+
+  /** Whether its deletions are archived, so that it has to be watched whole. */
+  takes({ group, resource }: { readonly group: string; readonly resource: string }): boolean {
+    if (this.#archived === undefined) return false
+    const { kinds, secrets, key } = this.#archived
+    const isSecret = group === '' && resource === 'secrets'
+    if (isSecret && !(secrets && key !== undefined)) return false
+    return kinds.has(group === '' ? resource : `${resource}.${group}`)
+  }
+
+  /** Rejects when only a person can help the log, or with the signal's reason. */
+  async keep(events: readonly WatchEvent[], signal: AbortSignal): Promise<void> {
+    const deleted = events.filter((event) => event.type === 'Deleted')
+    const taken = deleted.filter(({ object }) => this.takes(object))
+    if (taken.length === 0 || this.#isFull(taken.length)) return
+    const { clock, lag } = this.#deps
+    const begunMs = clock.monotonicMs()
+    // A pause in between was spent waiting for the server, which read what had gathered.
+    const idleMs = Math.max(0, begunMs - this.#endedMs)
+    this.#waitedMs = Math.max(0, this.#waitedMs - idleMs)
+    await this.#append(taken, signal)
+    this.#endedMs = clock.monotonicMs()
+    this.#waitedMs += this.#endedMs - begunMs
+    lag.stood(this.#waitedMs)
+  }
+
+  async #append(deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
+    const { log, config, counters } = this.#deps
+    const waiting = new Map<number, { records: Produced[]; bytes: number }>()
+    const send = async (partition: number): Promise<void> => {
+      const records = waiting.get(partition)?.records ?? []
+      waiting.delete(partition)
+      if (records.length > 0) {
+        await appendUntilDone(this.#deps, 'archive', partition, records, signal)
+      }
+    }
+    for (const event of deleted) {
+      const pieces = this.#piecesOf(event)
+      counters[pieces.length > 0 ? 'archived' : 'unarchived']++
+      for (const piece of pieces) {
+        const key = objectKey(piece.cluster, piece.uid)
+        const partition = partitionOf(key, log.partitions('archive'))
+        const value = this.#deps.codec.encode(piece)
+        const open = waiting.get(partition)
+        if (open !== undefined && open.bytes + value.byteLength > config.appendBytes) {
+          await send(partition)
+        }
+        const { records, bytes } = waiting.get(partition) ?? { records: [], bytes: 0 }
+        records.push({ key, value })
+        waiting.set(partition, { records, bytes: bytes + value.byteLength })
+      }
+    }
+    for (const partition of [...waiting.keys()]) await send(partition)
+  }
+
+  /** A list found so many of a kind missing that were held: their DELETED events were never received. */
+  missed(kind: { readonly group: string; readonly kind: string }, count: number): void {
+    const { observer, counters } = this.#deps
+    counters.unarchived += count
+    observer.note('warn', 'objects were deleted while they were not watched: not archived', {
+      ...{ group: kind.group, kind: kind.kind, count },
+    })
+  }
+
+  #isFull(count: number): boolean {
+    const { observer, counters } = this.#deps
+    const lacksRoom = this.#archived?.lacksRoom?.() === true
+    if (lacksRoom) counters.unarchived += count
+    if (lacksRoom !== this.#lacksRoom) {
+      this.#lacksRoom = lacksRoom
+      if (lacksRoom) observer.note('warn', 'there is no room to archive observed deletions', {})
+      else observer.note('info', 'observed deletions are archived again', {})
+    }
+    return lacksRoom
+  }
+
+  #piecesOf({ object, text }: Deleted): readonly Archived[] {
+    const { clock, cluster } = this.#deps
+    const content = text === undefined ? undefined : contentOf(text)
+    if (content === undefined || content.length > MAX_OBJECT_BYTES) {
+      const { group, kind, namespace, name } = object
+      this.#deps.observer.note('warn', 'a deleted object could not be archived', {
+        ...{ group, kind, namespace, name, bytes: content?.length ?? 0 },
+      })
+      return []
+    }
+    const { uid, group, kind, namespace, name, version, resource, resourceVersion } = object
+    const about = {
+      ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
+      ownerReferences: object.ownerReferences,
+      command: '',
+      createdAt: object.createdAt,
+      at: clock.now(),
+      content: 'whole',
+    } as const
+    return archivedPieces(about, content, this.#archived?.key)
+  }
+}
+
+/** All but `managedFields`, which say who wrote what and are of no use to a new object. Undefined: it is no object. */
+function contentOf(text: string): Buffer | undefined {
+  const object = parseObject(text)?.['object']
+  const metadata = isObject(object) ? object['metadata'] : undefined
+  if (!isObject(object) || !isObject(metadata)) return undefined
+  const { managedFields: _, ...kept } = metadata
+  return Buffer.from(JSON.stringify({ ...object, metadata: kept }))
+}
