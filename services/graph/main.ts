@@ -94,7 +94,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index with spans')
+  const indexStore = await open('index', 'index with changes')
   const index = createHistoryIndex(log, codec, clock, indexStore)
   const questions = createQuestions({ log, codec, clock, graph, index, access: options.access })
   const { clusters } = questions

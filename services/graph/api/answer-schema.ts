@@ -83,6 +83,21 @@ const HISTORY = {
   basis: say('Offsets of the events and of the policy that it rests on.', listOf(OFFSET)),
 }
 
+const BY = say(
+  '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
+  oneOf(['kinfold', 'others', 'unknown']),
+)
+const STATE_THEN = record({
+  phase: oneOf(PHASES),
+  deletionTimestamp: TIME_OR_NULL,
+  owners: listOf(
+    record({
+      ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+      ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+    }),
+  ),
+})
+
 const ENTRY = {
   partition: COUNT,
   offset: OFFSET,
@@ -515,10 +530,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ...{ cluster: ref('Cluster'), ...NAMED, at: TIME_OR_NULL },
           ...{ partition: COUNT, position: OFFSET },
           observed: say('How it was learnt.', orNull(EVIDENCE)),
-          by: say(
-            '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
-            oneOf(['kinfold', 'others', 'unknown']),
-          ),
+          by: BY,
           evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
           command: say('Id of the command of Kinfold.', orNull(TEXT)),
           root: say(
@@ -530,6 +542,37 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ),
     },
     'One page of deletions, the oldest first.',
+  ),
+  Diff: document(
+    'Diff',
+    {
+      ...FRESH_FIRST,
+      from: say('The earlier moment, of the cluster of this page.', orNull(ref('AsOf'))),
+      to: say('The later one.', orNull(ref('AsOf'))),
+      differences: listOf(
+        record({
+          ...{ cluster: ref('Cluster'), ...NAMED },
+          change: oneOf(['added', 'deleted', 'changed']),
+          at: say('Append time of its last change before the later moment.', TIME_OR_NULL),
+          createdAt: TIME_OR_NULL,
+          from: say('Null where it was not there.', orNull(STATE_THEN)),
+          to: say('Null where it was not there any more.', orNull(STATE_THEN)),
+          deletion: say(
+            'Of a deleted one.',
+            orNull(
+              record({
+                by: BY,
+                evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
+                command: say('Id of the command of Kinfold.', orNull(TEXT)),
+                text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
+              }),
+            ),
+          ),
+        }),
+      ),
+      continue: say('For the next page; null on the last one.', orNull(TEXT)),
+    },
+    'One page of what differs between two moments: of one cluster.',
   ),
   Horizon: document(
     'Horizon',

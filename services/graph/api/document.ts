@@ -22,6 +22,7 @@ export type DocumentKind =
   | 'ClusterList'
   | 'DeletionList'
   | 'DependentList'
+  | 'Diff'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'

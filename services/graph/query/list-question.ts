@@ -94,7 +94,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
 }
 
 /** A position is of one partition. */
-function meantIn(
+export function meantIn(
   named: readonly (KnownCluster & ClusterRef)[],
   at: Asked | undefined,
 ): readonly KnownCluster[] {

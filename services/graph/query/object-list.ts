@@ -9,7 +9,7 @@
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
-import type { GroupKind, Scope, Uid } from '../../../core/model/object.ts'
+import type { Coordinates, GroupKind, Scope, Uid } from '../../../core/model/object.ts'
 import { type KeyRange, prefixRange } from '../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../api/document.ts'
 import type { Clusters } from './clusters.ts'
@@ -249,8 +249,8 @@ function existing(cluster: ClusterRef, { object, phase, verdict }: Node): Listed
 }
 
 export function isAsked(
-  asked: ListAsked,
-  object: ListedObject,
+  asked: Pick<ListAsked, 'kind' | 'name' | 'namespace' | 'scope'>,
+  object: Coordinates & { readonly phase: string },
   kinds: readonly KnownKind[],
   word: KindWord,
 ): boolean {
