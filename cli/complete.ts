@@ -39,14 +39,17 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   why: ['text', 'json', 'yaml'],
   history: ['table', 'wide', 'name', 'json', 'yaml'],
   deletions: ['table', 'wide', 'name', 'json', 'yaml'],
+  diff: ['table', 'wide', 'name', 'json', 'yaml', 'jsonl'],
   cascade: ['table', 'json', 'yaml'],
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],
   held: ['table', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
+  'audit replay': ['text', 'json', 'yaml'],
   'audit horizon': ['table', 'json', 'yaml'],
   'lineage tail': ['text', 'json', 'yaml'],
+  'lineage export': ['jsonl', 'csv', 'cypher', 'dot', 'mermaid', 'graphml'],
   restore: ['text', 'json', 'yaml'],
 }
 

@@ -15,6 +15,7 @@ export const EXAMPLES: Readonly<
     ['get pods -n shop', 'pods of a namespace'],
     ['get deploy -A --sort-by age', 'of all namespaces, youngest first'],
     ['get cm web-settings -n shop --gone', 'also those that were deleted'],
+    ['get pods -n shop --at 2h', 'those that there were two hours ago'],
   ],
   tree: [
     ['tree deploy/web -n shop', 'its dependents'],
@@ -35,6 +36,11 @@ export const EXAMPLES: Readonly<
     ['deletions -A --since 7d --by others', 'what Kinfold did not delete'],
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
+  ],
+  diff: [
+    ['diff -n shop --from 2h', 'what was added, deleted or changed in the last two hours'],
+    ['diff -A --from before:0-4711-0 --to 2026-01-31T09:30:00Z', 'from just before a command on'],
+    ['diff pods -n shop --from 1d --to 1h -o jsonl', 'for a script, a row a line'],
   ],
   'audit horizon': [['audit horizon', 'since when is everything known?']],
   cascade: [

@@ -78,9 +78,10 @@ test('hostile names end nothing, take nothing along, and reach no terminal', asy
   for (const asked of [
     ['history', '-A'],
     ['deletions', '-A', '-o', 'wide'],
+    ['diff', '-A', '--from', 'pos:0-1', '-o', 'wide'],
   ]) {
     const { code, stdout, stderr } = await runKinfold([...asked, '--data', data])
-    deepEqual([code, stderr], [0, ''])
+    deepEqual([code, stderr], [asked[0] === 'diff' ? 1 : 0, ''])
     ok(stdout.split('\n').length > alone.length && !RAW.test(stdout), stdout.slice(0, 500))
   }
   running.child.kill('SIGTERM')

@@ -22,6 +22,7 @@ const MINUTE_MS = 60_000
 
 export interface MinuteRig {
   readonly log: MemoryLog
+  readonly url: string
   readonly store: Store
   readonly index: HistoryIndex
   /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
@@ -73,6 +74,7 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
     await checked(url + path, await fetch(url + path, init))
   return {
     log,
+    url,
     store,
     index,
     async minute(...lines) {

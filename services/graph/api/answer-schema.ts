@@ -570,6 +570,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ),
         }),
       ),
+      kinds: say(
+        "Kinds of this page's cluster that `kind` means; empty where all are.",
+        listOf(TEXT),
+      ),
       continue: say('For the next page; null on the last one.', orNull(TEXT)),
     },
     'One page of what differs between two moments: of one cluster.',

@@ -10,10 +10,9 @@
 import { clusterOf } from '../../../core/graph/graph.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex } from './history-index.ts'
-import { type KnownKind, kindsIn } from './kind-name.ts'
-import type { KindWord } from './kind-word.ts'
+import { kindsIn } from './kind-name.ts'
 import type { Moment } from './moment.ts'
-import { isAsked } from './object-list.ts'
+import { isAsked, nameOf } from './object-list.ts'
 import { unlistedAt } from './past.ts'
 import { wasThere } from './past-tree.ts'
 import type { Answer } from './query.ts'
@@ -45,6 +44,8 @@ export interface DifferencePage {
   readonly differences: readonly Difference[]
   /** Last key that was read; null: there are no more in this cluster. */
   readonly next: string | null
+  /** Kinds of this cluster that the question means; empty for all. */
+  readonly kinds: readonly string[]
 }
 
 export interface TwoMoments {
@@ -83,8 +84,8 @@ export function createPastDiff(
     const { from, to } = moments
     const served = await kindsIn(view)
     const word = await clusters.kindWord(asked.kind)
-    const filter = filterOf(asked, served, word)
     const meant = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
+    const filter: Filter = (object) => isAsked({ ...asked, name: undefined }, object, meant, word)
     // What was listed by the first moment was listed by the second.
     const unlisted = unlistedAt(meant, asked.kind !== '', from, 'the first moment')
     const doubts = [unlisted, ...(after === '' ? [await cutText(view, moments, filter)] : [])]
@@ -94,7 +95,8 @@ export function createPastDiff(
     const told = (next: string | null): Answer<DifferencePage> => {
       if (unclear > 0) doubts.push(`left out: ${unclear} that nobody watched at one of the moments`)
       const partial = doubts.filter((text) => text !== '').join('; ')
-      return { answer: { differences, next }, partial }
+      const kinds = asked.kind === '' ? [] : meant.map(nameOf)
+      return { answer: { differences, next, kinds }, partial }
     }
     for (;;) {
       const keys = await spans.changedPage(view.cluster, minutes, last, PAGE_KEYS)
@@ -118,11 +120,6 @@ export function createPastDiff(
 }
 
 type Filter = (object: PastObject) => boolean
-
-function filterOf(asked: DiffAsked, served: readonly KnownKind[], word: KindWord): Filter {
-  const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
-  return (object) => isAsked({ ...asked, name: undefined }, object, kinds, word)
-}
 
 /** Undefined: there is none. */
 export function differenceOf(

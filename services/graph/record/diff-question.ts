@@ -69,6 +69,8 @@ export interface DiffPage {
   readonly from: AsOf | null
   readonly to: AsOf | null
   readonly differences: readonly DiffRow[]
+  /** Kinds of the page's cluster that `kind` means; empty where all are. */
+  readonly kinds: readonly string[]
   readonly continue: string | null
 }
 
@@ -110,7 +112,8 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
         const [from, to] = [asOfMoment(view, moments.from), asOfMoment(view, moments.to)]
         const same = { cluster, to: textOfMoment(view, moments.to, words), after: page.next ?? '' }
         const next = page.next === null ? rest : textOf(words, same)
-        const answer: DiffPage = { from, to, differences: page.rows, continue: next }
+        const { rows: differences, kinds } = page
+        const answer: DiffPage = { from, to, differences, kinds, continue: next }
         return documentOf('Diff', { answer, partial: page.partial, asOf: [to] })
       })
     } catch (error) {
@@ -124,7 +127,7 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
 
 const START: Cursor = { cluster: '', to: '', after: '' }
 const EMPTY = {
-  answer: { from: null, to: null, differences: [], continue: null } satisfies DiffPage,
+  answer: { from: null, to: null, differences: [], kinds: [], continue: null } satisfies DiffPage,
 }
 
 interface AskedMoments {
@@ -180,6 +183,7 @@ interface PageAsked {
 interface Page {
   readonly rows: readonly DiffRow[]
   readonly next: string | null
+  readonly kinds: readonly string[]
   readonly partial: string
   /** Of each deletion it is known who did it; what comes cannot say it otherwise. */
   readonly isFinal: boolean
@@ -199,7 +203,7 @@ async function pageOf(
     rows.push(rowOf(ref, difference, await deletedIn(lives, view, difference)))
   }
   const isFinal = rows.every(({ deletion }) => deletion?.by !== 'unknown')
-  return { rows, next: answer.next, partial, isFinal }
+  return { ...answer, rows, partial, isFinal }
 }
 
 async function deletedIn(
