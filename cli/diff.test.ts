@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { type MinuteRig, rigged } from '../testing/minute-rig.ts'
 import type { Diff } from './answer.ts'
-import { render } from './diff.ts'
+import { render } from './diff-text.ts'
 
 interface Told {
   readonly rig: MinuteRig
@@ -113,7 +113,7 @@ test('hostile names are text, in one row each', () => {
     { ...object, cluster, change: 'deleted', from: then, to: null, deletion: by },
   ]
   const document = { apiVersion: 'kinfold/v1', kind: 'Diff', partial: '', asOf: [] } as const
-  const rest = { from: null, to: null, kinds: [], continue: null, count: 2, differences }
+  const rest = { from: null, to: null, kinds: [], continue: null, differences }
   for (const output of ['table', 'wide', 'name'] as const) {
     const text = render({ ...document, ...rest }, output, true)
     ok(!/[^\P{C}\n]/u.test(text), JSON.stringify(text))

@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<
   why: [
     ['why cm/web-settings -n shop', 'why it is there, or was deleted'],
     ['why uid:1a2b3c', 'the one with this uid'],
+    ['why cm/web-settings -n shop --at 2h', 'as it was two hours ago'],
   ],
   history: [
     ['history deploy/web -n shop', 'what happened to one object'],

@@ -87,15 +87,14 @@ const BY = say(
   '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
   oneOf(['kinfold', 'others', 'unknown']),
 )
+const REFERENCE = {
+  ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+  ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+}
 const STATE_THEN = record({
   phase: oneOf(PHASES),
   deletionTimestamp: TIME_OR_NULL,
-  owners: listOf(
-    record({
-      ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-      ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
-    }),
-  ),
+  owners: listOf(record(REFERENCE)),
 })
 
 const ENTRY = {
@@ -315,9 +314,9 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       phase: say('Null once it is deleted.', orNull(oneOf([...PHASES, 'unknown']))),
       references: listOf(
         record({
-          ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-          ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
-          ...{ standing: STANDING, reason: TEXT },
+          ...REFERENCE,
+          standing: say('Null at a moment of the past.', orNull(STANDING)),
+          reason: say('Empty at a moment of the past.', TEXT),
         }),
       ),
       verdict: orNull(
@@ -487,12 +486,20 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     {
       ...FRESH,
       objects: listOf(
-        record({
-          ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
-          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
-          verdict: SHORT_VERDICT,
-          owners: say('Uids.', listOf(TEXT)),
-        }),
+        record(
+          {
+            ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
+            ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
+            verdict: SHORT_VERDICT,
+            owners: say('Uids.', listOf(TEXT)),
+          },
+          {
+            references: say(
+              'With the parameter of that name; null of a deleted object.',
+              orNull(listOf(record(REFERENCE))),
+            ),
+          },
+        ),
       ),
       count: say('Objects of this page.', COUNT),
       continue: say('For the next page; null on the last one.', orNull(TEXT)),

@@ -116,13 +116,10 @@ export const ROUTES: readonly Route[] = [
       CONTINUE,
     ],
   ),
-  question(
-    '/v1/why',
-    'why',
-    'Why',
-    'Why an object exists, is being deleted or was deleted',
-    OBJECT,
-  ),
+  question('/v1/why', 'why', 'Why', 'Why an object exists, is being deleted or was deleted', [
+    ...OBJECT,
+    AT,
+  ]),
   {
     ...question('/v1/cascade', 'cascade', 'Cascade', 'Progress of a deletion', [...OBJECT, FOLLOW]),
     answers: { [JSON_TYPE]: ref('Cascade'), [LINES]: ref('Cascade') },
@@ -164,6 +161,11 @@ export const ROUTES: readonly Route[] = [
       {
         name: 'gone',
         description: 'Also deleted objects, as long as they are remembered.',
+        schema: FLAG,
+      },
+      {
+        name: 'references',
+        description: 'Each object with its owner references, and not the uids of its owners alone.',
         schema: FLAG,
       },
       AT,

@@ -125,6 +125,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
     ...{ kind, name, namespace },
     isGone: words['gone'] === 'true',
     isCounted: words['count'] === 'true',
+    hasReferences: words['references'] === 'true',
     limit: Math.min(Number(limit), LISTED_MOST),
     at: at === undefined ? undefined : askedIn(at),
   }

@@ -3,6 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Why } from '../../../cli/answer.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -11,9 +12,11 @@ import { GraphGroup, tell } from '../../../testing/graph-group.ts'
 import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
 import { codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
 import type { AsOf, Document } from '../api/document.ts'
+import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { ListAnswer } from './list-question.ts'
 import { begunAt } from './past.ts'
+import { pastWhy } from './past-why.ts'
 import { createSpanIndex } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -301,6 +304,75 @@ test('a reference beyond those that a text names is known, too', async (t) => {
   deepEqual([await lastOwner(first), await lastOwner(second)], ['6', '7'])
 })
 
+test('why is told as it was then: its state, its owners and its history up to the moment', async (t) => {
+  const rig = await rigged(t)
+  const early = await rig.minute(...FAMILY)
+  const there = await rig.minute('put rs/web-2 <- deploy/web', 'put pod/a <- rs/web-2')
+  const gone = await rig.minute('delete pod/a')
+  await rig.minute('put pod/a@again')
+  const whyAt = async (at: string): Promise<Why> =>
+    await rig.get<Why>(`/v1/why?kind=pod&name=a&namespace=ns&at=${at}`)
+  const told = [early, there, gone].map(async (at) => {
+    const { phase, references, history, verdict, obstacle, attempt, others, partial } =
+      await whyAt(at)
+    deepEqual([verdict, obstacle, attempt, others, partial], [null, null, null, [], ''])
+    const owners = references.map(({ name, standing, reason }) => `${name} ${standing}${reason}`)
+    const changes = history.filter(({ change }) => change !== 'verdict')
+    return [phase, ...owners, ...changes.map(({ change }) => change)]
+  })
+  deepEqual(await Promise.all(told), [
+    ['observed', 'web-1 null', 'created'],
+    ['observed', 'web-2 null', 'created', 'references'],
+    [null, 'created', 'references', 'gone'],
+  ])
+  const response = await rig.ask(`/v1/why?uid=pod-a&at=${early}`)
+  match(response.headers.get('cache-control') ?? '', /immutable/)
+  const before = await rig.refused('/v1/why?uid=pod-a&at=2020-01-01T00:00:00Z')
+  equal(before.status, 404)
+})
+
+test('why says what of an older history is not kept', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const { end } = await rig.log.bounds('history', 0)
+  const last = await rig.minute('put pod/a <- deploy/web', 'put pod/c')
+  while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+  await rig.log.trim('events', 0, (await rig.log.bounds('events', 0)).start)
+  await rig.log.trim('history', 0, end)
+  const index = await followed(rig.log, emptyStore())
+  const moment = { type: 'time', at: Date.parse(last) } as const
+  const parts = { log: rig.log, index, cluster: 'c', moment, turns: new Turns(systemClock()) }
+  const whyOf = async (uid: string): Promise<Awaited<ReturnType<typeof pastWhy>>> => {
+    const past = index.spans.objectAt('c', uid, moment)
+    ok(past !== undefined)
+    return await pastWhy(parts, past)
+  }
+  match((await whyOf('pod-a')).partial, /^its history before 2026-\S+ was removed from the log$/)
+  const whole = await whyOf('pod-c')
+  deepEqual([whole.partial, whole.answer.history[0]?.change], ['', 'created'])
+})
+
+test('a list has owner references in full where they are asked for', async (t) => {
+  const rig = await rigged(t)
+  const then = await rig.minute(...FAMILY, 'put pod/b <- rs/web-1!')
+  const now = await rig.minute('put pod/a <- deploy/web', 'delete pod/b')
+  const listed = async (more: string): Promise<string[]> => {
+    const { objects = [] } = await rig.get<Told>(`/v1/objects?kind=pod&references=true${more}`)
+    return objects.map(({ name, references }) => {
+      const owners = references?.map(
+        (owner) => `${owner.kind}/${owner.name} ${owner.blockOwnerDeletion}`,
+      )
+      return `${name}: ${owners ?? 'null'}`
+    })
+  }
+  deepEqual(await listed(`&at=${then}`), ['a: ReplicaSet/web-1 null', 'b: ReplicaSet/web-1 true'])
+  const of = ['a: Deployment/web null', 'b: null']
+  deepEqual(await listed(`&at=${now}&gone=true`), of)
+  deepEqual(await listed('&gone=true'), of)
+  const { objects = [] } = await rig.get<Told>('/v1/objects?kind=pod')
+  ok(objects.every((object) => !('references' in object)))
+})
+
 test('who may not get an object learns nothing of its past', async () => {
   const group = new GraphGroup(1)
   try {
@@ -312,7 +384,8 @@ test('who may not get an object learns nothing of its past', async () => {
     await tell(group.log, eventsOf([...FAMILY, 'beat 1']))
     await group.caughtUp()
     const headers = { authorization: 'Bearer hers' }
-    for (const path of [`${TREE}&at=pos:0-1`, '/v1/objects?kind=pod&at=pos:0-1']) {
+    const paths = ['/v1/objects?kind=pod&at=pos:0-1', '/v1/why?uid=pod-a&at=pos:0-1']
+    for (const path of [`${TREE}&at=pos:0-1`, '/v1/diff?from=pos:0-1', ...paths]) {
       equal((await fetch(url + path, { headers })).status, 403, path)
     }
   } finally {
