@@ -35,6 +35,8 @@ export interface DiffAsked {
 }
 
 export interface Difference {
+  /** Where a page goes on that ends with it. */
+  readonly key: string
   readonly change: 'added' | 'deleted' | 'changed'
   readonly before: PastObject | undefined
   readonly after: PastObject
@@ -110,9 +112,10 @@ export function createPastDiff(
         // It changed again before the later moment: it is below that minute, too.
         if (found === undefined || minuteOf(found.since) !== minuteIn(key)) continue
         if (found.phase === 'unknown' || !filter(found)) continue
-        const difference = differenceOf(between?.before, found)
-        if (difference === 'unclear') unclear += 1
-        else if (difference !== undefined) differences.push(difference)
+        const { before } = between ?? {}
+        const change = changeOf(before, found)
+        if (change === 'unclear') unclear += 1
+        else if (change !== undefined) differences.push({ key, change, before, after: found })
       }
       if (keys.length < PAGE_KEYS) return told(null)
     }
@@ -122,16 +125,16 @@ export function createPastDiff(
 type Filter = (object: PastObject) => boolean
 
 /** Undefined: there is none. */
-export function differenceOf(
+function changeOf(
   before: PastObject | undefined,
   after: PastObject,
-): Difference | 'unclear' | undefined {
+): Difference['change'] | 'unclear' | undefined {
   if (before?.position === after.position || before?.phase === 'unknown') return undefined
   if (before?.phase === 'hidden' || after.phase === 'hidden') return 'unclear'
   const is = wasThere(after)
-  if (!wasThere(before)) return is ? { change: 'added', before, after } : undefined
-  if (!is) return { change: 'deleted', before, after }
-  return isSame(before, after) ? undefined : { change: 'changed', before, after }
+  if (!wasThere(before)) return is ? 'added' : undefined
+  if (!is) return 'deleted'
+  return isSame(before, after) ? undefined : 'changed'
 }
 
 function isSame(a: PastObject, b: PastObject): boolean {

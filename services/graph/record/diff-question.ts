@@ -28,6 +28,8 @@ import type { LogParts } from './log-page.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
+/** Entries of histories of deleted objects that one page reads, but for the object with which it reaches that. */
+const MOST_ENTRIES = 20_000
 
 export interface DiffParts extends LogParts {
   readonly past: Past
@@ -199,11 +201,15 @@ async function pageOf(
   const { answer, partial } = await parts.pastDiff(view, asked, moments, after)
   const lives = new Lives({ ...parts, turns: view.turns })
   const rows: DiffRow[] = []
+  let { next } = answer
   for (const difference of answer.differences) {
     rows.push(rowOf(ref, difference, await deletedIn(lives, view, difference)))
+    if (lives.read < MOST_ENTRIES || difference === answer.differences.at(-1)) continue
+    next = difference.key
+    break
   }
   const isFinal = rows.every(({ deletion }) => deletion?.by !== 'unknown')
-  return { ...answer, rows, partial, isFinal }
+  return { rows, next, kinds: answer.kinds, partial, isFinal }
 }
 
 async function deletedIn(

@@ -203,6 +203,31 @@ test('thousands of changed objects are paged through, and the many others cost n
   equal(keys, 0)
 })
 
+test('a page ends where the histories of what is deleted get long, and the next one goes on there', async (t) => {
+  const rig = await rigged(t)
+  const maps = Array.from({ length: 30 }, (_, each) => `cm/c${each}`)
+  const from = await rig.minute(...maps.map((each) => `put ${each}`))
+  const to = await rig.minute(...maps.map((each) => `delete ${each}`))
+  const entries = rig.index.entries.bind(rig.index)
+  // As of objects to which very much happened.
+  rig.index.entries = async (cluster, uid, first, limit) => {
+    const found = await entries(cluster, uid, first, limit)
+    const [head] = found
+    return head === undefined || first > 0n ? found : [...Array(1_500).fill(head), ...found]
+  }
+  const sizes: number[] = []
+  const names: string[] = []
+  for (let cursor = ''; ; ) {
+    const page = await rig.get<Told>(`/v1/diff?from=${from}&to=${to}&continue=${cursor}`)
+    sizes.push(page.differences.length)
+    names.push(...page.differences.map(({ name }) => name))
+    if (page.continue === null) break
+    cursor = page.continue
+  }
+  deepEqual([new Set(names).size, names.length], [30, 30])
+  ok(Math.max(...sizes) < 20, `${sizes}`)
+})
+
 test('clusters follow each other, each answered by the process that has it', async (t) => {
   const group = new GraphGroup(2)
   t.after(async () => await group.stop())
