@@ -19,7 +19,7 @@ import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
-import { part } from './index-key.ts'
+import { part, uidOfPart, uidPart } from './index-key.ts'
 import type { Horizon, Moment } from './moment.ts'
 import { holds } from './moment.ts'
 
@@ -127,7 +127,7 @@ interface Life {
 
 /** The uid at the end of a key of a page. */
 export function uidIn(key: string): Uid {
-  return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
+  return uidOfPart(key.slice(key.lastIndexOf('/') + 1))
 }
 
 export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
@@ -247,9 +247,9 @@ export class SpanChanges {
     for (const minute of minutesOf(life)) {
       this.#changes.set(changedKey(cluster, minute, uid), null)
     }
-    if (life.cut) this.#changes.set(cutPrefix(cluster) + part(uid), null)
+    if (life.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), null)
     for (const owner of ownersOf(life)) {
-      this.#changes.set(edgePrefix(cluster, owner) + part(uid), null)
+      this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
   }
 
@@ -332,14 +332,14 @@ export class SpanChanges {
       this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
     }
     this.#putMinutes(cluster, uid, known, kept)
-    if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + part(uid), NO_BYTES)
+    if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), NO_BYTES)
     if (known?.o === kept.o) return
     const [before, after] = [ownersOf(known), ownersOf(kept)]
     for (const owner of after) {
-      if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + part(uid), NO_BYTES)
+      if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), NO_BYTES)
     }
     for (const owner of before) {
-      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + part(uid), null)
+      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
   }
 
@@ -460,7 +460,7 @@ function horizonIn(bytes: Uint8Array | undefined): Horizon | undefined {
 }
 
 function lifeKey(cluster: ClusterId, uid: Uid): string {
-  return `life/${part(cluster)}/${part(uid)}`
+  return `life/${part(cluster)}/${uidPart(uid)}`
 }
 
 /** Null: of all kinds. */
@@ -470,7 +470,7 @@ export function kindPrefix(cluster: ClusterId, kind: GroupKind | null): string {
 }
 
 function listKey(cluster: ClusterId, uid: Uid, { i: [group, kind] }: Life): string {
-  return kindPrefix(cluster, { group, kind }) + part(uid)
+  return kindPrefix(cluster, { group, kind }) + uidPart(uid)
 }
 
 function changedPrefix(cluster: ClusterId): string {
@@ -478,7 +478,7 @@ function changedPrefix(cluster: ClusterId): string {
 }
 
 function changedKey(cluster: ClusterId, minute: number, uid: Uid): string {
-  return `${changedPrefix(cluster)}${minuteText(minute)}/${part(uid)}`
+  return `${changedPrefix(cluster)}${minuteText(minute)}/${uidPart(uid)}`
 }
 
 /** In the order of numbers: no date has more digits. */
@@ -494,7 +494,7 @@ function cutPrefix(cluster: ClusterId): string {
 }
 
 function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${part(cluster)}/${part(owner)}/`
+  return `owned/${part(cluster)}/${uidPart(owner)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {
