@@ -79,6 +79,7 @@ test('what is asked in the wrong words is bad input', async (t) => {
   const { diff, from, to } = await told(t)
   const cases: readonly (readonly [string, RegExp])[] = [
     ['-A', /required option '--from <moment>' not specified/],
+    ['pod/a --from 2h', /pod\/a: expected KIND; "kinfold history pod\/a" says what happened/],
     ['-A --from yesterday', /--from: expected how long ago/],
     [`-A --from ${from} --to x`, /--to: expected how long ago/],
     [`-A --from ${to} --to ${from}`, /from is later than to in cluster test/],

@@ -32,6 +32,10 @@ export function addDiff(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (kind: string | undefined, flags: DiffFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
+      if (kind?.includes('/')) {
+        const hint = `"kinfold history ${kind}" says what happened to one object`
+        throw new ExitError(EXIT.input, `${kind}: expected KIND; ${hint}`)
+      }
       const now = Date.now()
       const from = momentOf(flags.from, now, '--from')
       const to = flags.to === undefined ? undefined : momentOf(flags.to, now, '--to')

@@ -10,7 +10,7 @@ import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
 import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
-import { codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
+import { codec, contentOf, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
 import type { AsOf, Document } from '../api/document.ts'
 import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
@@ -459,6 +459,16 @@ test('an object that changes without end keeps its newest states, and of older m
   const { root, partial } = await rig.get<Told>(`${TREE}&at=${old}`)
   equal(shape(root), 'ReplicaSet/web-1')
   equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
+  const minutes = async (): Promise<number> => {
+    const keys = [...(await contentOf(rig.store)).keys()]
+    return keys.filter((key) => /^changed\/.*\/pod-a$/.test(key)).length
+  }
+  // Two states of each minute are kept, and no key of the others.
+  equal(await minutes(), 100)
+  const gone = await rig.minute('delete pod/a')
+  await rig.log.append('lineage', 0, [{ key: 'c/pod-a', value: null }])
+  equal((await rig.ask(`${TREE}&at=${gone}`)).status, 200)
+  equal(await minutes(), 0)
 })
 
 test('the process that has the cluster answers, whoever is asked', async (t) => {
