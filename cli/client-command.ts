@@ -18,6 +18,7 @@ export const CLIENT_COMMANDS: Commands = {
   why: async () => (await import('./why.ts')).addWhy,
   history: async () => (await import('./history.ts')).addHistory,
   deletions: async () => (await import('./deletions.ts')).addDeletions,
+  diff: async () => (await import('./diff.ts')).addDiff,
   cascade: async () => (await import('./cascade.ts')).addCascade,
   plan: async () => (await import('./plan.ts')).addPlan,
   held: async () => (await import('./held.ts')).addHeld,

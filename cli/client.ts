@@ -71,12 +71,12 @@ export function withObject(command: Command): Command {
   return withScope(withServer(command).option('-n, --namespace <ns>', namespace), hint)
 }
 
+/** In which words a moment is named. */
+export const MOMENTS = 'RFC 3339, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND'
+
 /** Of a question that may be about the past (moment.ts). */
 export function withMoment(command: Command): Command {
-  return command.option(
-    '--at <moment>',
-    'at a moment of the past: RFC 3339, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND',
-  )
+  return command.option('--at <moment>', `at a moment of the past: ${MOMENTS}`)
 }
 
 export function withScope(command: Command, cluster = 'name or id of the cluster'): Command {

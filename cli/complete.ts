@@ -39,6 +39,7 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   why: ['text', 'json', 'yaml'],
   history: ['table', 'wide', 'name', 'json', 'yaml'],
   deletions: ['table', 'wide', 'name', 'json', 'yaml'],
+  diff: ['table', 'wide', 'name', 'json', 'yaml', 'jsonl'],
   cascade: ['table', 'json', 'yaml'],
   'plan delete': ['table', 'wide', 'name', 'json', 'yaml'],
   'plan held': ['table', 'wide', 'name', 'json', 'yaml'],

@@ -16,6 +16,7 @@ export const EXAMPLES: Readonly<
     ['get deploy -A --sort-by age', 'of all namespaces, youngest first'],
     ['get pods -n shop -l app=web', 'with these labels in the cluster'],
     ['get cm web-settings -n shop --gone', 'also those that were deleted'],
+    ['get pods -n shop --at 2h', 'those that there were two hours ago'],
   ],
   tree: [
     ['tree deploy/web -n shop', 'its dependents'],
@@ -26,6 +27,7 @@ export const EXAMPLES: Readonly<
   why: [
     ['why cm/web-settings -n shop', 'why it is there, or was deleted'],
     ['why uid:1a2b3c', 'the one with this uid'],
+    ['why cm/web-settings -n shop --at 2h', 'as it was two hours ago'],
   ],
   history: [
     ['history deploy/web -n shop', 'what happened to one object'],
@@ -48,6 +50,11 @@ export const EXAMPLES: Readonly<
     ['evidence export --from 24h --sign-key key.pem --out bundle', 'about all, for a day'],
   ],
   'evidence verify': [['evidence verify bundle --key key.pub', 'by somebody else, offline']],
+  diff: [
+    ['diff -n shop --from 2h', 'what was added, deleted or changed in the last two hours'],
+    ['diff -A --from before:0-4711-0 --to 2026-01-31T09:30:00Z', 'from just before a command on'],
+    ['diff pods -n shop --from 1d --to 1h -o jsonl', 'for a script, a row a line'],
+  ],
   'audit horizon': [['audit horizon', 'since when is everything known?']],
   cascade: [
     ['cascade deploy/web -n shop', 'what is left, what blocks it'],

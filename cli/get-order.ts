@@ -30,8 +30,10 @@ export function orderOf(word: string): Compare {
   throw new ExitError(EXIT.input, `--sort-by ${word} is none of ${ORDERS.join(', ')}`)
 }
 
-function byName(a: Listed, b: Listed): number {
-  const keyOf = ({ cluster, namespace, name, group, kind, uid }: Listed): readonly string[] => {
+type Called = Omit<Listed, 'createdAt' | 'goneAt'>
+
+export function byName(a: Called, b: Called): number {
+  const keyOf = ({ cluster, namespace, name, group, kind, uid }: Called): readonly string[] => {
     return [cluster.name, cluster.id, namespace, name, kind, group, uid]
   }
   const [left, right] = [keyOf(a), keyOf(b)]

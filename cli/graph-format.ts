@@ -12,6 +12,7 @@ export interface ExportedObject {
   readonly cluster: Pick<ClusterRef, 'name' | 'id'>
   /** Empty for the core group. */
   readonly group: string
+  /** Empty at a moment of the past. */
   readonly version: string
   readonly kind: string
   /** Empty for a cluster-scoped kind. */
@@ -34,7 +35,7 @@ export interface ExportedOwner {
   readonly uid: string
   readonly controller: boolean
   readonly blocking: boolean
-  /** Its status: solid, waiting, orphaned, dangling, unverified or unresolvable. */
+  /** Its status: solid, waiting, orphaned, dangling, unverified or unresolvable; empty at a moment of the past. */
   readonly standing: string
 }
 
@@ -113,6 +114,9 @@ function text(value: string | boolean): string {
   return JSON.stringify(value)
 }
 
+/** Of these nothing is written at an edge. */
+const SILENT: ReadonlySet<string> = new Set(['solid', ''])
+
 /** Of one owner to its dependents; dashed: an owner that is not among the objects. */
 function* dot(objects: Iterable<ExportedObject>): Iterable<string> {
   const known = byId(objects)
@@ -125,7 +129,7 @@ function* dot(objects: Iterable<ExportedObject>): Iterable<string> {
   }
   for (const object of objects) {
     for (const owner of object.owners) {
-      const style = owner.standing === 'solid' ? '' : ` [label=${quoted(owner.standing)}]`
+      const style = SILENT.has(owner.standing) ? '' : ` [label=${quoted(owner.standing)}]`
       yield `  ${quoted(ownerIdOf(object, owner, known))} -> ${quoted(idOf(object))}${style}\n`
     }
   }
@@ -153,7 +157,7 @@ function* mermaid(objects: Iterable<ExportedObject>): Iterable<string> {
   }
   for (const object of objects) {
     for (const owner of object.owners) {
-      const arrow = owner.standing === 'solid' ? '-->' : `-->|${entities(owner.standing)}|`
+      const arrow = SILENT.has(owner.standing) ? '-->' : `-->|${entities(owner.standing)}|`
       yield `  ${nodeOf(ownerIdOf(object, owner, known))} ${arrow} ${nodeOf(idOf(object))}\n`
     }
   }

@@ -83,6 +83,9 @@ test('hostile names end nothing, take nothing along, and reach no terminal', asy
     deepEqual([code, stderr], [0, ''])
     ok(stdout.split('\n').length > alone.length && !RAW.test(stdout), stdout.slice(0, 500))
   }
+  const diff = await runKinfold(['diff', '-A', '--from', 'pos:0-1', '-o', 'wide', '--data', data])
+  equal(diff.code, 1, diff.stderr)
+  ok(diff.stdout.split('\n').length > alone.length && !RAW.test(diff.stdout + diff.stderr))
   running.child.kill('SIGTERM')
   equal((await running.ended).code, 0)
   const audit = await runKinfold(['audit', 'verify', '--data', data])

@@ -1,10 +1,13 @@
 /**
- * `kinfold lineage export`: the graph as it is now, for other programs. It reads the public lineage stream, as any other consumer could.
+ * `kinfold lineage export`: the graph for other programs, as it is now or was at a moment. Of now it reads the public lineage stream, as any other consumer could; of a
+ * moment the pages of a list.
  *
- * What must stay true: of an object the last record counts; a stream that is cut gives no file that looks whole.
+ * What must stay true: of an object the last record counts; a stream that is cut, and a list that lacks something, give no file that looks whole.
  */
 import { once } from 'node:events'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { AsOf, ObjectList, Queries } from './answer.ts'
+import { answerTo, type Server } from './client.ts'
 import { type ExportedObject, FORMATS, type FormatName } from './graph-format.ts'
 import { lineOf } from './terminal.ts'
 import { countOf } from './word.ts'
@@ -50,21 +53,76 @@ export async function exportLineage(
     else if (value === null || (value.phase === 'gone' && !gone)) kept.delete(key)
     else kept.set(key, exported(value))
   }
+  const positions = [...ends].sort(([a], [b]) => a - b).map(([at, end]) => `${at}-${end}`)
+  const later = `later changes: /v1/lineage?from=${positions.join(',') || 'start'}`
+  await print(kept, output, later)
+  if (hidden > 0) {
+    const what = `${countOf(hidden, 'record')} of kinds that this account may not list`
+    throw new ExitError(EXIT.findings, `this is incomplete: it lacks ${what}`)
+  }
+}
+
+/** Objects on a page. */
+const PAGE_LIMIT = '2000'
+
+/** `query`: as `/v1/objects` takes it, with a moment. */
+export async function exportPast(
+  server: Server,
+  query: Queries['/v1/objects'],
+  output: FormatName,
+): Promise<void> {
+  const kept = new Map<string, ExportedObject>()
+  const doubts = new Set<string>()
+  let asOf: readonly AsOf[] = []
+  const asked = { ...query, references: true, limit: PAGE_LIMIT }
+  for (let next: string | null | undefined; next !== null; ) {
+    const page: ObjectList = await answerTo(server, '/v1/objects', { ...asked, continue: next })
+    for (const object of page.objects) {
+      // A list has objects without a namespace beside those of any.
+      if (query.namespace !== undefined && object.namespace !== query.namespace) continue
+      kept.set(`${object.cluster.id}/${object.uid}`, exportedThen(object))
+    }
+    if (page.partial !== '') doubts.add(page.partial)
+    if (asOf.length === 0) asOf = page.asOf
+    next = page.continue
+  }
+  const { momentText } = await import('./moment.ts')
+  await print(kept, output, momentText(asOf))
+  const lacking = [...doubts].join('; ')
+  if (lacking !== '') throw new ExitError(EXIT.findings, `this may be incomplete: ${lacking}`)
+}
+
+/** `about`: what is said beside the counts. */
+async function print(
+  kept: ReadonlyMap<string, ExportedObject>,
+  output: FormatName,
+  about: string,
+): Promise<void> {
   for (const part of FORMATS[output]({ [Symbol.iterator]: () => kept.values() })) {
     if (!process.stdout.write(part)) await once(process.stdout, 'drain')
   }
   const references = [...kept.values()].reduce((sum, { owners }) => sum + owners.length, 0)
-  const positions = [...ends].sort(([a], [b]) => a - b).map(([at, end]) => `${at}-${end}`)
-  const text = `${countOf(kept.size, 'object')}, ${countOf(references, 'owner reference')}; later changes: /v1/lineage?from=${positions.join(',') || 'start'}`
+  const text = `${countOf(kept.size, 'object')}, ${countOf(references, 'owner reference')}; ${about}`
   process.stderr.write(`${lineOf(text)}\n`)
   if (output === 'mermaid' && references > MERMAID_EDGES) {
     process.stderr.write(
       `warning: Mermaid draws ${MERMAID_EDGES} references unless its maxEdges says more; choose a namespace with -n\n`,
     )
   }
-  if (hidden > 0) {
-    const what = `${countOf(hidden, 'record')} of kinds that this account may not list`
-    throw new ExitError(EXIT.findings, `this is incomplete: it lacks ${what}`)
+}
+
+function exportedThen(object: ObjectList['objects'][number]): ExportedObject {
+  const { cluster, group, kind, namespace, name, uid, phase, createdAt, references } = object
+  return {
+    cluster: { name: cluster.name, id: cluster.id },
+    ...{ group, version: '', kind, namespace, name, uid, phase, createdAt, why: '' },
+    deletedAt: object.deletionTimestamp,
+    owners: (references ?? []).map((owner) => ({
+      ...{ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid },
+      controller: owner.controller === true,
+      blocking: owner.blockOwnerDeletion === true,
+      standing: '',
+    })),
   }
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { ClientFlags, ScopeFlags } from './client.ts'
-import { ask, linesOf, serverOf, withScope, withServer } from './client.ts'
+import { ask, linesOf, serverOf, withMoment, withScope, withServer } from './client.ts'
 import { outputOf } from './output.ts'
 import { clusterScopeOf } from './scope.ts'
 import { lineOf } from './terminal.ts'
@@ -19,6 +19,7 @@ interface ExportFlags extends ClientFlags, ScopeFlags {
   readonly namespace?: string
   readonly kind?: string
   readonly gone?: boolean
+  readonly at?: string
   readonly output: string
 }
 
@@ -60,8 +61,8 @@ export function addLineage(program: Command): void {
         if (!process.stdout.write(recordText(line, output))) await once(process.stdout, 'drain')
       }
     })
-  withScope(withServer(lineage.command('export')))
-    .description('objects and their owner references as they are now, for another program')
+  withMoment(withScope(withServer(lineage.command('export'))))
+    .description('objects and their owner references, now or at a moment, for another program')
     .option('-n, --namespace <ns>', 'namespace (default: all, and what has none)')
     .option('--kind <kind>', 'objects of this kind alone')
     .option('--gone', 'also what was deleted, while its record is kept')
@@ -72,8 +73,14 @@ export function addLineage(program: Command): void {
 async function exportAll(flags: ExportFlags): Promise<void> {
   const output = outputOf(flags.output, EXPORTS)
   const { cluster, hint } = await clusterScopeOf(flags)
-  const params = new URLSearchParams({ follow: 'false' })
   const { namespace, kind } = flags
+  if (flags.at !== undefined) {
+    const { momentOf } = await import('./moment.ts')
+    const { exportPast } = await import('./lineage-export.ts')
+    const query = { cluster, namespace, kind, gone: flags.gone, at: momentOf(flags.at) }
+    return await exportPast({ ...serverOf(flags), hint }, query, output)
+  }
+  const params = new URLSearchParams({ follow: 'false' })
   for (const [key, value] of Object.entries({ cluster, namespace, kind })) {
     if (value !== undefined) params.set(key, value)
   }

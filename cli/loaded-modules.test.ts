@@ -33,6 +33,7 @@ const QUESTIONS: readonly (readonly string[])[] = [
   ['why', 'deploy/web'],
   ['history', 'deploy/web'],
   ['deletions', '-A'],
+  ['diff', '-A', '--from', '2h'],
   ['cascade', 'deploy/web'],
   ['plan', 'delete', 'deploy/web'],
   ['plan', 'held'],

@@ -1,5 +1,5 @@
 /**
- * The moment of the past that `--at` names: a time, how long ago, a position, or just before a command.
+ * The moment of the past that `--at`, `--from` or `--to` names: a time, how long ago, a position, or just before a command.
  *
  * What must stay true: how long ago is counted back once, by the clock of who asks, and sent as a time: each page of an answer is about the same moment.
  *
@@ -11,8 +11,12 @@ import type { AsOf } from './answer.ts'
 import { moment } from './setting.ts'
 
 /** As the endpoint takes it. */
-export function momentOf(text: string, now: number = Date.now()): string | undefined {
-  return moment({ key: 'at', value: text, from: '--at' }, now, 'place')
+export function momentOf(
+  text: string,
+  now: number = Date.now(),
+  flag = '--at',
+): string | undefined {
+  return moment({ key: 'at', value: text, from: flag }, now, 'place')
 }
 
 /** Which moment an answer is about, for people. */

@@ -3,7 +3,7 @@
  *
  * What must stay true: pages are printed as they come, since there may be very many; a list that ends before its end says so.
  *
- * Not here: what a page holds (history.ts, deletions.ts).
+ * Not here: what a page holds (history.ts, deletions.ts, diff.ts).
  */
 import { once } from 'node:events'
 import type { Command } from 'commander'
@@ -24,12 +24,16 @@ export interface PastFlags extends ObjectFlags {
 const PAGE_ROWS = 500
 const MOST_ROWS = 1e9
 
-/** Of `ChangeList` and `DeletionList`. */
-export interface PastPage extends Document {
+export interface Page extends Document {
   readonly asOf: readonly AsOf[]
+  readonly hidden?: number
+  readonly continue: string | null
+}
+
+/** Of `ChangeList` and `DeletionList`. */
+export interface PastPage extends Page {
   readonly since: string | null
   readonly hidden: number
-  readonly continue: string | null
 }
 
 export function withSpan(command: Command): Command {
@@ -70,7 +74,7 @@ async function mostOf(value: string | undefined): Promise<number | undefined> {
 }
 
 /** One after the other; no more rows than are wanted. */
-export async function* pagesOf<T extends PastPage>(
+export async function* pagesOf<T extends Page>(
   server: Server,
   path: string,
   params: URLSearchParams,
@@ -84,7 +88,7 @@ export async function* pagesOf<T extends PastPage>(
     if (most !== undefined) params.set('limit', String(Math.min(PAGE_ROWS, most - rows)))
     const page = (await (await ask(server, `${path}?${params}`)).json()) as T
     rows += countOf(page)
-    hidden += page.hidden
+    hidden += page.hidden ?? 0
     if (page.partial !== '' && !doubts.has(page.partial)) warnPartial(page.partial)
     doubts.add(page.partial)
     yield page

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
-import { answerTo, warnPartial, withObject } from './client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
@@ -22,29 +22,34 @@ import {
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
 export function addWhy(program: Command): void {
-  withObject(program.command('why'))
+  withMoment(withObject(program.command('why')))
     .description('why an object exists, is being deleted or was deleted: its state and history')
     .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
-    .action(async (words: string[], flags: ObjectFlags & { output: string }) => {
+    .action(async (words: string[], flags: ObjectFlags & { at?: string; output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
       const { server, query } = await questionOf(words, flags)
-      const told = await answerTo(server, '/v1/why', query)
+      const past = flags.at === undefined ? undefined : await import('./moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      const told = await answerTo(server, '/v1/why', { ...query, at })
       warnPartial(told.partial)
-      process.stdout.write(output === 'text' ? tell(told) : structured(told, output))
+      const moment = past?.momentText(told.asOf)
+      process.stdout.write(output === 'text' ? tell(told, moment) : structured(told, output))
     })
 }
 
-export function tell(why: WhyDocument): string {
+/** `moment`: of the past, in words. */
+export function tell(why: WhyDocument, moment?: string): string {
   const { cluster, others, object, verdict, attempt, obstacle, references } = why
   const { deletedBy, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
-    `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}`,
-    paint(stateText(why), styleOfPhase(why.phase ?? 'gone')),
+    `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
+    paint(stateText(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
   ]
   for (const { kind, name, uid, standing, reason } of references) {
-    out.push(`  owner ${kind}/${name} (uid ${uid}): ${standing}: ${reason}`)
+    const status = standing === null ? '' : `: ${standing}: ${reason}`
+    out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
   }
   if (verdict !== null) {
     const evidence =
@@ -92,7 +97,8 @@ function actorText(by: DeletedBy): string {
 }
 
 /** One sentence. */
-function stateText({ phase, asOwner, history }: WhyDocument): string {
+function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
+  if (isPast && phase === 'unknown') return 'Unknown: nobody watched it then, or it is not kept.'
   if (phase !== null) return phaseText(phase)
   const { at, evidence } =
     asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}

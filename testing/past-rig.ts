@@ -5,10 +5,10 @@
  */
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
-import { nodeOf } from '../core/graph/graph.ts'
+import { kindOf, nodeOf } from '../core/graph/graph.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
-import type { ObjectMeta } from '../core/model/object.ts'
+import type { GroupKind, ObjectMeta } from '../core/model/object.ts'
 import { policyFor } from '../core/model/policy.ts'
 import type { TaskLog } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
@@ -44,6 +44,10 @@ export interface Snapshot {
   /** Append time of the event before it. */
   readonly at: number
   readonly nodes: ReadonlyMap<string, Held>
+  /** Kinds that are not watched, as GROUP/KIND. */
+  readonly unwatched: ReadonlySet<string>
+  /** Whose deletion was the event before it. */
+  readonly deleted: string | undefined
 }
 
 export class PastRig {
@@ -55,8 +59,8 @@ export class PastRig {
   readonly #task: TaskLog
   #cluster = new ModelCluster()
   #backup: ModelCluster | undefined
-  #nodes: ReadonlyMap<string, Held> = new Map()
   readonly #uids = new Set<string>()
+  readonly #kinds = new Map<string, GroupKind>()
   readonly #unwatched = new Set<string>()
   readonly #commands: Command[] = []
   #epoch = 1
@@ -203,14 +207,21 @@ export class PastRig {
   }
 
   #note(event: Event, position: bigint, at: number): void {
-    if ('object' in event && event.object !== null) this.#uids.add(event.object.uid)
+    if ('object' in event && event.object !== null) {
+      const { group, kind, uid } = event.object
+      this.#uids.add(uid)
+      this.#kinds.set(`${group}/${kind}`, { group, kind })
+    }
     const nodes = new Map<string, Held>()
     for (const uid of this.#uids) {
       const node = nodeOf(this.#batch.graph, CLUSTER, uid)
       if (node !== undefined) nodes.set(uid, { object: node.object, phase: node.phase })
     }
-    this.#nodes = nodes
-    this.snapshots.push({ position, at, nodes: this.#nodes })
+    const unwatched = [...this.#kinds].flatMap(([name, kind]) => {
+      return kindOf(this.#batch.graph, CLUSTER, kind)?.phase === 'unmonitored' ? [name] : []
+    })
+    const deleted = event.type === 'ObjectDeleted' ? event.object.uid : undefined
+    this.snapshots.push({ position, at, nodes, unwatched: new Set(unwatched), deleted })
   }
 
   async commit(): Promise<void> {

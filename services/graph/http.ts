@@ -25,10 +25,12 @@ import { addDependents } from './query/dependent-question.ts'
 import type { HistoryIndex } from './query/history-index.ts'
 import { addKubernetes } from './query/kubernetes-question.ts'
 import { addObjectList } from './query/list-question.ts'
+import type { PastDiff } from './query/past-diff.ts'
 import type { QuestionParts } from './query/question.ts'
 import { addGraphDump, addQuestions } from './query/question.ts'
 import { addChanges } from './record/change-question.ts'
 import { addDeletions } from './record/deletion-question.ts'
+import { addDiff } from './record/diff-question.ts'
 import { addHorizon } from './record/horizon-question.ts'
 import { addStreams } from './record-stream.ts'
 
@@ -37,6 +39,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly codec: Codec
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
+  readonly pastDiff: PastDiff
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
@@ -59,6 +62,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addStreams(server, parts)
   addChanges(server, parts)
   addDeletions(server, parts)
+  addDiff(server, parts)
   addHorizon(server, parts)
 }
 

@@ -14,6 +14,7 @@ import { createGraphDump } from './query/graph-dump.ts'
 import type { HistoryIndex } from './query/history-index.ts'
 import { createObjectList } from './query/object-list.ts'
 import { createPast } from './query/past.ts'
+import { createPastDiff, type PastDiff } from './query/past-diff.ts'
 import { createPastList } from './query/past-list.ts'
 import { createPlanner } from './query/plan.ts'
 import { createQuery } from './query/query.ts'
@@ -35,6 +36,7 @@ export interface QuestionsOptions {
 export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
+  readonly pastDiff: PastDiff
 }
 
 const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
@@ -54,6 +56,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     spans: index.spans,
     past: createPast({ log, clock, index }),
     pastList: createPastList(index, clusters),
+    pastDiff: createPastDiff(index, clusters),
     dependents: createDependentList(index),
     planner: createPlanner(index),
     cascades: createCascades(index, clock),

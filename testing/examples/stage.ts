@@ -45,7 +45,8 @@ export class Stage implements AsyncDisposable {
     this.#playground = playground
     const data = dataIn(directory)
     const kubeconfig = join(data, 'kubeconfig')
-    this.#filled = { kubeconfig, http, data, directory, digest: () => this.#digest() }
+    const asked = { digest: () => this.#digest(), command: () => this.#command() }
+    this.#filled = { kubeconfig, http, data, directory, ...asked }
   }
 
   static async open(document: string): Promise<Stage> {
@@ -111,6 +112,12 @@ export class Stage implements AsyncDisposable {
   async #digest(): Promise<string> {
     const { output } = await this.#run('kinfold plan held --cluster north -o json', false)
     return /"digest": *"(?:sha256:)?([0-9a-f]{64})"/.exec(output)?.[1] ?? `no digest in ${output}`
+  }
+
+  async #command(): Promise<string> {
+    const asked = 'kinfold history -n shop --cluster north --change command -o json'
+    const { output } = await this.#run(asked, false)
+    return /"command": *"([\d-]+)"/.exec(output)?.[1] ?? `no command in ${output}`
   }
 
   /** In bash, as a reader would; a command that ends by itself is waited for. */

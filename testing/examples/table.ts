@@ -58,7 +58,12 @@ export interface Filled {
   /** A directory of its own, for the files of a command. */
   readonly directory: string
   digest(): Promise<string>
+  /** Id of a command about an object of shop in north. */
+  command(): Promise<string>
 }
+
+/** In place of any. */
+const COMMAND = '0-4711-0'
 
 export async function filledIn(command: string, filled: Filled): Promise<string> {
   const text = command
@@ -71,6 +76,7 @@ export async function filledIn(command: string, filled: Filled): Promise<string>
     .replaceAll('kinfold up ', `kinfold up --data ${filled.directory}/up --http 127.0.0.1:0 `)
     .replaceAll('/var/lib/kinfold', filled.data)
     .replaceAll(/(?<=kinfold backup )\/backup/g, filled.directory)
+  if (text.includes(COMMAND)) return text.replaceAll(COMMAND, await filled.command())
   return text.includes('DIGEST') ? text.replaceAll('DIGEST', await filled.digest()) : text
 }
 
@@ -127,6 +133,9 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
   },
   'docs/history.md': {
     before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
+  },
+  'docs/past.md': {
+    before: ['kinfold history -n shop --cluster north --change command | grep command'],
   },
   // A bulk deletion to approve: owners that were deleted with their kind.
   'docs/guarded.md': {

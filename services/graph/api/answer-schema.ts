@@ -97,6 +97,20 @@ const HISTORY = {
   basis: say('Offsets of the events and of the policy that it rests on.', listOf(OFFSET)),
 }
 
+const BY = say(
+  '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
+  oneOf(['kinfold', 'others', 'unknown']),
+)
+const REFERENCE = {
+  ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+  ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+}
+const STATE_THEN = record({
+  phase: oneOf(PHASES),
+  deletionTimestamp: TIME_OR_NULL,
+  owners: listOf(record(REFERENCE)),
+})
+
 const ENTRY = {
   partition: COUNT,
   offset: OFFSET,
@@ -319,9 +333,9 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       phase: say('Null once it is deleted.', orNull(oneOf([...PHASES, 'unknown']))),
       references: listOf(
         record({
-          ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-          ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
-          ...{ standing: STANDING, reason: TEXT },
+          ...REFERENCE,
+          standing: say('Null at a moment of the past.', orNull(STANDING)),
+          reason: say('Empty at a moment of the past.', TEXT),
         }),
       ),
       verdict: orNull(
@@ -495,12 +509,20 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     {
       ...FRESH,
       objects: listOf(
-        record({
-          ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
-          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
-          verdict: SHORT_VERDICT,
-          owners: say('Uids.', listOf(TEXT)),
-        }),
+        record(
+          {
+            ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
+            ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
+            verdict: SHORT_VERDICT,
+            owners: say('Uids.', listOf(TEXT)),
+          },
+          {
+            references: say(
+              'With the parameter of that name; null of a deleted object.',
+              orNull(listOf(record(REFERENCE))),
+            ),
+          },
+        ),
       ),
       count: say('Objects of this page.', COUNT),
       continue: say('For the next page; null on the last one.', orNull(TEXT)),
@@ -538,10 +560,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ...{ cluster: ref('Cluster'), ...NAMED, at: TIME_OR_NULL },
           ...{ partition: COUNT, position: OFFSET },
           observed: say('How it was learnt.', orNull(EVIDENCE)),
-          by: say(
-            '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
-            oneOf(['kinfold', 'others', 'unknown']),
-          ),
+          by: BY,
           evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
           command: say('Id of the command of Kinfold.', orNull(TEXT)),
           root: say(
@@ -557,6 +576,41 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ),
     },
     'One page of deletions, the oldest first.',
+  ),
+  Diff: document(
+    'Diff',
+    {
+      ...FRESH_FIRST,
+      from: say('The earlier moment, of the cluster of this page.', orNull(ref('AsOf'))),
+      to: say('The later one.', orNull(ref('AsOf'))),
+      differences: listOf(
+        record({
+          ...{ cluster: ref('Cluster'), ...NAMED },
+          change: oneOf(['added', 'deleted', 'changed']),
+          at: say('Append time of its last change before the later moment.', TIME_OR_NULL),
+          createdAt: TIME_OR_NULL,
+          from: say('Null where it was not there.', orNull(STATE_THEN)),
+          to: say('Null where it was not there any more.', orNull(STATE_THEN)),
+          deletion: say(
+            'Of a deleted one.',
+            orNull(
+              record({
+                by: BY,
+                evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
+                command: say('Id of the command of Kinfold.', orNull(TEXT)),
+                text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
+              }),
+            ),
+          ),
+        }),
+      ),
+      kinds: say(
+        "Kinds of this page's cluster that `kind` means; empty where all are.",
+        listOf(TEXT),
+      ),
+      continue: say('For the next page; null on the last one.', orNull(TEXT)),
+    },
+    'One page of what differs between two moments: of one cluster.',
   ),
   Horizon: document(
     'Horizon',

@@ -52,6 +52,7 @@ const ASKED = [
   'history',
   'changes?limit=7',
   'deletions',
+  'diff?from=1970-01-01T00:00:00Z',
   'horizon',
 ]
 const OF_ONE = [

@@ -23,6 +23,7 @@ export type DocumentKind =
   | 'ClusterList'
   | 'DeletionList'
   | 'DependentList'
+  | 'Diff'
   | 'DirectiveResult'
   | 'Held'
   | 'HeldPlan'

@@ -27,17 +27,7 @@ const CLUSTER: Parameter = {
   schema: TEXT,
 }
 const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)'
-const AT: Parameter = {
-  name: 'at',
-  description:
-    'A moment of the past: a time, a position (everything before it), or just before a command. Of a time: all that was appended by then. Without it: now.',
-  schema: {
-    type: 'string',
-    pattern: `^(pos:\\d{1,9}-\\d{1,15}|before:\\d{1,9}-\\d{1,15}-\\d{1,9}|${TIME})$`,
-    description: 'RFC 3339 such as 2026-01-31T09:30:00Z, pos:PARTITION-OFFSET, before:COMMAND',
-    examples: ['2026-01-31T09:30:00Z', 'pos:0-4711', 'before:0-4711-0'],
-  },
-}
+const AT = moment('at', 'Without it: now.')
 const OBJECT: readonly Parameter[] = [
   {
     name: 'kind',
@@ -129,13 +119,10 @@ export const ROUTES: readonly Route[] = [
       CONTINUE,
     ],
   ),
-  question(
-    '/v1/why',
-    'why',
-    'Why',
-    'Why an object exists, is being deleted or was deleted',
-    OBJECT,
-  ),
+  question('/v1/why', 'why', 'Why', 'Why an object exists, is being deleted or was deleted', [
+    ...OBJECT,
+    AT,
+  ]),
   {
     ...question('/v1/cascade', 'cascade', 'Cascade', 'Progress of a deletion', [...OBJECT, FOLLOW]),
     answers: { [JSON_TYPE]: ref('Cascade'), [LINES]: ref('Cascade') },
@@ -177,6 +164,11 @@ export const ROUTES: readonly Route[] = [
       {
         name: 'gone',
         description: 'Also deleted objects, as long as they are remembered.',
+        schema: FLAG,
+      },
+      {
+        name: 'references',
+        description: 'Each object with its owner references, and not the uids of its owners alone.',
         schema: FLAG,
       },
       AT,
@@ -235,6 +227,26 @@ export const ROUTES: readonly Route[] = [
         schema: TEXT,
       },
       ...[...SPAN, ...PAGE],
+    ],
+  ),
+  question(
+    '/v1/diff',
+    'diff',
+    'Diff',
+    'Which objects were added, deleted or changed between two moments, a page at a time',
+    [
+      moment('from', 'It is needed.'),
+      moment('to', 'Without it: what is folded by the first page.'),
+      CLUSTER,
+      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
+      {
+        name: 'namespace',
+        description:
+          'All namespaces without it. Objects of a cluster-scoped kind that is asked for are listed whatever it is.',
+        schema: TEXT,
+      },
+      limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
+      CONTINUE,
     ],
   ),
   question('/v1/horizon', 'horizon', 'Horizon', 'How far back each question reaches, and why', []),
@@ -353,6 +365,19 @@ function wordList(name: string, description: string, words: readonly string[]): 
   const one = `(${words.join('|')})`
   const schema = { type: 'string', pattern: `^${one}(,${one})*$`, description: words.join(', ') }
   return { name, description, schema }
+}
+
+function moment(name: string, without: string): Parameter {
+  return {
+    name,
+    description: `A moment of the past: a time, a position (everything before it), or just before a command. Of a time: all that was appended by then. ${without}`,
+    schema: {
+      type: 'string',
+      pattern: `^(pos:\\d{1,9}-\\d{1,15}|before:\\d{1,9}-\\d{1,15}-\\d{1,9}|${TIME})$`,
+      description: 'RFC 3339 such as 2026-01-31T09:30:00Z, pos:PARTITION-OFFSET, before:COMMAND',
+      examples: ['2026-01-31T09:30:00Z', 'pos:0-4711', 'before:0-4711-0'],
+    },
+  }
 }
 
 function time(name: string, without: string): Parameter {

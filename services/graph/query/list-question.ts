@@ -94,7 +94,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
 }
 
 /** A position is of one partition. */
-function meantIn(
+export function meantIn(
   named: readonly (KnownCluster & ClusterRef)[],
   at: Asked | undefined,
 ): readonly KnownCluster[] {
@@ -125,6 +125,7 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
     ...{ kind, name, namespace },
     isGone: words['gone'] === 'true',
     isCounted: words['count'] === 'true',
+    hasReferences: words['references'] === 'true',
     limit: Math.min(Number(limit), LISTED_MOST),
     at: at === undefined ? undefined : askedIn(at),
   }

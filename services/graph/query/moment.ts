@@ -26,12 +26,12 @@ export function holds(moment: Moment, position: number, at: number): boolean {
 }
 
 /** Of a text that the table of routes let pass (api/route.ts). */
-export function askedIn(text: string): Asked {
+export function askedIn(text: string, name = 'at'): Asked {
   const [, partition, position] = /^(?:pos|before):(\d+)-(\d+)/.exec(text) ?? []
   if (partition !== undefined && position !== undefined) {
     return { type: 'position', partition: Number(partition), position: BigInt(position) }
   }
   const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new Problem(400, `at ${text} is no time of any calendar`)
+  if (Number.isNaN(at)) throw new Problem(400, `${name} ${text} is no time of any calendar`)
   return { type: 'time', at }
 }

@@ -9,7 +9,13 @@
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
-import type { GroupKind, Scope, Uid } from '../../../core/model/object.ts'
+import type {
+  Coordinates,
+  GroupKind,
+  OwnerReference,
+  Scope,
+  Uid,
+} from '../../../core/model/object.ts'
 import { type KeyRange, prefixRange } from '../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../api/document.ts'
 import type { Clusters } from './clusters.ts'
@@ -42,6 +48,8 @@ export interface ListAsked {
   readonly limit: number
   /** Nothing is listed. */
   readonly isCounted: boolean
+  /** With owner references. */
+  readonly hasReferences?: boolean
   /** Undefined: of now. */
   readonly at?: Asked | undefined
 }
@@ -64,6 +72,8 @@ export interface ListedObject {
   readonly verdict: Pick<Verdict, 'type' | 'because'> | null
   /** Uids, as it referenced them last. */
   readonly owners: readonly Uid[]
+  /** The same in full, where that is asked for; null of a deleted one. */
+  readonly references?: readonly OwnerReference[] | null
 }
 
 export interface ObjectPage {
@@ -211,7 +221,7 @@ function* named(all: readonly Indexed[], after: string): Iterable<Candidate> {
 function objectOf(
   view: View,
   cluster: ClusterRef,
-  { isGone }: ListAsked,
+  { isGone, hasReferences }: ListAsked,
   { uid, last, prefix }: Candidate,
 ): ListedObject | undefined {
   if (last !== undefined && last.cluster !== view.cluster) return undefined
@@ -219,7 +229,9 @@ function objectOf(
   if (node !== undefined) {
     // One that is served in two groups may have been read below both: it is listed with the one that it has now.
     const isHere = prefix === null || prefix === seenPrefix(view.cluster, node.object)
-    return isHere ? existing(cluster, node) : undefined
+    if (!isHere) return undefined
+    const references = node.object.ownerReferences
+    return { ...existing(cluster, node), ...(hasReferences && { references }) }
   }
   if (last === undefined) return undefined
   const isKnown = view.partial() === ''
@@ -233,6 +245,7 @@ function objectOf(
     goneAt: isKnown && last.isGone ? timeOf(at) : null,
     verdict: null,
     owners,
+    ...(hasReferences && { references: null }),
   }
 }
 
@@ -249,8 +262,8 @@ function existing(cluster: ClusterRef, { object, phase, verdict }: Node): Listed
 }
 
 export function isAsked(
-  asked: ListAsked,
-  object: ListedObject,
+  asked: Pick<ListAsked, 'kind' | 'name' | 'namespace' | 'scope'>,
+  object: Coordinates & { readonly phase: string },
   kinds: readonly KnownKind[],
   word: KindWord,
 ): boolean {

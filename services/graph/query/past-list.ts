@@ -102,7 +102,9 @@ export function createPastList(
       if (past.phase === 'hidden') hidden += 1
       else {
         count += 1
-        if (!asked.isCounted) objects.push(object)
+        const references = past.phase === 'gone' ? null : past.owners
+        const full = asked.hasReferences ? { ...object, references } : object
+        if (!asked.isCounted) objects.push(full)
       }
     }
     return told(null)

@@ -1,118 +1,26 @@
 /** A moment of the past over HTTP: what is answered, and what is refused because nobody could answer it rightly. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import type { Event } from '../../../core/model/event.ts'
+import type { Why } from '../../../cli/answer.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { serveEndpoint } from '../../../runtime/endpoint.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
-import { World } from '../../../testing/story.ts'
-import {
-  appendAll,
-  assign,
-  codec,
-  emptyStore,
-  eventsOf,
-  runTask,
-} from '../../../testing/task-rig.ts'
+import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
+import { codec, contentOf, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
 import type { AsOf, Document } from '../api/document.ts'
-import { addGraphRoutes } from '../http.ts'
-import { createQuestions } from '../questions.ts'
+import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { ListAnswer } from './list-question.ts'
 import { begunAt } from './past.ts'
+import { pastWhy } from './past-why.ts'
 import { createSpanIndex } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 
-const START = Date.parse('2026-01-31T09:00:00Z')
-const MINUTE_MS = 60_000
-
 type Told = Document & Partial<ListAnswer> & { readonly root?: TreeNode; readonly asOf: AsOf[] }
-
-interface Rig {
-  readonly log: MemoryLog
-  readonly store: Store
-  readonly index: HistoryIndex
-  /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
-  minute(...lines: readonly string[]): Promise<string>
-  ask(path: string, init?: RequestInit): Promise<Response>
-  get(path: string): Promise<Told>
-  refused(path: string): Promise<{ readonly status: number; readonly detail: string }>
-}
-
-async function rigged(t: Pick<TestContext, 'after'>): Promise<Rig> {
-  const clock = systemClock()
-  let now = START
-  const log = new MemoryLog({
-    partitions: 1,
-    clock: { ...clock, now: () => now, monotonicMs: () => now },
-  })
-  const world = new World()
-  const events: Event[] = []
-  const fold = world.tell.bind(world)
-  world.tell = (event) => {
-    events.push(event)
-    return fold(event)
-  }
-  world.begin()
-  await assign(log)
-  const store = emptyStore()
-  const running = runTask(log, emptyStore())
-  const index = createHistoryIndex(log, codec, clock, store)
-  const stop = new AbortController()
-  const indexing = index.run(stop.signal)
-  const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
-  const parts = createQuestions({ log, codec, clock, graph, index })
-  const { url, server } = await serveEndpoint(
-    {
-      add: (routes) => addGraphRoutes(routes, parts),
-      version: 'test',
-      checks: () => [],
-      scrape: async () => '',
-    },
-    { address: '127.0.0.1:0' },
-  )
-  t.after(async () => {
-    await server.close()
-    stop.abort()
-    await indexing
-    await running[Symbol.asyncDispose]()
-  })
-  const ask = async (path: string, init?: RequestInit): Promise<Response> =>
-    await checked(url + path, await fetch(url + path, init))
-  return {
-    log,
-    store,
-    index,
-    async minute(...lines) {
-      now += MINUTE_MS
-      for (const line of lines) world.step(line)
-      await appendAll(log, events.splice(0))
-      const at = now
-      now += 1
-      world.step('beat 1')
-      await appendAll(log, events.splice(0))
-      await running.caughtUp()
-      return new Date(at).toISOString()
-    },
-    ask,
-    async get(path) {
-      const response = await ask(path)
-      const text = await response.text()
-      equal(response.status, 200, `${path}: ${text}`)
-      return JSON.parse(text) as Told
-    },
-    async refused(path) {
-      const response = await ask(path)
-      const { detail } = (await response.json()) as { detail: string }
-      return { status: response.status, detail }
-    },
-  }
-}
 
 function shape(node: TreeNode | undefined): string {
   if (node === undefined) return ''
@@ -134,7 +42,7 @@ test('a tree is as it was at a time, before an event and before a command', asyn
   const command = codec.decode(entries[0]?.value ?? new Uint8Array())
   ok(command.type === 'DeleteObject')
   const trees = [whole, without, `before:${command.id}`].map(async (at) => {
-    const { root, partial } = await rig.get(`${TREE}&at=${at}`)
+    const { root, partial } = await rig.get<Told>(`${TREE}&at=${at}`)
     return [shape(root), partial]
   })
   deepEqual(await Promise.all(trees), [
@@ -143,12 +51,12 @@ test('a tree is as it was at a time, before an event and before a command', asyn
     ['ReplicaSet/web-1(Pod/a)', ''],
   ])
   const [, position = ''] = command.id.split('-')
-  const byPosition = await rig.get(`${TREE}&at=pos:0-${position}`)
+  const byPosition = await rig.get<Told>(`${TREE}&at=pos:0-${position}`)
   equal(shape(byPosition.root), 'ReplicaSet/web-1(Pod/a)')
   equal(byPosition.asOf[0]?.position, Number(position))
-  const after = await rig.get(`${TREE}&at=pos:0-${Number(position) + 1}`)
+  const after = await rig.get<Told>(`${TREE}&at=pos:0-${Number(position) + 1}`)
   equal(shape(after.root), 'ReplicaSet/web-1 gone(Pod/a)')
-  const up = await rig.get(`/v1/tree?kind=pod&name=b&namespace=ns&owners=true&at=${whole}`)
+  const up = await rig.get<Told>(`/v1/tree?kind=pod&name=b&namespace=ns&owners=true&at=${whole}`)
   equal(shape(up.root), 'Pod/b(ReplicaSet/web-1(Deployment/web))')
 })
 
@@ -158,7 +66,7 @@ test('of a name that was given again the one that was there then is meant', asyn
   await rig.minute('delete cm/a@one')
   const second = await rig.minute('put cm/a@two')
   const uidAt = async (at: string): Promise<string | undefined> =>
-    (await rig.get(`/v1/tree?kind=configmap&name=a&namespace=ns&at=${at}`)).root?.uid
+    (await rig.get<Told>(`/v1/tree?kind=configmap&name=a&namespace=ns&at=${at}`)).root?.uid
   equal(await uidAt(first), 'one')
   equal(await uidAt(second), 'two')
   const before = await rig.refused(
@@ -174,7 +82,7 @@ test('a list is as it was then, with what was deleted where that is asked for', 
   const two = await rig.minute('put cm/c', 'delete cm/a')
   await rig.minute('delete cm/b', 'put cm/d')
   const listed = async (query: string): Promise<string[]> => {
-    const { objects = [], partial } = await rig.get(`/v1/objects?namespace=ns&${query}`)
+    const { objects = [], partial } = await rig.get<Told>(`/v1/objects?namespace=ns&${query}`)
     equal(partial, '')
     return objects.map(({ name, phase, goneAt }) => `${name} ${phase}${goneAt ? ' at' : ''}`).sort()
   }
@@ -186,10 +94,10 @@ test('a list is as it was then, with what was deleted where that is asked for', 
   ])
   deepEqual(await listed(`kind=configmap&name=b&at=${two}`), ['b observed'])
   deepEqual(await listed(`kind=configmap&name=d&at=${two}`), [])
-  const counted = await rig.get(`/v1/objects?kind=configmap&count=true&at=${two}`)
+  const counted = await rig.get<Told>(`/v1/objects?kind=configmap&count=true&at=${two}`)
   equal(counted.count, 2)
-  const page = await rig.get(`/v1/objects?kind=configmap&limit=1&at=${two}`)
-  const rest = await rig.get(
+  const page = await rig.get<Told>(`/v1/objects?kind=configmap&limit=1&at=${two}`)
+  const rest = await rig.get<Told>(
     `/v1/objects?kind=configmap&limit=1&at=${two}&continue=${page.continue}`,
   )
   deepEqual(
@@ -214,7 +122,9 @@ test('a change of before is told without the object after it', async (t) => {
 test('what nobody had listed by then is named, and never counts as absent', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put cm/a')
-  const { partial, objects } = await rig.get('/v1/objects?kind=configmap&at=2020-01-01T00:00:00Z')
+  const { partial, objects } = await rig.get<Told>(
+    '/v1/objects?kind=configmap&at=2020-01-01T00:00:00Z',
+  )
   deepEqual(objects, [])
   equal(partial, 'not known to have been listed by then: configmaps')
 })
@@ -244,7 +154,7 @@ test('a moment before what was forgotten is refused with the earliest that can b
     /the earliest moment is (\S+), or (pos:0-\d+)$/.exec(lost.detail) ?? []
   equal(earliest, gone)
   for (const at of [earliest, position]) {
-    const { objects = [] } = await rig.get(`/v1/objects?kind=configmap&at=${at}`)
+    const { objects = [] } = await rig.get<Told>(`/v1/objects?kind=configmap&at=${at}`)
     deepEqual(
       objects.map(({ name }) => name),
       ['b'],
@@ -264,7 +174,7 @@ interface Moments {
 }
 
 /** How far back moments reach, as `kinfold audit horizon` has it. */
-async function momentsOf(rig: Rig): Promise<Moments> {
+async function momentsOf(rig: MinuteRig): Promise<Moments> {
   const { bounds } = (await (await rig.ask('/v1/horizon')).json()) as { bounds: Moments[] }
   const found = bounds.find(({ source }) => source === 'moments')
   ok(found !== undefined)
@@ -389,9 +299,78 @@ test('a reference beyond those that a text names is known, too', async (t) => {
   const second = await rig.minute(`put pod/a <- ${[...owners.slice(0, 5), 'cm/7'].join(', ')}`)
   const lastOwner = async (at: string): Promise<string | undefined> => {
     const path = `/v1/tree?kind=pod&name=a&namespace=ns&owners=true&at=${at}`
-    return (await rig.get(path)).root?.children.at(-1)?.name
+    return (await rig.get<Told>(path)).root?.children.at(-1)?.name
   }
   deepEqual([await lastOwner(first), await lastOwner(second)], ['6', '7'])
+})
+
+test('why is told as it was then: its state, its owners and its history up to the moment', async (t) => {
+  const rig = await rigged(t)
+  const early = await rig.minute(...FAMILY)
+  const there = await rig.minute('put rs/web-2 <- deploy/web', 'put pod/a <- rs/web-2')
+  const gone = await rig.minute('delete pod/a')
+  await rig.minute('put pod/a@again')
+  const whyAt = async (at: string): Promise<Why> =>
+    await rig.get<Why>(`/v1/why?kind=pod&name=a&namespace=ns&at=${at}`)
+  const told = [early, there, gone].map(async (at) => {
+    const { phase, references, history, verdict, obstacle, attempt, others, partial } =
+      await whyAt(at)
+    deepEqual([verdict, obstacle, attempt, others, partial], [null, null, null, [], ''])
+    const owners = references.map(({ name, standing, reason }) => `${name} ${standing}${reason}`)
+    const changes = history.filter(({ change }) => change !== 'verdict')
+    return [phase, ...owners, ...changes.map(({ change }) => change)]
+  })
+  deepEqual(await Promise.all(told), [
+    ['observed', 'web-1 null', 'created'],
+    ['observed', 'web-2 null', 'created', 'references'],
+    [null, 'created', 'references', 'gone'],
+  ])
+  const response = await rig.ask(`/v1/why?uid=pod-a&at=${early}`)
+  match(response.headers.get('cache-control') ?? '', /immutable/)
+  const before = await rig.refused('/v1/why?uid=pod-a&at=2020-01-01T00:00:00Z')
+  equal(before.status, 404)
+})
+
+test('why says what of an older history is not kept', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const { end } = await rig.log.bounds('history', 0)
+  const last = await rig.minute('put pod/a <- deploy/web', 'put pod/c')
+  while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+  await rig.log.trim('events', 0, (await rig.log.bounds('events', 0)).start)
+  await rig.log.trim('history', 0, end)
+  const index = await followed(rig.log, emptyStore())
+  const moment = { type: 'time', at: Date.parse(last) } as const
+  const parts = { log: rig.log, index, cluster: 'c', moment, turns: new Turns(systemClock()) }
+  const whyOf = async (uid: string): Promise<Awaited<ReturnType<typeof pastWhy>>> => {
+    const past = index.spans.objectAt('c', uid, moment)
+    ok(past !== undefined)
+    return await pastWhy(parts, past)
+  }
+  match((await whyOf('pod-a')).partial, /^its history before 2026-\S+ was removed from the log$/)
+  const whole = await whyOf('pod-c')
+  deepEqual([whole.partial, whole.answer.history[0]?.change], ['', 'created'])
+})
+
+test('a list has owner references in full where they are asked for', async (t) => {
+  const rig = await rigged(t)
+  const then = await rig.minute(...FAMILY, 'put pod/b <- rs/web-1!')
+  const now = await rig.minute('put pod/a <- deploy/web', 'delete pod/b')
+  const listed = async (more: string): Promise<string[]> => {
+    const { objects = [] } = await rig.get<Told>(`/v1/objects?kind=pod&references=true${more}`)
+    return objects.map(({ name, references }) => {
+      const owners = references?.map(
+        (owner) => `${owner.kind}/${owner.name} ${owner.blockOwnerDeletion}`,
+      )
+      return `${name}: ${owners ?? 'null'}`
+    })
+  }
+  deepEqual(await listed(`&at=${then}`), ['a: ReplicaSet/web-1 null', 'b: ReplicaSet/web-1 true'])
+  const of = ['a: Deployment/web null', 'b: null']
+  deepEqual(await listed(`&at=${now}&gone=true`), of)
+  deepEqual(await listed('&gone=true'), of)
+  const { objects = [] } = await rig.get<Told>('/v1/objects?kind=pod')
+  ok(objects.every((object) => !('references' in object)))
 })
 
 test('who may not get an object learns nothing of its past', async () => {
@@ -405,7 +384,8 @@ test('who may not get an object learns nothing of its past', async () => {
     await tell(group.log, eventsOf([...FAMILY, 'beat 1']))
     await group.caughtUp()
     const headers = { authorization: 'Bearer hers' }
-    for (const path of [`${TREE}&at=pos:0-1`, '/v1/objects?kind=pod&at=pos:0-1']) {
+    const paths = ['/v1/objects?kind=pod&at=pos:0-1', '/v1/why?uid=pod-a&at=pos:0-1']
+    for (const path of [`${TREE}&at=pos:0-1`, '/v1/diff?from=pos:0-1', ...paths]) {
       equal((await fetch(url + path, { headers })).status, 403, path)
     }
   } finally {
@@ -476,9 +456,19 @@ test('an object that changes without end keeps its newest states, and of older m
   for (let each = 0; each < 110; each++) {
     await rig.minute('put pod/a', 'put pod/a <- rs/web-1')
   }
-  const { root, partial } = await rig.get(`${TREE}&at=${old}`)
+  const { root, partial } = await rig.get<Told>(`${TREE}&at=${old}`)
   equal(shape(root), 'ReplicaSet/web-1')
   equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
+  const minutes = async (): Promise<number> => {
+    const keys = [...(await contentOf(rig.store)).keys()]
+    return keys.filter((key) => /^changed\/.*\/pod-a$/.test(key)).length
+  }
+  // Two states of each minute are kept, and no key of the others.
+  equal(await minutes(), 100)
+  const gone = await rig.minute('delete pod/a')
+  await rig.log.append('lineage', 0, [{ key: 'c/pod-a', value: null }])
+  equal((await rig.ask(`${TREE}&at=${gone}`)).status, 200)
+  equal(await minutes(), 0)
 })
 
 test('the process that has the cluster answers, whoever is asked', async (t) => {

@@ -164,6 +164,7 @@ export function unlistedAt(
   kinds: readonly KnownKind[],
   isOneKind: boolean,
   moment: Moment,
+  when = 'then',
 ): string {
   const wasListed = ({ phase, since }: KnownKind): boolean =>
     phase === 'synced' && since + SINCE_MS <= moment.at
@@ -176,5 +177,5 @@ export function unlistedAt(
   })
   const more = unknown.length - names.length
   if (names.length === 0) return ''
-  return `not known to have been listed by then: ${names.join(', ')}${more > 0 ? ` and ${more} more kinds` : ''}`
+  return `not known to have been listed by ${when}: ${names.join(', ')}${more > 0 ? ` and ${more} more kinds` : ''}`
 }

@@ -44,7 +44,8 @@ export interface Why {
   /** Null when it is gone; `unknown` while its partition is being restored. */
   readonly phase: Phase | 'unknown' | null
   readonly references: readonly (OwnerReference & {
-    readonly standing: Standing
+    /** Null at a moment of the past. */
+    readonly standing: Standing | null
     readonly reason: string
   })[]
   readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null

@@ -8,6 +8,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PropagationPolicy } from '../../../core/model/object.ts'
+import type { Log } from '../../../ports/log.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
@@ -21,17 +22,18 @@ import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
-import type { Named } from './history-index.ts'
+import type { HistoryIndex, Named } from './history-index.ts'
 import { kindsIn } from './kind-name.ts'
 import type { ListParts } from './list-question.ts'
-import { type Asked, askedIn } from './moment.ts'
+import { type Asked, askedIn, type Moment } from './moment.ts'
 import { namedClusters } from './not-found.ts'
 import { asOfMoment, unlistedAt } from './past.ts'
 import { pastTree } from './past-tree.ts'
+import { pastWhy } from './past-why.ts'
 import type { Planner } from './plan.ts'
 import type { Match, Query, Selector } from './query.ts'
 import type { Sight } from './sight.ts'
-import type { SpanIndex } from './span-index.ts'
+import type { PastObject, SpanIndex } from './span-index.ts'
 import type { View } from './view.ts'
 
 export interface QuestionParts extends ListParts {
@@ -42,6 +44,8 @@ export interface QuestionParts extends ListParts {
   readonly cascades: Cascades
   readonly dump: GraphDump
   readonly spans: SpanIndex
+  readonly log: Log
+  readonly index: HistoryIndex
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -120,6 +124,8 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     })
   })
   server.get('/v1/why', async (request, reply) => {
+    const { at } = askedOf(request)
+    if (at !== undefined) return await pastWhyOf(parts, request, reply, askedIn(at))
     return await about('Why', request, reply, async (view, chosen) => {
       const sight = await access.sight(request, view.cluster, 'get')
       const { answer, ...rest } = await query.why(view, chosen.object, sight)
@@ -175,6 +181,40 @@ async function whereItIs(
   }
 }
 
+/** About the one object that had the name at a moment, and that who asks may get. What is whole may be kept. */
+async function aboutPast(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+  kind: DocumentKind,
+  answer: (view: View, object: PastObject, moment: Moment) => Promise<Answered<object>>,
+): Promise<unknown> {
+  const { past, spans } = parts
+  return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
+    const moment = await past.momentOf(view, at)
+    const object = await choosePast(parts, asked, view, spans, moment)
+    await allow({ ...object, cluster: view.cluster })
+    const told = await answer(view, object, moment)
+    if (told.partial === '') markImmutable(reply)
+    return documentOf(kind, { ...told, cluster: ref, asOf: [asOfMoment(view, moment)] })
+  })
+}
+
+async function pastWhyOf(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+): Promise<unknown> {
+  const { log, index } = parts
+  return await aboutPast(parts, request, reply, at, 'Why', async (view, object, moment) => {
+    const { cluster, turns } = view
+    const { answer, partial } = await pastWhy({ log, index, cluster, moment, turns }, object)
+    return { answer: { ...answer, others: [] }, partial }
+  })
+}
+
 async function pastTreeOf(
   parts: QuestionParts,
   request: FastifyRequest,
@@ -182,21 +222,15 @@ async function pastTreeOf(
   at: Asked,
   isUp: boolean,
 ): Promise<unknown> {
-  const { access, past, spans } = parts
-  return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
-    const moment = await past.momentOf(view, at)
-    const object = await choosePast(parts, asked, view, spans, moment)
-    await allow({ ...object, cluster: view.cluster })
+  const { access, spans } = parts
+  return await aboutPast(parts, request, reply, at, 'Tree', async (view, object, moment) => {
     const { cluster, turns } = view
     const { isWhole } = await access.sight(request, cluster, 'get')
     const asking = { spans, cluster, moment, turns, isWhole }
     const { answer, cut } = await pastTree(asking, object, isUp)
     const root = await access.shown(request, cluster, answer)
     const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
-    const partial = doubts.filter((text) => text !== '').join('; ')
-    if (partial === '') markImmutable(reply)
-    const asOf = [asOfMoment(view, moment)]
-    return documentOf('Tree', { answer: { root }, partial, cluster: ref, asOf })
+    return { answer: { root }, partial: doubts.filter((text) => text !== '').join('; ') }
   })
 }
 

@@ -1,10 +1,12 @@
 /**
  * What is answered about a moment is what the fold held then: lives with lost events, relists, uids that come back, restores from backups and forgotten objects are
- * folded by the service's own batches, and lists and trees of random moments are compared with the graph of each. `MOMENTS=10000` asks for so many.
+ * folded by the service's own batches, and lists and trees of random moments, and differences between two, are compared with the graphs of then. `MOMENTS=10000` asks for
+ * so many moments, and for a third as many pairs.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Store } from '../../../ports/store.ts'
@@ -18,12 +20,16 @@ import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { Moment } from './moment.ts'
 import type { ListedObject } from './object-list.ts'
+import { createPastDiff, type Difference } from './past-diff.ts'
 import { createPastList } from './past-list.ts'
 import { pastTree } from './past-tree.ts'
+import type { PastObject } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
+import type { View } from './view.ts'
 
 const MOMENTS = Number(process.env['MOMENTS'] ?? 600)
 const MOMENTS_OF_A_LIFE = 20
+const PAIRS_OF_A_LIFE = 7
 
 /** Pauses pass at once. */
 const HASTY: Clock = { ...systemClock(), sleep: async () => void (await setImmediate()) }
@@ -133,6 +139,10 @@ function foldedAt(rig: PastRig, moment: Moment): Snapshot {
   return found
 }
 
+function inTheirOrder(rig: PastRig, a: Moment, b: Moment): [Moment, Moment] {
+  return foldedAt(rig, a).position <= foldedAt(rig, b).position ? [a, b] : [b, a]
+}
+
 function listOf({ nodes }: Snapshot): unknown[] {
   return [...nodes.values()]
     .map(({ object, phase }) => [
@@ -152,13 +162,19 @@ function told(objects: readonly ListedObject[]): unknown[] {
     .sort()
 }
 
-async function listAt(index: HistoryIndex, rig: PastRig, moment: Moment): Promise<unknown[]> {
+function viewIn(rig: PastRig): View {
   const status = { state: 'folding', position: rig.position, lagEntries: 0n } as const
-  const view = viewOf(
+  return viewOf(
     { partition: 0, store: rig.store, status: () => status, counts: () => undefined },
     CLUSTER,
   )
-  const page = createPastList(index, { kindWord: async () => ({ is: () => true }) as never })
+}
+
+const ANY_KIND = { kindWord: async () => ({ is: () => true }) as never }
+
+async function listAt(index: HistoryIndex, rig: PastRig, moment: Moment): Promise<unknown[]> {
+  const view = viewIn(rig)
+  const page = createPastList(index, ANY_KIND)
   const all: ListedObject[] = []
   for (let after = ''; ; ) {
     const asked = { kind: '', name: undefined, namespace: undefined, isGone: false, at: undefined }
@@ -173,6 +189,76 @@ async function listAt(index: HistoryIndex, rig: PastRig, moment: Moment): Promis
     if (answer.next === null) return told(all)
     after = answer.next
   }
+}
+
+interface Differences {
+  readonly rows: readonly unknown[]
+  /** Of which nobody knows what they were at one of the moments. */
+  readonly unclear: number
+}
+
+async function diffBetween(
+  index: HistoryIndex,
+  rig: PastRig,
+  from: Moment,
+  to: Moment,
+): Promise<Differences> {
+  const page = createPastDiff(index, ANY_KIND)
+  const asked = { kind: '', namespace: undefined, limit: 2 }
+  const all: Difference[] = []
+  let unclear = 0
+  for (let after = ''; ; ) {
+    const { answer, partial } = await page(viewIn(rig), asked, { from, to }, after)
+    all.push(...answer.differences)
+    unclear += Number(/left out: (\d+) that nobody watched/.exec(partial)?.[1] ?? 0)
+    ok(!partial.includes('very often'))
+    if (answer.next === null) break
+    after = answer.next
+  }
+  const rows = all.map(({ change, before, after }) => [
+    ...[change, after.uid, after.name],
+    change === 'added' ? null : stateOf(before),
+    change === 'deleted' ? null : stateOf(after),
+  ])
+  return { rows: rows.sort(), unclear }
+}
+
+function stateOf(then: Pick<PastObject, 'phase' | 'deletedAt' | 'owners'> | undefined): unknown {
+  return then && [then.phase, then.deletedAt, then.owners]
+}
+
+/** By the graphs of both moments. */
+function differencesIn(rig: PastRig, from: Moment, to: Moment): Differences {
+  const [was, is] = [foldedAt(rig, from), foldedAt(rig, to)]
+  const rows: unknown[] = []
+  let unclear = 0
+  for (const uid of new Set(rig.snapshots.flatMap(({ nodes }) => [...nodes.keys()]))) {
+    const [before, after] = [was.nodes.get(uid), is.nodes.get(uid)]
+    const [then, now] = [heldState(before), heldState(after)]
+    const [left, leftLater] = [hiddenSince(rig, was, uid), hiddenSince(rig, is, uid)]
+    if (left >= 0 || leftLater >= 0) unclear += left === leftLater ? 0 : 1
+    else if (!isDeepStrictEqual(then, now)) {
+      const change = then === null ? 'added' : now === null ? 'deleted' : 'changed'
+      rows.push([change, uid, (after ?? before)?.object.name, then, now])
+    }
+  }
+  return { rows: rows.sort(), unclear }
+}
+
+function heldState(held: Held | undefined): unknown {
+  if (held === undefined) return null
+  const { deletedAt, ownerReferences } = held.object
+  return [held.phase, deletedAt, ownerReferences.map((each) => ({ ...each }))]
+}
+
+/** Where it left the graph since its kind was watched no more; -1: it is there, or is known not to be. */
+function hiddenSince({ snapshots }: PastRig, then: Snapshot, uid: string): number {
+  const past = snapshots.slice(0, snapshots.indexOf(then) + 1)
+  const last = past.findLastIndex(({ nodes }) => nodes.has(uid))
+  const [object, left] = [past[last]?.nodes.get(uid)?.object, past[last + 1]]
+  if (object === undefined || left === undefined) return -1
+  const isDeleted = past.slice(last + 1).some(({ deleted }) => deleted === uid)
+  return isDeleted || !left.unwatched.has(`${object.group}/${object.kind}`) ? -1 : last + 1
 }
 
 /** Below each object its dependents; one that was told before is not told again. */
@@ -231,10 +317,11 @@ function isBeyond(index: HistoryIndex, moment: Moment): boolean {
   return moment.type === 'time' ? moment.at < horizon.at : moment.position < horizon.position
 }
 
-test('a list and a tree of any moment are what was folded by then, and an index that is built anew has the same bytes', async (t) => {
+test('a list, a tree and a difference of any moments are what was folded by then, and an index that is built anew has the same bytes', async (t) => {
   const lives = life({ hasOrphaning: true, hasKindsGone: true, maxLength: 40 })
   const others = fc.array(OTHERS, { maxLength: 12, size: 'max' })
   const found = { moments: 0, beyond: 0, objects: 0, changed: 0 }
+  const pairs = { compared: 0, added: 0, deleted: 0, changed: 0, unclear: 0 }
   await fc.assert(
     fc.asyncProperty(lives, others, fc.nat(), async (actions, besides, seed) => {
       const chance = seeded(seed)
@@ -256,6 +343,15 @@ test('a list and a tree of any moment are what was folded by then, and an index 
         deepEqual(await listAt(first.index, rig, moment), listOf(snapshot))
         await compareTrees(first.index, snapshot, moment)
       }
+      for (let left = PAIRS_OF_A_LIFE; left > 0; left--) {
+        const [from, to] = inTheirOrder(rig, momentIn(rig, chance), momentIn(rig, chance))
+        if (isBeyond(first.index, from) || isBeyond(first.index, to)) continue
+        const expected = differencesIn(rig, from, to)
+        deepEqual(await diffBetween(first.index, rig, from, to), expected)
+        pairs.compared += 1
+        pairs.unclear += expected.unclear
+        for (const [change] of expected.rows as ['added'][]) pairs[change] += 1
+      }
       await using second = indexed(rig)
       await caughtUp(second)
       deepEqual(await spansOf(second), await spansOf(first))
@@ -263,12 +359,14 @@ test('a list and a tree of any moment are what was folded by then, and an index 
     { numRuns: Math.ceil(MOMENTS / MOMENTS_OF_A_LIFE) },
   )
   const compared = found.moments - found.beyond
-  t.diagnostic(`${JSON.stringify(found)}, ${compared} compared`)
+  t.diagnostic(`${JSON.stringify(found)}, ${compared} compared; pairs: ${JSON.stringify(pairs)}`)
   // A property of nothing holds.
   ok(compared >= MOMENTS / 2, `${compared} moments compared`)
   ok(found.beyond > 0, 'none beyond the horizon')
   ok(found.changed > compared / 4, `${found.changed} unlike the end`)
   ok(found.objects > compared, `${found.objects} objects`)
+  ok(pairs.compared >= MOMENTS / 6, `${pairs.compared} pairs compared`)
+  ok(Math.min(...Object.values(pairs)) > pairs.compared / 20, JSON.stringify(pairs))
 })
 
 /** All but what is told of an object that nobody has seen again since it was forgotten: that is history, and it may be shorter. */

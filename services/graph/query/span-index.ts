@@ -19,7 +19,7 @@ import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
-import { part } from './index-key.ts'
+import { part, uidOfPart, uidPart } from './index-key.ts'
 import type { Horizon, Moment } from './moment.ts'
 import { holds } from './moment.ts'
 
@@ -34,8 +34,9 @@ export interface PastObject extends Coordinates {
   readonly phase: PastPhase
   readonly createdAt: number | null
   readonly deletedAt: number | null
-  /** Append time of the event that brought this state about. */
+  /** Append time of the event that brought this state about, and its position. */
   readonly since: number
+  readonly position: number
   /** None where it is not there. */
   readonly owners: readonly OwnerReference[]
 }
@@ -43,6 +44,15 @@ export interface PastObject extends Coordinates {
 export interface SpanIndex {
   /** Undefined: it was not seen by then. */
   objectAt(cluster: ClusterId, uid: Uid, moment: Moment): PastObject | undefined
+  /** At two moments. Undefined: it was never seen. */
+  objectBetween(cluster: ClusterId, uid: Uid, from: Moment, to: Moment): Between | undefined
+  /** Keys of all that changed in some minutes, the earliest minute first, then by uid; one that changed in several has a key in each of them (`minuteIn`). */
+  changedPage(
+    cluster: ClusterId,
+    minutes: Minutes,
+    after: string,
+    limit: number,
+  ): Promise<readonly string[]>
   /** Keys of all that were ever seen of a kind, or (null) of all kinds, forgotten ones aside; those behind a key, in an order that nothing changes. */
   page(
     cluster: ClusterId,
@@ -61,6 +71,29 @@ export interface SpanIndex {
   cutPage(cluster: ClusterId, limit: number): Promise<readonly string[]>
   /** Undefined: of this cluster nothing was lost. */
   horizon(cluster: ClusterId): Horizon | undefined
+}
+
+export interface Between {
+  readonly before: PastObject | undefined
+  readonly after: PastObject | undefined
+}
+
+/** Of append time, since 1970; both included. */
+export interface Minutes {
+  readonly first: number
+  readonly last: number
+}
+
+const MINUTE_MS = 60_000
+
+/** In which one a change counts that was appended then. */
+export function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_MS)
+}
+
+/** Of a key of `changedPage`. */
+export function minuteIn(key: string): number {
+  return Number(key.split('/').at(-2))
 }
 
 /** One state of an object: position of its event, its append time, the phase, the deletionTimestamp, and which of the lists of owners. */
@@ -94,7 +127,7 @@ interface Life {
 
 /** The uid at the end of a key of a page. */
 export function uidIn(key: string): Uid {
-  return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
+  return uidOfPart(key.slice(key.lastIndexOf('/') + 1))
 }
 
 export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
@@ -108,6 +141,20 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
     objectAt(cluster, uid, moment) {
       const bytes = store.get(lifeKey(cluster, uid))
       return bytes === undefined ? undefined : stateAt(lifeIn(bytes), uid, moment)
+    },
+    objectBetween(cluster, uid, from, to) {
+      const bytes = store.get(lifeKey(cluster, uid))
+      if (bytes === undefined) return undefined
+      const life = lifeIn(bytes)
+      return { before: stateAt(life, uid, from), after: stateAt(life, uid, to) }
+    },
+    async changedPage(cluster, { first, last }, after, limit) {
+      const all = prefixRange(changedPrefix(cluster), limit)
+      const from = changedPrefix(cluster) + minuteText(first)
+      const to = changedPrefix(cluster) + minuteText(last + 1)
+      const gte = from <= after ? `${after}\0` : from
+      const lt = to < all.lt ? to : all.lt
+      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),
@@ -126,13 +173,14 @@ function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject |
     const unknown = {
       phase: 'unknown',
       deletedAt: null,
+      position: s[0]?.[0] ?? 0,
       since: s[0]?.[1] ?? 0,
       owners: [],
     } as const
     return cut ? { ...about, ...unknown } : undefined
   }
-  const [, since, phase, deletedAt, owners] = state
-  return { ...about, phase, deletedAt, since, owners: (o[owners] ?? []).map(referenceIn) }
+  const [position, since, phase, deletedAt, owners] = state
+  return { ...about, phase, deletedAt, position, since, owners: (o[owners] ?? []).map(referenceIn) }
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -196,9 +244,12 @@ export class SpanChanges {
   #putOut(cluster: ClusterId, uid: Uid, life: Life): void {
     this.#lives.set(lifeKey(cluster, uid), null)
     this.#changes.set(listKey(cluster, uid, life), null)
-    if (life.cut) this.#changes.set(cutPrefix(cluster) + part(uid), null)
+    for (const minute of minutesOf(life)) {
+      this.#changes.set(changedKey(cluster, minute, uid), null)
+    }
+    if (life.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), null)
     for (const owner of ownersOf(life)) {
-      this.#changes.set(edgePrefix(cluster, owner) + part(uid), null)
+      this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
   }
 
@@ -280,14 +331,25 @@ export class SpanChanges {
       if (known !== undefined) this.#changes.set(listKey(cluster, uid, known), null)
       this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
     }
-    if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + part(uid), NO_BYTES)
+    this.#putMinutes(cluster, uid, known, kept)
+    if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), NO_BYTES)
     if (known?.o === kept.o) return
     const [before, after] = [ownersOf(known), ownersOf(kept)]
     for (const owner of after) {
-      if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + part(uid), NO_BYTES)
+      if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), NO_BYTES)
     }
     for (const owner of before) {
-      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + part(uid), null)
+      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
+    }
+  }
+
+  #putMinutes(cluster: ClusterId, uid: Uid, known: Life | undefined, kept: Life): void {
+    const [before, after] = [minutesOf(known), minutesOf(kept)]
+    for (const minute of after) {
+      if (!before.has(minute)) this.#changes.set(changedKey(cluster, minute, uid), NO_BYTES)
+    }
+    for (const minute of before) {
+      if (!after.has(minute)) this.#changes.set(changedKey(cluster, minute, uid), null)
     }
   }
 
@@ -361,6 +423,10 @@ function ownersOf(life: Life | undefined): Set<Uid> {
   return new Set(life?.o.flatMap((list) => list.map(([, , , uid]) => uid)))
 }
 
+function minutesOf(life: Life | undefined): Set<number> {
+  return new Set(life?.s.map(([, at]) => minuteOf(at)))
+}
+
 function listed(reference: OwnerReference): OwnerList[number] {
   const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
   return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
@@ -394,7 +460,7 @@ function horizonIn(bytes: Uint8Array | undefined): Horizon | undefined {
 }
 
 function lifeKey(cluster: ClusterId, uid: Uid): string {
-  return `life/${part(cluster)}/${part(uid)}`
+  return `life/${part(cluster)}/${uidPart(uid)}`
 }
 
 /** Null: of all kinds. */
@@ -404,15 +470,31 @@ export function kindPrefix(cluster: ClusterId, kind: GroupKind | null): string {
 }
 
 function listKey(cluster: ClusterId, uid: Uid, { i: [group, kind] }: Life): string {
-  return kindPrefix(cluster, { group, kind }) + part(uid)
+  return kindPrefix(cluster, { group, kind }) + uidPart(uid)
 }
+
+function changedPrefix(cluster: ClusterId): string {
+  return `changed/${part(cluster)}/`
+}
+
+function changedKey(cluster: ClusterId, minute: number, uid: Uid): string {
+  return `${changedPrefix(cluster)}${minuteText(minute)}/${uidPart(uid)}`
+}
+
+/** In the order of numbers: no date has more digits. */
+function minuteText(minute: number): string {
+  const most = 10 ** MINUTE_DIGITS - 1
+  return `${Math.min(Math.max(0, minute), most)}`.padStart(MINUTE_DIGITS, '0')
+}
+
+const MINUTE_DIGITS = 12
 
 function cutPrefix(cluster: ClusterId): string {
   return `cut/${part(cluster)}/`
 }
 
 function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${part(cluster)}/${part(owner)}/`
+  return `owned/${part(cluster)}/${uidPart(owner)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {

@@ -147,7 +147,7 @@ function momentsOf(
   return { partition, first: position, earliest: timeOf(at), at, because }
 }
 
-const MOMENTS = ['get --at', 'tree --at'] as const
+const MOMENTS = ['get --at', 'tree --at', 'why --at', 'lineage export --at', 'diff'] as const
 const REMOVED = 'history was removed from the log before this index was built'
 const SEEN = 'nothing was forgotten: what there was before a cluster was watched is unknown'
 

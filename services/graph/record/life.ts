@@ -87,9 +87,24 @@ export class Lives {
 
   /** The life that this entry of `history` ended. */
   async endedBy(cluster: ClusterId, uid: Uid, offset: bigint): Promise<Life> {
+    return await this.#lifeWith(cluster, uid, ([each]) => each === offset)
+  }
+
+  /** The life that the event at this position ended. */
+  async endedAt(cluster: ClusterId, uid: Uid, position: bigint): Promise<Life> {
+    return await this.#lifeWith(cluster, uid, ([, entry]) => {
+      return entry.change === 'gone' && entry.position === position
+    })
+  }
+
+  async #lifeWith(
+    cluster: ClusterId,
+    uid: Uid,
+    isIt: (entry: Entries[number]) => boolean,
+  ): Promise<Life> {
     const { all, isCut } = await this.#entries(cluster, uid)
     const lives = livesIn(all)
-    const found = lives.findIndex((life) => life.some(([each]) => each === offset))
+    const found = lives.findIndex((life) => life.some(isIt))
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN

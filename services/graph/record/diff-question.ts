@@ -1,0 +1,262 @@
+/**
+ * `GET /v1/diff`: which objects were added, deleted or changed between two moments, in clusters, a page at a time; of deleted ones also by whom, as far as Kinfold knows.
+ *
+ * What must stay true: a page is about one cluster, answered by the process that has it, and all pages of a cluster are about the same two moments. A moment that is not
+ * known any more is refused for all clusters, with the earliest one. An answer may be kept only where nothing that comes can change it.
+ *
+ * Not here: what differs (query/past-diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
+ */
+import type { FastifyInstance } from 'fastify'
+import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import { markImmutable } from '../api/etag.ts'
+import { askedOf } from '../query/choice.ts'
+import { clusterRefs } from '../query/cluster-label.ts'
+import { clusterMarked } from '../query/forward-call.ts'
+import { meantIn } from '../query/list-question.ts'
+import { type Asked, askedIn, type Moment } from '../query/moment.ts'
+import { namedClusters } from '../query/not-found.ts'
+import { asOfMoment, type Past } from '../query/past.ts'
+import type { Difference, PastDiff, TwoMoments } from '../query/past-diff.ts'
+import type { PastObject } from '../query/span-index.ts'
+import type { View } from '../query/view.ts'
+import { cursorIn, cursorText, strange } from './cursor.ts'
+import { type By, Lives } from './life.ts'
+import type { LogParts } from './log-page.ts'
+
+const LISTED = 500
+const LISTED_MOST = 2_000
+/** Entries of histories of deleted objects that one page reads, but for the object with which it reaches that. */
+const MOST_ENTRIES = 20_000
+
+export interface DiffParts extends LogParts {
+  readonly past: Past
+  readonly pastDiff: PastDiff
+}
+
+/** What an object was at one of the moments. */
+interface StateThen {
+  readonly phase: string
+  readonly deletionTimestamp: string | null
+  readonly owners: readonly OwnerReference[]
+}
+
+export interface DiffRow extends Coordinates {
+  readonly cluster: ClusterRef
+  readonly uid: Uid
+  readonly change: Difference['change']
+  /** Append time of its last change before the later moment, in milliseconds; of a deletion, of the event by which it was learnt. */
+  readonly at: number
+  readonly createdAt: string | null
+  /** Null where it was not there. */
+  readonly from: StateThen | null
+  readonly to: StateThen | null
+  /** Null of what was not deleted. */
+  readonly deletion: Deleted | null
+}
+
+export interface Deleted {
+  readonly by: By
+  /** What Kinfold's delete rested on; null for any other. */
+  readonly evidence: Evidence | null
+  readonly command: string | null
+  /** One sentence: why Kinfold deleted it. Empty for any other. */
+  readonly text: string
+}
+
+export interface DiffPage {
+  /** Of this page's cluster; null where no cluster is left. */
+  readonly from: AsOf | null
+  readonly to: AsOf | null
+  readonly differences: readonly DiffRow[]
+  /** Kinds of the page's cluster that `kind` means; empty where all are. */
+  readonly kinds: readonly string[]
+  readonly continue: string | null
+}
+
+type Words = Readonly<Record<string, string | undefined>>
+
+/** Where a page begins. */
+interface Cursor {
+  readonly cluster: ClusterId
+  /** The later moment, where the question does not say it. Empty: to be chosen. */
+  readonly to: string
+  /** Empty: with the first of the cluster. */
+  readonly after: string
+}
+
+export function addDiff(server: FastifyInstance, parts: DiffParts): void {
+  const { clusters, forwarding } = parts
+  server.get('/v1/diff', async (request, reply) => {
+    const words = askedOf(request)
+    const asked = momentsIn(words)
+    const cursor = cursorOf(words)
+    const all = await clusters.all()
+    const named = namedClusters(all, words['cluster'])
+    const ids = [asked.from, asked.to].reduce<readonly ClusterId[]>(
+      (left, each) => left.filter((id) => meantIn(named, each).some((one) => one.id === id)),
+      named.map(({ id }) => id),
+    )
+    const left = ids.filter((id) => id >= (clusterMarked(request) ?? cursor.cluster)).toSorted()
+    const [cluster, following] = left
+    if (cluster === undefined) return documentOf('Diff', { ...EMPTY, partial: '', asOf: [] })
+    const rest = following === undefined ? null : textOf(words, { ...START, cluster: following })
+    const own = cluster === cursor.cluster ? cursor : { ...START, cluster }
+    try {
+      return await forwarding.answered(request, reply, cluster, async (view) => {
+        const moments = await momentsOf(parts, view, asked, own.to)
+        const ref = clusterRefs(all)(cluster)
+        const page = await pageOf(parts, view, { words, ref, moments, after: own.after })
+        const isFinal = words['to'] !== undefined && page.isFinal && page.partial === ''
+        if (isFinal) markImmutable(reply)
+        const [from, to] = [asOfMoment(view, moments.from), asOfMoment(view, moments.to)]
+        const same = { cluster, to: textOfMoment(view, moments.to, words), after: page.next ?? '' }
+        const next = page.next === null ? rest : textOf(words, same)
+        const { rows: differences, kinds } = page
+        const answer: DiffPage = { from, to, differences, kinds, continue: next }
+        return documentOf('Diff', { answer, partial: page.partial, asOf: [to] })
+      })
+    } catch (error) {
+      const isAway = error instanceof Problem && error.status === 503
+      if (!isAway || clusterMarked(request) !== undefined || ids.length === 1) throw error
+      const answer: DiffPage = { ...EMPTY.answer, continue: rest }
+      return documentOf('Diff', { answer, partial: error.message, asOf: [] })
+    }
+  })
+}
+
+const START: Cursor = { cluster: '', to: '', after: '' }
+const EMPTY = {
+  answer: { from: null, to: null, differences: [], kinds: [], continue: null } satisfies DiffPage,
+}
+
+interface AskedMoments {
+  readonly from: Asked
+  /** Undefined: what is folded by the first page. */
+  readonly to: Asked | undefined
+}
+
+function momentsIn({ from, to }: Words): AskedMoments {
+  if (from === undefined) throw new Problem(400, 'ask with from, a moment of the past')
+  const [earlier, later] = [askedIn(from, 'from'), to === undefined ? undefined : askedIn(to, 'to')]
+  const isApart = (other: number): boolean => {
+    return earlier.type === 'position' && earlier.partition !== other
+  }
+  if (later?.type === 'position' && isApart(later.partition)) {
+    throw new Problem(400, `from ${from} and to ${to} are of two partitions: no cluster is in both`)
+  }
+  return { from: earlier, to: later }
+}
+
+async function momentsOf(
+  { past }: DiffParts,
+  view: View,
+  asked: AskedMoments,
+  chosen: string,
+): Promise<TwoMoments> {
+  const { partition } = view.partition
+  const { position } = view.partition.status()
+  const now: Asked = { type: 'position', partition, position }
+  const later = asked.to ?? (chosen === '' ? now : askedIn(chosen, 'to'))
+  const to = await past.momentOf(view, later)
+  const from = await past.momentOf(view, asked.from)
+  if (isAfter(from, to)) {
+    throw new Problem(400, `from is later than to in cluster ${view.name}: change them over`)
+  }
+  return { from, to }
+}
+
+/** It holds what the other does not. */
+function isAfter(from: Moment, to: Moment): boolean {
+  if (from.type === 'position' && to.type === 'position') return from.position > to.position
+  // The entry at a position is not before it, so a time that holds that entry is later.
+  return from.type === 'time' && to.type === 'position' ? from.at >= to.at : from.at > to.at
+}
+
+interface PageAsked {
+  readonly words: Words
+  readonly ref: ClusterRef
+  readonly moments: TwoMoments
+  readonly after: string
+}
+
+interface Page {
+  readonly rows: readonly DiffRow[]
+  readonly next: string | null
+  readonly kinds: readonly string[]
+  readonly partial: string
+  /** Of each deletion it is known who did it; what comes cannot say it otherwise. */
+  readonly isFinal: boolean
+}
+
+async function pageOf(
+  parts: DiffParts,
+  view: View,
+  { words, ref, moments, after }: PageAsked,
+): Promise<Page> {
+  const { kind = '', namespace, limit = `${LISTED}` } = words
+  const asked = { kind, namespace, limit: Math.min(Number(limit), LISTED_MOST) }
+  const { answer, partial } = await parts.pastDiff(view, asked, moments, after)
+  const lives = new Lives({ ...parts, turns: view.turns })
+  const rows: DiffRow[] = []
+  let { next } = answer
+  for (const difference of answer.differences) {
+    rows.push(rowOf(ref, difference, await deletedIn(lives, view, difference)))
+    if (lives.read < MOST_ENTRIES || difference === answer.differences.at(-1)) continue
+    next = difference.key
+    break
+  }
+  const isFinal = rows.every(({ deletion }) => deletion?.by !== 'unknown')
+  return { rows, next, kinds: answer.kinds, partial, isFinal }
+}
+
+async function deletedIn(
+  lives: Lives,
+  view: View,
+  { change, after }: Difference,
+): Promise<Deleted | null> {
+  if (change !== 'deleted') return null
+  const { by, reaped } = await lives.endedAt(view.cluster, after.uid, BigInt(after.position))
+  const { evidence = null, command = null, text = '' } = reaped ?? {}
+  return { by, evidence, command, text }
+}
+
+function rowOf(
+  cluster: ClusterRef,
+  { change, before, after }: Difference,
+  deletion: Deleted | null,
+): DiffRow {
+  const { group, kind, namespace, name, uid, since, createdAt } = after
+  return {
+    ...{ cluster, group, kind, namespace, name, uid, change, at: since },
+    createdAt: timeOf(createdAt),
+    from: change === 'added' || before === undefined ? null : stateOf(before),
+    to: change === 'deleted' ? null : stateOf(after),
+    deletion,
+  }
+}
+
+function stateOf({ phase, deletedAt, owners }: PastObject): StateThen {
+  return { phase, deletionTimestamp: timeOf(deletedAt), owners }
+}
+
+/** All pages of a cluster are about what was folded by the first one. */
+function textOfMoment(view: View, to: Moment, words: Words): string {
+  if (words['to'] !== undefined || to.type !== 'position') return ''
+  return `pos:${view.partition.partition}-${to.position}`
+}
+
+function textOf(words: Words, { cluster, to, after }: Cursor): string {
+  return cursorText(words, [cluster, to, after])
+}
+
+function cursorOf(words: Words): Cursor {
+  const [cluster, to, after, more] = cursorIn(words) ?? ['', '', '']
+  const isCursor = [cluster, to, after].every((each) => typeof each === 'string')
+  if (!isCursor || more !== undefined || !/^(pos:\d{1,9}-\d{1,15})?$/.test(String(to))) {
+    throw strange()
+  }
+  return { cluster: String(cluster), to: String(to), after: String(after) }
+}
