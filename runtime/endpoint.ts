@@ -41,6 +41,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the answer goes on for as long as it is read: then it is one of `MOST_STREAMS`. */
     isStream?: (request: FastifyRequest) => boolean
+    /** Whether it is answered to whoever asks, as it holds nothing of any cluster. */
+    isPublic?: boolean
   }
 }
 
@@ -309,6 +311,11 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
+/** Nothing has to be shown for it. */
+function isOpen({ method, url, routeOptions }: FastifyRequest): boolean {
+  return method === 'GET' && (OPEN.has(url) || routeOptions.config.isPublic === true)
+}
+
 type WhoMay = Pick<HttpSettings, 'token' | 'metricsToken' | 'authority'>
 
 function addToken(server: FastifyInstance, who: WhoMay): void {
@@ -317,7 +324,7 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
     if (isOfMetrics(request, who)) return
     const principal = await principalFor(request, who)
     if (principal !== undefined) return setPrincipal(request, principal)
-    if (request.method === 'GET' && OPEN.has(request.url)) return
+    if (isOpen(request)) return
     reply.header('www-authenticate', 'Bearer')
     const what =
       authority === undefined
@@ -334,8 +341,7 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
 function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
   const { authorization } = request.headers
   if (metricsToken?.isShown(authorization) !== true || token?.isShown(authorization)) return false
-  const isOpen = request.method === 'GET' && OPEN.has(request.url)
-  if (isOpen || request.routeOptions.url === METRICS) return true
+  if (isOpen(request) || request.routeOptions.url === METRICS) return true
   throw new Problem(403, `the token that was shown may read ${METRICS}, and nothing else`)
 }
 
@@ -346,9 +352,8 @@ async function principalFor(
 ): Promise<Principal | undefined> {
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
-  const isOpen = request.method === 'GET' && OPEN.has(request.url)
   const isFresh = request.method !== 'GET' && request.method !== 'HEAD'
-  const user = isOpen ? undefined : await authority?.identify(authorization, isFresh)
+  const user = isOpen(request) ? undefined : await authority?.identify(authorization, isFresh)
   return user === undefined ? undefined : { by: 'user', user }
 }
 
