@@ -15,9 +15,9 @@ export function Approval({
   onGiven,
 }: {
   readonly plan: HeldPlan
-  readonly onGiven: () => void
+  /** With what came of it. */
+  readonly onGiven: (sentence: string) => void
 }): ComponentChild {
-  const [given, setGiven] = useState('')
   const { digest, cluster, approvals, first } = plan
   const scope = shellWord(cluster.scope)
   return h(
@@ -32,7 +32,6 @@ export function Approval({
             ? 'Two people have to approve it.'
             : `Approved by ${lineOf(first.who)} (${lineOf(first.why)}), valid until ${timeText(first.until)}. A second person has to approve it, too.`,
         ),
-    given === '' ? null : h('p', { class: 'notice good', role: 'status' }, lineOf(given)),
     digest === null
       ? h('p', null, 'No digest: this plan is incomplete, so it cannot be approved just now.')
       : [
@@ -42,10 +41,7 @@ export function Approval({
                 key: digest,
                 plan,
                 digest,
-                done: (sentence) => {
-                  setGiven(sentence)
-                  onGiven()
-                },
+                done: onGiven,
               })
             : h(
                 'p',

@@ -4,6 +4,7 @@
  * What must stay true: approved is the very set that was shown, named by its digest: while the form is filled in, the list is not replaced by another one.
  */
 import { type ComponentChild, h } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Held, HeldPlan } from '../cli/answer.ts'
 import { useAnswer } from './answer.ts'
 import { Approval } from './approval.ts'
@@ -21,6 +22,8 @@ export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
     `held ${cluster}`,
     async (signal) => await ask('/v1/held', { cluster }, signal),
   )
+  // Kept here: once all of it is approved, there is no form any more.
+  const [given, setGiven] = useState('')
   const { answer } = asked
   const waiting = new Map<string, string>()
   for (const each of answer?.counts ?? []) {
@@ -39,9 +42,18 @@ export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
           h('a', { href: linkTo('held') }, 'All clusters'),
         ),
     h(Notice, { asked }),
+    h('p', { role: 'status', class: given === '' ? '' : 'notice good' }, lineOf(given)),
     answer === undefined ? null : h(Standing, { held: answer }),
     [...waiting].map(([scope, name]) =>
-      h(Waiting, { key: scope, scope, name, onGiven: asked.again }),
+      h(Waiting, {
+        key: scope,
+        scope,
+        name,
+        onGiven: (sentence) => {
+          setGiven(sentence)
+          asked.again()
+        },
+      }),
     ),
     answer === undefined ? null : h(Counts, { held: answer, again: asked.again }),
   )
@@ -105,7 +117,7 @@ function Waiting({
 }: {
   readonly scope: string
   readonly name: string
-  readonly onGiven: () => void
+  readonly onGiven: (sentence: string) => void
 }): ComponentChild {
   const asked = useAnswer(`plan ${scope}`, async (signal) => {
     return await ask('/v1/plan/held', { cluster: scope, limit: LISTED }, signal)
@@ -121,9 +133,9 @@ function Waiting({
             h(Objects, { plan: answer }),
             h(Approval, {
               plan: answer,
-              onGiven: () => {
+              onGiven: (sentence) => {
                 asked.again()
-                onGiven()
+                onGiven(sentence)
               },
             }),
           ],

@@ -195,7 +195,7 @@ function Timeline({ history }: { readonly history: Why['history'] }): ComponentC
         ),
     h(
       'ol',
-      { class: 'timeline' },
+      { class: 'timeline', 'aria-label': 'What happened', tabIndex: 0 },
       shown.map(({ change, text, at, partition, position, command }) =>
         h(
           'li',

@@ -164,7 +164,7 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     const bob = await opened('bob')
     await bob.getByText(/Approved by user:ann \(the backup is as it should be\)/).waitFor()
     await approve(bob)
-    await bob.getByText('All that is held').waitFor()
+    await bob.getByText(/^Approved by user:bob\. What it releases is judged again now/).waitFor()
     const { verdict } = (await (
       await fetch(`${url}/v1/why?uid=pod-a&cluster=c`, {
         headers: { authorization: 'Bearer ann-and-more-letters' },
