@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type Look, openPage, startBrowser } from '../testing/browser/browser.ts'
 import { eventually } from '../testing/eventually.ts'
+import { GraphGroup, tell } from '../testing/graph-group.ts'
 import { startKinfold } from '../testing/kinfold-command.ts'
+import { eventsOf } from '../testing/task-rig.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'page')
 const WINDOW: Look = { width: 1_120, height: 700 }
@@ -67,9 +69,39 @@ try {
     },
     { ...WINDOW, isDark: true },
   )
+  await held(join(FOLDER, 'held.png'))
 } finally {
   await browser.close()
   running.child.kill('SIGTERM')
   await running.ended
   rmSync(data, { recursive: true, force: true })
+}
+
+/** What a bulk deletion leaves for people: a ReplicaSet that is missing in another epoch of its cluster. */
+async function held(file: string): Promise<void> {
+  const group = new GraphGroup(1, 0, Date.now())
+  try {
+    const user = { name: 'ann', uid: 'ann', groups: [], extra: {} }
+    const authority = { identify: async () => user, may: async () => true }
+    const { url } = await group.start({ authority })
+    const story = [
+      'approvals 2',
+      'put rs/web',
+      'put pod/web-1 <- rs/web',
+      'put pod/web-2 <- rs/web',
+    ]
+    const lost = ['lose rs/web', 'rollback', 'relist rs', 'relist pod']
+    await tell(group.log, eventsOf([...story, ...lost]))
+    await group.caughtUp()
+    const { page } = await openPage(browser, url, { ...WINDOW, height: 820 })
+    await page.evaluate("sessionStorage.setItem('kinfold-token', 'a-token-of-the-cluster')")
+    await page.goto(`${url}/#/held`)
+    await page.reload()
+    await page.getByLabel('Reason').fill('web is moved to another cluster')
+    await page.getByLabel('To confirm').fill('2 in test')
+    await page.screenshot({ path: file })
+    await page.context().close()
+  } finally {
+    await group.stop()
+  }
 }

@@ -32,7 +32,7 @@ const PAGE = '2000'
 const MOST_READ = 20_000
 
 export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
-  const { uid = '', cluster = '', span = '1h', at = '' } = words
+  const { uid = '', cluster = '', span = '1h', at = '', beside = '' } = words
   const now = useAnswer(`now ${cluster} ${uid}`, async (signal) => {
     return await ask('/v1/tree', { uid, cluster }, signal)
   })
@@ -58,7 +58,7 @@ export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
           { class: 'check' },
           h('input', {
             ...{ type: 'radio', name: 'span', checked: each === span },
-            onChange: () => goTo('past', { uid, cluster, span: each }),
+            onChange: () => goTo('past', { uid, cluster, span: each, beside }),
           }),
           name,
         ),
@@ -66,8 +66,15 @@ export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
     ),
     steps.answer === undefined
       ? null
-      : h(Slider, { changes, at, go: (to) => goTo('past', { uid, cluster, span, at: to }) }),
-    h(Moment, { words: { uid, cluster }, at: at || lastOf(changes), now }),
+      : h(Slider, {
+          changes,
+          at,
+          go: (to) => goTo('past', { uid, cluster, span, at: to, beside }),
+        }),
+    h(Moment, {
+      ...{ words: { uid, cluster }, at: at || lastOf(changes), beside, now },
+      compare: (other) => goTo('past', { uid, cluster, span, at, beside: other }),
+    }),
   )
 }
 
@@ -163,17 +170,28 @@ function sentence(change: Change): string {
 function Moment({
   words: { uid, cluster },
   at,
+  beside,
   now,
+  compare,
 }: {
   readonly words: { readonly uid: string; readonly cluster: string }
   readonly at: string
+  /** The moment that it is compared with; empty: now. */
+  readonly beside: string
   readonly now: Answered<Tree>
+  readonly compare: (beside: string) => void
 }): ComponentChild {
   const [isPicture, setPicture] = useState(false)
   const asked = useAnswer(`${cluster} ${uid} ${at}`, async (signal) => {
     return at === '' ? undefinedTree() : await ask('/v1/tree', { uid, cluster, at }, signal)
   })
+  const other = useAnswer(`${cluster} ${uid} ${beside}`, async (signal) => {
+    return beside === ''
+      ? undefinedTree()
+      : await ask('/v1/tree', { uid, cluster, at: beside }, signal)
+  })
   const tree = asked.answer
+  const after = beside === '' ? now.answer?.root : other.answer?.root
   const item = useMemo(() => (tree?.root == null ? undefined : itemOfTree(tree.root)), [tree])
   const [version, setVersion] = useState(0)
   if (at === '') return null
@@ -213,9 +231,29 @@ function Moment({
             ],
       ],
     }),
-    tree?.root == null || now.answer === undefined
-      ? null
-      : h(Compared, { before: tree.root, after: now.answer.root, cluster }),
+    h(Notice, { asked: other }),
+    h(Section, {
+      title: beside === '' ? 'Different now' : `Different at ${beside}`,
+      children: [
+        h(
+          'p',
+          { class: 'tools' },
+          beside === at
+            ? null
+            : h(
+                'button',
+                { type: 'button', onClick: () => compare(at) },
+                'Compare others with this moment',
+              ),
+          beside === ''
+            ? null
+            : h('button', { type: 'button', onClick: () => compare('') }, 'Compare with now'),
+        ),
+        tree?.root == null || after == null
+          ? null
+          : h(Compared, { before: tree.root, after, cluster }),
+      ],
+    }),
     scope === undefined || word === undefined || about === undefined
       ? null
       : h(Section, {
@@ -254,20 +292,16 @@ function Compared({
     lineOf(object.namespace),
     what,
   ])
-  return h(Section, {
-    title: 'Different now',
-    children:
-      rows.length === 0
-        ? h('p', null, 'Nothing: the same objects, with the same owners and states.')
-        : [
-            h('p', null, `${countOf(rows.length, 'difference')}.`),
-            h(Table, {
-              label: 'Different now',
-              head: ['Change', 'Object', 'Namespace', 'What'],
-              rows,
-            }),
-          ],
-  })
+  if (rows.length === 0) {
+    return h('p', null, 'Nothing: the same objects, with the same owners and states.')
+  }
+  const head = ['Change', 'Object', 'Namespace', 'What']
+  return h(
+    'div',
+    null,
+    h('p', null, `${countOf(rows.length, 'difference')}.`),
+    h(Table, { label: 'Differences', head, rows }),
+  )
 }
 
 interface Steps {

@@ -205,6 +205,14 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
     const different = page.getByRole('region', { name: 'Different now' })
     match((await different.textContent()) ?? '', /addedConfigMap\/lived-on/)
     match(page.url(), /at=pos%3A0-\d+/)
+    // Of two moments: the first one, and that of the dependent that is in the tree still.
+    await page.getByRole('button', { name: 'Compare others with this moment' }).click()
+    await slider.focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByText(/^2 of \d+: .* ConfigMap\/lived-on: created, /).waitFor()
+    const from = page.getByRole('region', { name: /^Different at pos:0-\d+$/ })
+    await from.getByText('removed').waitFor()
+    match((await from.textContent()) ?? '', /removedConfigMap\/lived-on/)
   })
 
   test('a picture has each object of the tree, as a link', async (t) => {
