@@ -14,6 +14,7 @@ import { benchFolding, type FoldingOptions } from './folding.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
 import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
+import { benchPage, type PageOptions } from './page.ts'
 import { benchPast, type PastOptions } from './past.ts'
 import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import { benchReplay, type ReplayOptions } from './replay.ts'
@@ -73,6 +74,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     },
     policies: [],
     run: async (options) => await benchFolding(options as FoldingOptions),
+  },
+  page: {
+    says: 'the page of an owner of very many, in Chromium: until it is painted, and what is in the document',
+    options: { dependents: 100_000, rounds: 5 },
+    policies: [],
+    run: async (options) => await benchPage(options as PageOptions),
   },
   past: {
     says: 'the index of the past: bytes of a span, trees at random moments, and CPU beside the fold',

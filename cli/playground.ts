@@ -159,6 +159,7 @@ function welcome(
 
   kubeconfig   ${resolve(kubeconfig)}
   data         ${resolve(config.data)}
+  page         ${url}/
   endpoint     ${url}/readyz?verbose
 
 Try, in another terminal, in any directory:

@@ -44,6 +44,8 @@ declare module 'fastify' {
     isStream?: (request: FastifyRequest) => boolean
     /** Whether the token of a cluster is enough here. */
     takesClusterToken?: boolean
+    /** Whether it is answered to whoever asks, as it holds nothing of any cluster. */
+    isPublic?: boolean
   }
 }
 
@@ -324,6 +326,11 @@ function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void 
   })
 }
 
+/** Nothing has to be shown for it. */
+function isOpen({ method, url, routeOptions }: FastifyRequest): boolean {
+  return method === 'GET' && (OPEN.has(url) || routeOptions.config.isPublic === true)
+}
+
 type WhoMay = Pick<HttpSettings, 'token' | 'metricsToken' | 'authority'>
 
 function addToken(server: FastifyInstance, who: WhoMay): void {
@@ -332,7 +339,7 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
     if (isPrincipal(request) || isOfMetrics(request, who)) return
     const principal = await principalFor(request, who)
     if (principal !== undefined) return setPrincipal(request, principal)
-    if (request.method === 'GET' && OPEN.has(request.url)) return
+    if (isOpen(request)) return
     reply.header('www-authenticate', 'Bearer')
     const what =
       authority === undefined
@@ -349,8 +356,7 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
 function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
   const { authorization } = request.headers
   if (metricsToken?.isShown(authorization) !== true || token?.isShown(authorization)) return false
-  const isOpen = request.method === 'GET' && OPEN.has(request.url)
-  if (isOpen || request.routeOptions.url === METRICS) return true
+  if (isOpen(request) || request.routeOptions.url === METRICS) return true
   throw new Problem(403, `the token that was shown may read ${METRICS}, and nothing else`)
 }
 
@@ -361,9 +367,8 @@ async function principalFor(
 ): Promise<Principal | undefined> {
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
-  const isOpen = request.method === 'GET' && OPEN.has(request.url)
   const isFresh = request.method !== 'GET' && request.method !== 'HEAD'
-  const user = isOpen ? undefined : await authority?.identify(authorization, isFresh)
+  const user = isOpen(request) ? undefined : await authority?.identify(authorization, isFresh)
   return user === undefined ? undefined : { by: 'user', user }
 }
 

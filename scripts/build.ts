@@ -13,7 +13,12 @@ import { dirname, join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
 /** Read by the modules, by their path from there. */
-const DATA = ['schemas/**/*.avsc', 'adapters/memory/api/schema.tsv', 'cli/kinfold.js']
+const DATA = [
+  'schemas/**/*.avsc',
+  'adapters/memory/api/schema.tsv',
+  'services/graph/page/*',
+  'cli/kinfold.js',
+]
 
 rmSync(DIST, { recursive: true, force: true })
 const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))

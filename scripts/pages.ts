@@ -1,7 +1,7 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
  * (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts),
- * docs/openapi.json from the routes (services/graph/api), and cli/answer.ts from its schemas.
+ * docs/openapi.json from the routes (services/graph/api), cli/answer.ts from its schemas, and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -15,6 +15,7 @@ import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
 import { answerTypes } from './answer-types.ts'
 import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
+import { pageFiles } from './page.ts'
 
 export interface Page {
   readonly file: string
@@ -41,6 +42,7 @@ export async function pages(root: string): Promise<readonly Page[]> {
     { file: 'docs/asyncapi.json', text: asyncApi() },
     { file: 'docs/openapi.json', text: openApi() },
     { file: 'cli/answer.ts', text: answerTypes() },
+    ...(await pageFiles()),
   ]
 }
 

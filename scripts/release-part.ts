@@ -50,6 +50,18 @@ export function runtimePackages(lock: string): readonly RuntimePackage[] {
     }))
 }
 
+/** Packages whose code is in the page that the endpoint sends (page.ts): not installed, and distributed all the same. */
+export const BUNDLED: readonly string[] = ['d3-hierarchy', 'preact']
+
+export function bundledPackages(lock: string): readonly RuntimePackage[] {
+  const { packages } = JSON.parse(lock) as { packages: Readonly<Record<string, Locked>> }
+  return BUNDLED.map((name) => {
+    const path = `node_modules/${name}`
+    const { version = '', license = '' } = packages[path] ?? {}
+    return { path, name, version, licence: license }
+  })
+}
+
 export function refusedLicences(packages: readonly RuntimePackage[]): readonly string[] {
   return packages
     .filter(({ licence }) => !ALLOWED.has(licence))
@@ -105,8 +117,20 @@ export function billOfMaterials(root: string): BillOfMaterials {
     const bill: BillOfMaterials = JSON.parse(execFileSync('npm', args, options))
     // npm calls it like the folder.
     bill.metadata.component.name = manifest.name
-    return bill
+    const bundled = bundledPackages(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+    return { ...bill, components: [...bill.components, ...bundled.map(componentOf)] }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function componentOf({ name, version, licence }: RuntimePackage): {
+  readonly type: string
+  readonly name: string
+  readonly version: string
+  readonly purl: string
+  readonly licenses: readonly object[]
+} {
+  const licenses = [{ license: { id: licence } }]
+  return { type: 'library', name, version, purl: `pkg:npm/${name}@${version}`, licenses }
 }

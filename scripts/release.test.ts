@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   billOfMaterials,
+  bundledPackages,
   licenceTexts,
   notesOf,
   refusedLicences,
@@ -16,7 +17,8 @@ import {
 const root = join(import.meta.dirname, '..')
 const text = (file: string): string => readFileSync(join(root, file), 'utf8')
 const { version } = JSON.parse(text('package.json')) as { version: string }
-const packages = runtimePackages(text('package-lock.json'))
+const lock = text('package-lock.json')
+const packages = [...runtimePackages(lock), ...bundledPackages(lock)]
 
 const CHANGELOG = `# Changelog
 

@@ -16,6 +16,7 @@ import { clientBundle, PLUGIN, packClient } from './client.ts'
 import { canMakeExecutable, EXECUTABLE, PLATFORM, packExecutable } from './client-executable.ts'
 import {
   billOfMaterials,
+  bundledPackages,
   licenceTexts,
   notesOf,
   refusedLicences,
@@ -40,7 +41,8 @@ async function release(words: readonly string[]): Promise<number> {
   const { version } = JSON.parse(text('package.json')) as { version: string }
   const notes = notesOf(text('CHANGELOG.md'), version)
   if (notes === undefined) return fail(2, `CHANGELOG.md has no section ${version}`)
-  const packages = runtimePackages(text('package-lock.json'))
+  const lock = text('package-lock.json')
+  const packages = [...runtimePackages(lock), ...bundledPackages(lock)]
   const refused = refusedLicences(packages)
   if (refused.length > 0) return fail(4, `licences that are not allowed: ${refused.join(', ')}`)
 

@@ -102,6 +102,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'node',
   ],
   cli: ['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
+  // In a browser: nothing but the types of answers.
+  web: ['web', 'npm', 'cli/answer.ts'],
   testing: ['*'],
   bench: ['*'],
   scripts: ['*'],
@@ -245,7 +247,7 @@ function targetOf(file: string, specifier: string): string {
 
 /** No file imports it, it is no test, and no command starts it. */
 function deadFiles(root: string, texts: ReadonlyMap<string, string>): Complaint[] {
-  const used = new Set<string>(['cli/main.ts'])
+  const used = new Set<string>(['cli/main.ts', 'web/main.ts'])
   for (const [file, text] of texts) {
     for (const [, from, bare] of text.matchAll(IMPORT)) used.add(targetOf(file, from ?? bare ?? ''))
     for (const [, from] of text.matchAll(/import\(\s*['"]([^'"]+)['"]/g))

@@ -89,9 +89,9 @@ export class GraphGroup {
   readonly #coordinator: MemoryCoordinator
   readonly #processes = new Set<GraphProcess>()
 
-  constructor(partitions: number, standbys = 0) {
+  constructor(partitions: number, standbys = 0, from = 1_000_000) {
     // Each record at a time of its own.
-    let now = 1_000_000
+    let now = from
     this.partitions = partitions
     this.log = new MemoryLog({ partitions, clock: { ...systemClock(), now: () => ++now } })
     this.#coordinator = new MemoryCoordinator(partitions, standbys)

@@ -1,5 +1,5 @@
 /**
- * What the graph service adds to its endpoint: the questions people ask, what they order, and streams of public records.
+ * What the graph service adds to its endpoint: the page, the questions people ask, what they order, and streams of public records.
  *
  * What must stay true: only an order changes anything, and that by records on the log; what audit logs say is kept there, too, and changes no verdict.
  *
@@ -18,6 +18,7 @@ import type { Shadow } from './audit/shadow.ts'
 import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
+import { addPage } from './page.ts'
 import type { Access } from './query/access.ts'
 import type { ActorIndex } from './query/actor-index.ts'
 import { addClusterList } from './query/cluster-list.ts'
@@ -43,6 +44,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {
+  addPage(server)
   addRouteTable(server)
   addTags(server)
   // Before its words are looked at: who may not ask learns nothing of them.

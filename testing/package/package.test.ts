@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { VERSION } from '../../cli/version.ts'
-import { runtimePackages } from '../../scripts/release-part.ts'
+import { BUNDLED, runtimePackages } from '../../scripts/release-part.ts'
 import { eventually } from '../eventually.ts'
 import { InstalledPackage } from './installed.ts'
 import { findOldestNode, missingOldestNode, OLDEST_NODE } from './node-22.ts'
@@ -25,7 +25,9 @@ suite('the package', () => {
   test('has compiled modules, schemas and licence, and nothing that only people at work need', () => {
     const packed = installed.packed()
     const isExpected = (path: string): boolean =>
-      /^dist\/[\w./-]+\.(js|avsc|tsv)$/.test(path) || path === 'dist/package.json'
+      /^dist\/[\w./-]+\.(js|avsc|tsv)$/.test(path) ||
+      /^dist\/services\/graph\/page\/[\w.-]+$/.test(path) ||
+      path === 'dist/package.json'
     deepEqual(packed.filter((path) => !isExpected(path)).sort(), [
       'CHANGELOG.md',
       'LICENSE',
@@ -38,6 +40,7 @@ suite('the package', () => {
       [],
     )
     ok(packed.includes('dist/schemas/lineage.avsc'))
+    ok(packed.includes('dist/services/graph/page/page.js'))
   })
 
   test('brings no Node, and takes at most 150 MB with all that it needs', () => {
@@ -70,15 +73,15 @@ suite('the package', () => {
     execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: installed.release })
   })
 
-  test('has a bill of materials that names what was installed with it', () => {
+  test('has a bill of materials that names what was installed with it, and what the page is made of', () => {
     const bill = readFileSync(join(installed.release, `kinfold-${VERSION}.cdx.json`), 'utf8')
     const { components } = JSON.parse(bill) as { components: readonly { name: string }[] }
     const lock = readFileSync(installed.path('.package-lock.json'), 'utf8')
-    const names = (all: readonly { name: string }[]): readonly string[] =>
-      [...new Set(all.map(({ name }) => name))].sort()
+    const installedNames = runtimePackages(lock).map(({ name }) => name)
+    const expected = [...installedNames, ...BUNDLED].filter((name) => name !== 'kinfold')
     deepEqual(
-      names(components),
-      names(runtimePackages(lock).filter(({ name }) => name !== 'kinfold')),
+      [...new Set(components.map(({ name }) => name))].sort(),
+      [...new Set(expected)].sort(),
     )
   })
 

@@ -1,0 +1,60 @@
+/**
+ * An answer on its way, there, or refused; what was there is shown until the next one comes.
+ *
+ * What must stay true: a late answer to an earlier question never replaces that of a later one; a page that nobody sees asks nothing again.
+ */
+import { useEffect, useState } from 'preact/hooks'
+
+export interface Answered<T> {
+  /** Undefined until the first one. */
+  readonly answer: T | undefined
+  /** Empty: none. */
+  readonly refusal: string
+  readonly isLoading: boolean
+  readonly again: () => void
+}
+
+interface State<T> {
+  readonly key: string
+  readonly answer: T | undefined
+  readonly refusal: string
+  readonly isLoading: boolean
+}
+
+/** Asks when `key` is another one and, if `everyMs` is not 0, again and again. */
+export function useAnswer<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  everyMs = 0,
+): Answered<T> {
+  const [turn, setTurn] = useState(0)
+  const [state, setState] = useState<State<T>>(begin(key))
+  useEffect(() => {
+    const ended = new AbortController()
+    setState((former) => (former.key === key ? { ...former, isLoading: true } : begin(key)))
+    load(ended.signal).then(
+      (answer) => {
+        if (!ended.signal.aborted) setState({ key, answer, refusal: '', isLoading: false })
+      },
+      (error: unknown) => {
+        if (ended.signal.aborted) return
+        const refusal = error instanceof Error ? error.message : String(error)
+        setState((former) => ({ ...former, key, refusal, isLoading: false }))
+      },
+    )
+    return () => ended.abort()
+  }, [key, turn])
+  useEffect(() => {
+    if (everyMs === 0) return
+    const timer = setInterval(() => {
+      if (!document.hidden) setTurn((each) => each + 1)
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  const { answer, refusal, isLoading } = state.key === key ? state : begin<T>(key)
+  return { answer, refusal, isLoading, again: () => setTurn((each) => each + 1) }
+}
+
+function begin<T>(key: string): State<T> {
+  return { key, answer: undefined, refusal: '', isLoading: true }
+}

@@ -1,0 +1,113 @@
+/**
+ * The page: where one is, who one is, and the view.
+ *
+ * What must stay true: a fault of one view is shown as such, and leaves the way to the others.
+ */
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
+import { forgetToken, hasToken, whenRefused } from './ask.ts'
+import { CascadeView } from './cascade.ts'
+import { HeldView } from './held.ts'
+import { Home } from './home.ts'
+import { Login } from './login.ts'
+import { ObjectView } from './object.ts'
+import { PastView } from './past.ts'
+import { linkTo, type Place, usePlace, type View } from './place.ts'
+import { PlanView } from './plan.ts'
+import { Search } from './search.ts'
+
+const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentChild>> = {
+  home: Home,
+  search: Search,
+  held: HeldView,
+  object: ObjectView,
+  plan: PlanView,
+  cascade: CascadeView,
+  past: PastView,
+}
+
+const MENU = [
+  ['home', 'Overview'],
+  ['search', 'Search'],
+  ['held', 'Held'],
+] as const
+
+/** What the page is asked to show, beside its place. */
+type Asked = 'none' | 'asked' | 'wanted'
+
+export function App(): ComponentChild {
+  const { view, words } = usePlace()
+  const [login, setLogin] = useState<Asked>('none')
+  const [session, setSession] = useState(0)
+  const main = useRef<HTMLElement>(null)
+  useEffect(() => whenRefused(() => setLogin('wanted')), [])
+  const former = useRef(view)
+  useEffect(() => {
+    // Another view is read from its beginning; another moment of the same one leaves the focus where it is.
+    if (former.current !== view) main.current?.focus()
+    former.current = view
+    document.title = `Kinfold: ${view === 'home' ? 'overview' : view}`
+  }, [view])
+  const leave = (): void => {
+    forgetToken()
+    setLogin('none')
+    setSession((each) => each + 1)
+  }
+  return h(
+    'div',
+    { class: 'page' },
+    h('a', { class: 'skip', href: '#content', onClick: skipTo(main) }, 'Skip to the content'),
+    h(
+      'header',
+      { class: 'top' },
+      h('a', { class: 'brand', href: linkTo('home') }, 'Kinfold'),
+      h(
+        'nav',
+        { 'aria-label': 'Views' },
+        MENU.map(([each, name]) =>
+          h('a', { href: linkTo(each), 'aria-current': each === view ? 'page' : undefined }, name),
+        ),
+      ),
+      h(
+        'button',
+        { type: 'button', onClick: hasToken() ? leave : () => setLogin('asked') },
+        hasToken() ? 'Log out' : 'Log in',
+      ),
+    ),
+    h(
+      'main',
+      { id: 'content', ref: main, tabIndex: -1 },
+      login === 'none'
+        ? h(Contained, {
+            key: `${session} ${view}`,
+            children: h(VIEW_OF[view], { words }),
+          })
+        : h(Login, {
+            isWanted: login === 'wanted',
+            done: () => {
+              setLogin('none')
+              setSession((each) => each + 1)
+            },
+          }),
+    ),
+  )
+}
+
+/** The address is the place, so a link to a part of the page is none. */
+function skipTo(main: { readonly current: HTMLElement | null }): (event: Event) => void {
+  return (event) => {
+    event.preventDefault()
+    main.current?.focus()
+  }
+}
+
+function Contained({ children }: { readonly children: ComponentChildren }): ComponentChild {
+  const [error, reset] = useErrorBoundary()
+  if (error === undefined) return h('div', null, children)
+  return h(
+    'p',
+    { class: 'notice bad', role: 'alert' },
+    `This view has a fault: ${error instanceof Error ? error.message : String(error)} `,
+    h('button', { type: 'button', onClick: reset }, 'Again'),
+  )
+}

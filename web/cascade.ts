@@ -1,0 +1,141 @@
+/**
+ * The progress of a deletion, as it comes.
+ *
+ * What must stay true: a stream that ended before the cascade did is said to have ended, and never that the cascade is over.
+ */
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Cascade } from '../cli/answer.ts'
+import { follow } from './ask.ts'
+import { Section, Table } from './frame.ts'
+import { linkTo, type Place } from './place.ts'
+import { kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
+
+const PROGRESS: Readonly<Record<string, string>> = {
+  reaping: 'being deleted',
+  blocked: 'blocked',
+  waiting: 'waiting for dependents',
+  queued: 'queued',
+  unknown: 'unknown',
+}
+
+export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
+  const { uid = '', cluster = '' } = words
+  const [told, setTold] = useState<Cascade | undefined>()
+  const [ended, setEnded] = useState('')
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const left = new AbortController()
+    setEnded('')
+    void watch()
+    async function watch(): Promise<void> {
+      try {
+        for await (const each of follow(
+          '/v1/cascade',
+          { uid, cluster, follow: true },
+          left.signal,
+        )) {
+          setTold(each)
+          if (each.isFinal) return
+        }
+        setEnded('The server ended before the cascade did.')
+      } catch (error) {
+        if (!left.signal.aborted) setEnded((error as Error).message)
+      }
+    }
+    return () => left.abort()
+  }, [uid, cluster, turn])
+  return h(
+    'div',
+    null,
+    h(
+      'h1',
+      null,
+      told === undefined ? 'Cascade' : ['Cascade of ', h('bdi', null, nameText(told.root))],
+    ),
+    h('p', null, h('a', { href: linkTo('object', { uid, cluster }) }, 'Back to the object')),
+    ended === ''
+      ? null
+      : h(
+          'p',
+          { class: 'notice warm', role: 'alert' },
+          lineOf(ended),
+          ' ',
+          h('button', { type: 'button', onClick: () => setTurn(turn + 1) }, 'Ask again'),
+        ),
+    told === undefined ? null : h(Progress, { told, cluster }),
+  )
+}
+
+function Progress({
+  told,
+  cluster,
+}: {
+  readonly told: Cascade
+  readonly cluster: string
+}): ComponentChild {
+  const { done, remaining, progress, kinds, blocked, waiting, root, isOver, partial } = told
+  const parts = Object.entries(progress).filter(([, count]) => count > 0)
+  const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what] ?? what}`).join(', ')
+  const state = isOver ? 'It is over.' : `${phaseText(root.phase)}.`
+  const text = `${done} done, ${remaining} remaining${detail === '' ? '' : ` (${detail})`}. ${state}`
+  const link = (object: { kind: string; name: string; uid: string }): ComponentChild =>
+    h(
+      'a',
+      { href: linkTo('object', { cluster, uid: object.uid }) },
+      h('bdi', null, nameText(object)),
+    )
+  return h(
+    'div',
+    null,
+    partial === ''
+      ? null
+      : h('p', { class: 'notice warm' }, `This may be incomplete: ${lineOf(partial)}`),
+    h('p', { class: 'verdict', role: 'status' }, text),
+    h('progress', {
+      'aria-label': 'Dependents done',
+      max: Math.max(1, done + remaining),
+      value: isOver ? Math.max(1, done) : done,
+    }),
+    kinds.length === 0
+      ? null
+      : h(Section, {
+          title: 'Kinds',
+          children: h(Table, {
+            label: 'Kinds',
+            head: ['Kind', 'Done', 'Remaining'],
+            rows: kinds.map((each) => [
+              lineOf(kindText(each)),
+              `${each.done}`,
+              `${each.remaining}`,
+            ]),
+          }),
+        }),
+    blocked.length === 0
+      ? null
+      : h(Section, {
+          title: 'Blocked',
+          children: h(Table, {
+            label: 'Blocked',
+            head: ['Object', 'Namespace', 'Blocked by', 'Since', 'Tried again', 'Reason'],
+            rows: blocked.map((each) => [
+              ...[link(each), lineOf(each.namespace), each.by],
+              ...[timeText(each.since), timeText(each.until), lineOf(each.reason)],
+            ]),
+          }),
+        }),
+    waiting.length === 0
+      ? null
+      : h(Section, {
+          title: 'Waiting',
+          children: h(Table, {
+            label: 'Waiting',
+            head: ['Object', 'Namespace', 'State', 'Dependents', 'Blocking', 'Reason'],
+            rows: waiting.map((each) => [
+              ...[link(each), lineOf(each.namespace), phaseText(each.phase)],
+              ...[`${each.dependents}`, `${each.blocking}`, lineOf(each.because)],
+            ]),
+          }),
+        }),
+  )
+}

@@ -1,0 +1,93 @@
+/**
+ * What views are made of: sections with a heading, tables that scroll by themselves, what is missing, and what was refused.
+ *
+ * What must stay true: an answer that may be incomplete says so above itself.
+ */
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
+import type { Answered } from './answer.ts'
+import { lineOf } from './text.ts'
+
+export function Section({
+  title,
+  children,
+  note = '',
+}: {
+  readonly title: string
+  readonly note?: string
+  readonly children: ComponentChildren
+}): ComponentChild {
+  const id = `section-${title.toLowerCase().replaceAll(/\W+/g, '-')}`
+  return h(
+    'section',
+    { 'aria-labelledby': id },
+    h('h2', { id }, title),
+    note === '' ? null : h('p', { class: 'quiet' }, note),
+    children,
+  )
+}
+
+export type Cell = ComponentChildren
+
+export function Table({
+  label,
+  head,
+  rows,
+}: {
+  readonly label: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly Cell[])[]
+}): ComponentChild {
+  return h(
+    'div',
+    { class: 'scrolls', role: 'group', 'aria-label': label, tabIndex: 0 },
+    h(
+      'table',
+      null,
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          head.map((each) => h('th', { scope: 'col' }, each)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        rows.map((row) =>
+          h(
+            'tr',
+            null,
+            row.map((each) => h('td', null, each)),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+/** What an answer says of itself: it may be incomplete, it is not there yet, it was refused. */
+export function Notice<T extends { readonly partial: string }>({
+  asked: { answer, refusal, isLoading, again },
+}: {
+  readonly asked: Answered<T>
+}): ComponentChild {
+  if (refusal !== '') {
+    return h(
+      'p',
+      { class: 'notice bad', role: 'alert' },
+      lineOf(refusal),
+      ' ',
+      h('button', { type: 'button', onClick: again }, 'Ask again'),
+    )
+  }
+  if (answer === undefined)
+    return isLoading ? h('p', { class: 'quiet', role: 'status' }, 'Loading…') : null
+  if (answer.partial === '') return null
+  return h(
+    'p',
+    { class: 'notice warm', role: 'note' },
+    `This may be incomplete: ${lineOf(answer.partial)}`,
+  )
+}

@@ -1,0 +1,172 @@
+/**
+ * What is held and by what; what waits for approval, with the form that approves or rejects it.
+ *
+ * What must stay true: approved is the very set that was shown, named by its digest: while the form is filled in, the list is not replaced by another one.
+ */
+import { type ComponentChild, h } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Held, HeldPlan } from '../cli/answer.ts'
+import { useAnswer } from './answer.ts'
+import { Approval } from './approval.ts'
+import { ask } from './ask.ts'
+import { Notice, Section, Table } from './frame.ts'
+import { standing } from './need.ts'
+import { linkTo, type Place } from './place.ts'
+import { clusterText, countOf, kindText, lineOf, nameText, timeText } from './text.ts'
+
+const LISTED = '500'
+
+export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
+  const { cluster } = words
+  const asked = useAnswer(
+    `held ${cluster}`,
+    async (signal) => await ask('/v1/held', { cluster }, signal),
+  )
+  // Kept here: once all of it is approved, there is no form any more.
+  const [given, setGiven] = useState('')
+  const { answer } = asked
+  const waiting = new Map<string, string>()
+  for (const each of answer?.counts ?? []) {
+    if (each.by === 'approval') waiting.set(each.cluster.scope, clusterText(each.cluster))
+  }
+  return h(
+    'div',
+    null,
+    h('h1', null, 'Held'),
+    cluster === undefined
+      ? null
+      : h(
+          'p',
+          null,
+          `Cluster ${lineOf(cluster)}. `,
+          h('a', { href: linkTo('held') }, 'All clusters'),
+        ),
+    h(Notice, { asked }),
+    h('p', { role: 'status', class: given === '' ? '' : 'notice good' }, lineOf(given)),
+    answer === undefined ? null : h(Standing, { held: answer }),
+    [...waiting].map(([scope, name]) =>
+      h(Waiting, {
+        key: scope,
+        scope,
+        name,
+        onGiven: (sentence) => {
+          setGiven(sentence)
+          asked.again()
+        },
+      }),
+    ),
+    answer === undefined ? null : h(Counts, { held: answer, again: asked.again }),
+  )
+}
+
+function Standing({ held }: { readonly held: Held }): ComponentChild {
+  const lines = standing(held)
+  if (lines.length === 0) return null
+  return h(Section, {
+    title: 'Orders, breakers and refusals',
+    children: h(
+      'ul',
+      null,
+      lines.map((line) => h('li', null, line)),
+    ),
+  })
+}
+
+function Counts({
+  held,
+  again,
+}: {
+  readonly held: Held
+  readonly again: () => void
+}): ComponentChild {
+  const head = [
+    'Cluster',
+    'Held by',
+    'Evidence',
+    'Namespace',
+    'Kind',
+    'Objects',
+    'Since',
+    'Not before',
+    'Example',
+  ]
+  const rows = held.counts.map((each) => [
+    ...[clusterText(each.cluster), each.by, lineOf(each.evidence), lineOf(each.namespace)],
+    ...[lineOf(kindText(each)), `${each.count}`, timeText(each.since), timeText(each.until)],
+    lineOf(each.because),
+  ])
+  const nothing =
+    held.mode === 'observe'
+      ? 'In mode observe Kinfold deletes nothing, so no object is listed as held.'
+      : 'Nothing is held.'
+  const refresh = h('button', { type: 'button', onClick: again }, 'Ask again')
+  return h(Section, {
+    title: 'All that is held',
+    children: [
+      held.total === 0 ? h('p', null, nothing) : h('p', null, `${countOf(held.total, 'object')}.`),
+      h('p', null, refresh),
+      rows.length === 0 ? null : h(Table, { label: 'Held', head, rows }),
+    ],
+  })
+}
+
+function Waiting({
+  scope,
+  name,
+  onGiven,
+}: {
+  readonly scope: string
+  readonly name: string
+  readonly onGiven: (sentence: string) => void
+}): ComponentChild {
+  const asked = useAnswer(`plan ${scope}`, async (signal) => {
+    return await ask('/v1/plan/held', { cluster: scope, limit: LISTED }, signal)
+  })
+  const { answer } = asked
+  return h(Section, {
+    title: `Waiting for approval in ${name}`,
+    children: [
+      h(Notice, { asked }),
+      answer === undefined
+        ? null
+        : [
+            h(Objects, { plan: answer }),
+            h(Approval, {
+              plan: answer,
+              onGiven: (sentence) => {
+                asked.again()
+                onGiven(sentence)
+              },
+            }),
+          ],
+    ],
+  })
+}
+
+function Objects({ plan }: { readonly plan: HeldPlan }): ComponentChild {
+  const { objects, total, cluster } = plan
+  const rows = objects.map((each) => [
+    h(
+      'a',
+      { href: linkTo('object', { cluster: cluster.scope, uid: each.uid }) },
+      h('bdi', null, nameText(each)),
+    ),
+    ...[lineOf(each.namespace), lineOf(each.what), timeText(each.since), lineOf(each.evidence)],
+    lineOf(each.because),
+  ])
+  const left = total - objects.length
+  return h(
+    'div',
+    null,
+    h(
+      'p',
+      null,
+      `${countOf(total, 'object')}${left > 0 ? `, of which ${left} are not listed` : ''}.`,
+    ),
+    h(Table, {
+      label: 'Waiting for approval',
+      head: ['Object', 'Namespace', 'Action', 'Since', 'Evidence', 'Reason'],
+      rows,
+    }),
+  )
+}

@@ -1,0 +1,111 @@
+/**
+ * The first screen: what needs a person, and the state of each cluster.
+ *
+ * What must stay true: what is not known is a need, and never fine.
+ */
+import { type ComponentChild, h } from 'preact'
+import type { ClusterList } from '../cli/answer.ts'
+import { useAnswer } from './answer.ts'
+import { ask, failedChecks } from './ask.ts'
+import { Chips } from './chip.ts'
+import { Copied } from './command.ts'
+import { Notice, Section, Table } from './frame.ts'
+import { allNeeds, needsOf } from './need.ts'
+import { linkTo } from './place.ts'
+import { clusterText, spanText } from './text.ts'
+
+const REFRESH_MS = 5_000
+
+export function Home(): ComponentChild {
+  const asked = useAnswer(
+    'home',
+    async (signal) => {
+      const [list, failed] = await Promise.all([
+        ask('/v1/clusters', {}, signal),
+        failedChecks(signal),
+      ])
+      return { ...list, failed }
+    },
+    REFRESH_MS,
+  )
+  const { answer } = asked
+  return h(
+    'div',
+    null,
+    h('h1', null, 'Overview'),
+    h(Notice, { asked }),
+    answer === undefined
+      ? null
+      : [
+          h(Section, {
+            title: 'Needs a person',
+            children: h(Needs, { list: answer, failed: answer.failed }),
+          }),
+          h(Section, { title: 'Clusters', children: h(Clusters, { list: answer }) }),
+          h(Section, {
+            title: 'On the command line',
+            children: h('p', null, h(Copied, { text: 'kinfold status' })),
+          }),
+        ],
+  )
+}
+
+function Needs({
+  list,
+  failed,
+}: {
+  readonly list: ClusterList
+  readonly failed: readonly string[]
+}): ComponentChild {
+  const needs = allNeeds(list, failed)
+  if (needs.length === 0) return h('p', { class: 'notice good' }, 'Nothing needs a person.')
+  return h(
+    'ul',
+    { class: 'needs' },
+    needs.map(({ cluster, what, isHeld }) =>
+      h(
+        'li',
+        { class: 'notice warm' },
+        cluster === null ? 'This process: ' : `${clusterText(cluster)}: `,
+        isHeld && cluster !== null
+          ? h('a', { href: linkTo('held', { cluster: cluster.scope }) }, what)
+          : what,
+      ),
+    ),
+  )
+}
+
+function Clusters({ list }: { readonly list: ClusterList }): ComponentChild {
+  const head = [
+    'Cluster',
+    'State',
+    'Mode',
+    'Kinds listed',
+    'Sign of life',
+    'Lag',
+    'Held',
+    'Refused',
+  ]
+  const rows = list.clusters.map((row) => {
+    const { cluster, status } = row
+    const name = h(
+      'a',
+      { href: linkTo('search', { cluster: cluster.scope }) },
+      clusterText(cluster),
+    )
+    const isFine = needsOf(row).length === 0
+    const chips = [
+      { text: isFine ? 'fine' : 'needs a person', tone: isFine ? 'good' : 'warm' } as const,
+    ]
+    const state = h(Chips, { chips })
+    if (status === null) return [name, state, '?', '?', '?', '?', '?', '?']
+    const { mode, preset, synced, monitored, heartbeatAgeMs, lagEntries, held, refused } = status
+    const total = held === null ? '?' : Object.values(held).reduce((sum, each) => sum + each, 0)
+    return [
+      ...[name, state, `${mode}, ${preset}`, `${synced} of ${monitored}`],
+      heartbeatAgeMs === null ? '?' : `${spanText(heartbeatAgeMs)} ago`,
+      ...[`${lagEntries}`, `${total}`, refused === null ? '?' : `${refused}`],
+    ]
+  })
+  return h(Table, { label: 'Clusters', head, rows })
+}

@@ -1,0 +1,235 @@
+/**
+ * One object: what is to become of it and why, its owners above, its dependents below, and how it came to this.
+ *
+ * What must stay true: it is known by its cluster and uid, so another object of the same name is never shown in its place.
+ */
+import { type ComponentChild, h } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Why } from '../cli/answer.ts'
+import { useAnswer } from './answer.ts'
+import { ask } from './ask.ts'
+import { type Chip, Chips } from './chip.ts'
+import { Commands, commandsOf } from './command.ts'
+import { Notice, Section } from './frame.ts'
+import { ObjectTree } from './object-tree.ts'
+import { linkTo, type Place } from './place.ts'
+import {
+  clusterText,
+  kindText,
+  lineOf,
+  nameText,
+  phaseText,
+  recordedText,
+  timeText,
+  verdictText,
+} from './text.ts'
+
+const REFRESH_MS = 5_000
+const NEWEST = 50
+
+export function ObjectView({ words }: Pick<Place, 'words'>): ComponentChild {
+  const { uid, cluster, kind, name, namespace } = words
+  const query = { uid, cluster, kind, name, namespace }
+  const load = async (signal: AbortSignal): Promise<Why> => await ask('/v1/why', query, signal)
+  const asked = useAnswer(JSON.stringify(query), load, REFRESH_MS)
+  const why = asked.answer
+  return h(
+    'div',
+    null,
+    why === undefined ? h('h1', null, 'Object') : h(Heading, { why }),
+    h(Notice, { asked }),
+    why === undefined ? null : h(Details, { why }),
+  )
+}
+
+function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): ComponentChild {
+  const words = { cluster: cluster.scope, uid: object.uid }
+  const isThere = phase !== null
+  const isGoing = !['observed', 'suspect', 'unknown'].includes(phase ?? 'gone')
+  const place = [object.namespace, `cluster ${clusterText(cluster)}`].filter((each) => each !== '')
+  return h(
+    'header',
+    { class: 'about' },
+    h('p', { class: 'quiet' }, `${lineOf(kindText(object))} in ${place.map(lineOf).join(', ')}`),
+    h('h1', null, h('bdi', null, nameText(object))),
+    h(
+      'nav',
+      { 'aria-label': 'Of this object' },
+      h('a', { href: linkTo('object', words), 'aria-current': 'page' }, 'Now'),
+      h('a', { href: linkTo('past', words) }, 'Past'),
+      isThere ? h('a', { href: linkTo('plan', words) }, 'Plan a deletion') : null,
+      isGoing ? h('a', { href: linkTo('cascade', words) }, 'Cascade') : null,
+    ),
+  )
+}
+
+function Details({ why }: { readonly why: Why }): ComponentChild {
+  const { object, cluster, phase, references, verdict } = why
+  const scope = cluster.scope
+  const root = { ...object, phase: phase ?? 'gone', verdict, edge: null }
+  return h(
+    'div',
+    { class: 'columns' },
+    h(
+      'div',
+      null,
+      h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
+      h(Section, {
+        title: 'Owners',
+        children: references.length === 0 ? h('p', null, withoutOwners(why)) : h(Owners, { why }),
+      }),
+      h(Section, {
+        title: 'Dependents',
+        children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
+      }),
+    ),
+    h(
+      'div',
+      null,
+      h(Section, { title: 'Why: what happened', children: h(Timeline, { history: why.history }) }),
+      h(Section, {
+        title: 'Commands',
+        children: h(Commands, {
+          commands: commandsOf({ ...object, isThere: phase !== null }, scope),
+        }),
+      }),
+      why.others.length === 0 ? null : h(Others, { why }),
+    ),
+  )
+}
+
+function Verdict({ why }: { readonly why: Why }): ComponentChild {
+  const { phase, verdict, attempt, obstacle, asOwner } = why
+  const chips: Chip[] = [{ text: phaseText(phase), tone: phase === 'observed' ? 'good' : 'warm' }]
+  if (verdict !== null) {
+    chips.push({ text: verdictText(verdict.type), tone: verdict.type === 'keep' ? 'good' : 'warm' })
+    if (verdict.evidence !== null)
+      chips.push({ text: `evidence: ${verdict.evidence}`, tone: 'quiet' })
+  }
+  const rests = verdict === null || verdict.basis.length === 0 ? '' : verdict.basis.join(', ')
+  return h(
+    'div',
+    null,
+    h(Chips, { chips }),
+    h('p', { class: 'verdict' }, verdictSentence(why)),
+    obstacle === null
+      ? null
+      : h(
+          'p',
+          { class: 'notice warm' },
+          `Prevented (${obstacle.by}): ${lineOf(obstacle.reason)}`,
+          obstacle.until === null ? '' : `; tried again at ${timeText(obstacle.until)}`,
+        ),
+    attempt === null
+      ? null
+      : h(
+          'p',
+          { class: 'quiet' },
+          `Last command: ${attempt.verb} ${attempt.command}, ${attempt.state}${attempt.outcome === null ? '' : `, outcome ${attempt.outcome}`}${attempt.reason === '' ? '' : `: ${lineOf(attempt.reason)}`}.`,
+        ),
+    asOwner?.proof == null
+      ? null
+      : h(
+          'p',
+          { class: 'quiet' },
+          `As an owner it is ${asOwner.state}: ${asOwner.proof.evidence}, at position ${asOwner.proof.position}, ${timeText(asOwner.proof.at)}.`,
+        ),
+    rests === '' ? null : h('p', { class: 'quiet' }, `Rests on positions ${rests}.`),
+  )
+}
+
+function verdictSentence({ verdict, phase, references }: Why): string {
+  if (verdict !== null) return `${capital(lineOf(verdict.because))}.`
+  if (phase === null) return 'It was deleted.'
+  if (references.length === 0) return 'It has no owners, so nothing is decided about it.'
+  return 'Nothing is decided about it yet.'
+}
+
+function withoutOwners({ phase }: Why): string {
+  if (phase !== null) return 'It has no owner references.'
+  return 'It was deleted. What owned it is in what happened, and in its past.'
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+function Owners({ why: { references, cluster } }: { readonly why: Why }): ComponentChild {
+  return h(
+    'ul',
+    { class: 'owners' },
+    references.map((each) => {
+      const { uid, standing, reason, controller, blockOwnerDeletion } = each
+      const tone = standing === 'solid' ? 'good' : 'warm'
+      const chips: Chip[] = standing === null ? [] : [{ text: standing, tone }]
+      if (controller === true) chips.push({ text: 'controller', tone: 'quiet' })
+      if (blockOwnerDeletion === true) chips.push({ text: 'blocking', tone: 'quiet' })
+      return h(
+        'li',
+        null,
+        h(
+          'a',
+          { href: linkTo('object', { cluster: cluster.scope, uid }) },
+          h('bdi', null, nameText(each)),
+        ),
+        ' ',
+        h(Chips, { chips }),
+        reason === '' ? null : h('div', { class: 'quiet' }, lineOf(reason)),
+      )
+    }),
+  )
+}
+
+function Timeline({ history }: { readonly history: Why['history'] }): ComponentChild {
+  const [isAll, setAll] = useState(false)
+  if (history.length === 0) return h('p', null, 'Nothing is recorded of it.')
+  const shown = isAll ? history : history.slice(-NEWEST)
+  return h(
+    'div',
+    null,
+    shown.length === history.length
+      ? null
+      : h(
+          'button',
+          { type: 'button', onClick: () => setAll(true) },
+          `Show ${history.length - shown.length} earlier`,
+        ),
+    h(
+      'ol',
+      { class: 'timeline', 'aria-label': 'What happened', tabIndex: 0 },
+      shown.map(({ change, text, at, partition, position, command }) =>
+        h(
+          'li',
+          null,
+          h('time', { dateTime: at ?? undefined }, timeText(at)),
+          h('span', { class: 'chip quiet' }, change === 'gone' ? 'deleted' : change),
+          h('span', null, lineOf(recordedText(text))),
+          h(
+            'span',
+            { class: 'position', title: 'Partition and offset in the log' },
+            `${partition}-${position}`,
+          ),
+          command === null ? null : h('span', { class: 'position' }, `command ${lineOf(command)}`),
+        ),
+      ),
+    ),
+  )
+}
+
+function Others({ why }: { readonly why: Why }): ComponentChild {
+  return h(Section, {
+    title: 'Others of this name',
+    children: h(
+      'ul',
+      null,
+      why.others.map(({ cluster, uid, isThere, at }) =>
+        h(
+          'li',
+          null,
+          h('a', { href: linkTo('object', { cluster: cluster.scope, uid }) }, lineOf(uid)),
+          ` in cluster ${clusterText(cluster)}, ${isThere ? 'exists' : `deleted ${timeText(at)}`}`,
+        ),
+      ),
+    ),
+  })
+}

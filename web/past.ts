@@ -1,0 +1,384 @@
+/**
+ * An object and its dependents at a moment of the past: a slider with a step for each change, the tree after it, and what is different now.
+ *
+ * What must stay true: a step is a position of the log, so what is shown is exact to the change. Whose changes have a step is said: of objects that are in the
+ * tree now, were in it when the span began, or were deleted with it.
+ */
+import { type ComponentChild, h } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { ChangeList, Tree, TreeNode } from '../cli/answer.ts'
+import { type Answered, useAnswer } from './answer.ts'
+import { ask, Refusal } from './ask.ts'
+import { Chips } from './chip.ts'
+import { Copied } from './command.ts'
+import { Notice, Section, Table } from './frame.ts'
+import { Drawing } from './picture.ts'
+import { goTo, linkTo, type Place } from './place.ts'
+import { countOf, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
+import { differences } from './tree-difference.ts'
+import { itemOfTree } from './tree-model.ts'
+import { TreeView } from './tree-view.ts'
+
+type Change = ChangeList['changes'][number]
+
+const SPANS: readonly (readonly [string, string, number])[] = [
+  ['1h', 'last hour', 3_600_000],
+  ['24h', 'last 24 hours', 86_400_000],
+  ['7d', 'last 7 days', 7 * 86_400_000],
+  ['all', 'whole record', 0],
+]
+const PAGE = '2000'
+/** Rows of the log that are looked through for changes of this tree. */
+const MOST_READ = 20_000
+
+export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
+  const { uid = '', cluster = '', span = '1h', at = '', beside = '' } = words
+  const now = useAnswer(`now ${cluster} ${uid}`, async (signal) => {
+    return await ask('/v1/tree', { uid, cluster }, signal)
+  })
+  const steps = useAnswer(`steps ${cluster} ${uid} ${span}`, async (signal) => {
+    return await stepsOf({ uid, cluster }, span, signal)
+  })
+  const changes = steps.answer?.changes ?? []
+  const root = now.answer?.root
+  return h(
+    'div',
+    null,
+    h('h1', null, root === undefined ? 'Past' : ['Past of ', h('bdi', null, nameText(root))]),
+    h('p', null, h('a', { href: linkTo('object', { uid, cluster }) }, 'Now')),
+    h(Notice, { asked: now }),
+    h(Notice, { asked: steps }),
+    h(
+      'fieldset',
+      { class: 'choice' },
+      h('legend', null, 'Changes of the'),
+      SPANS.map(([each, name]) =>
+        h(
+          'label',
+          { class: 'check' },
+          h('input', {
+            ...{ type: 'radio', name: 'span', checked: each === span },
+            onChange: () => goTo('past', { uid, cluster, span: each, beside }),
+          }),
+          name,
+        ),
+      ),
+    ),
+    steps.answer === undefined
+      ? null
+      : h(Slider, {
+          changes,
+          at,
+          go: (to) => goTo('past', { uid, cluster, span, at: to, beside }),
+        }),
+    h(Moment, {
+      ...{ words: { uid, cluster }, at: at || lastOf(changes), beside, now },
+      compare: (other) => goTo('past', { uid, cluster, span, at, beside: other }),
+    }),
+  )
+}
+
+function lastOf(changes: readonly Change[]): string {
+  const last = changes.at(-1)
+  return last === undefined ? '' : momentAfter(last)
+}
+
+/** Everything up to that change, itself included. */
+function momentAfter({ partition, position }: Change): string {
+  return `pos:${partition}-${position + 1}`
+}
+
+function Slider({
+  changes,
+  at,
+  go,
+}: {
+  readonly changes: readonly Change[]
+  readonly at: string
+  readonly go: (at: string) => void
+}): ComponentChild {
+  const chosen = changes.findIndex((each) => momentAfter(each) === at)
+  const step = chosen >= 0 ? chosen : changes.length - 1
+  const change = changes[step]
+  const move = (to: number): void => {
+    const next = changes[Math.max(0, Math.min(to, changes.length - 1))]
+    if (next !== undefined) go(momentAfter(next))
+  }
+  const moment = (event: Event): void => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    go(String(form.get('at') ?? '').trim())
+  }
+  const text = change === undefined ? '' : sentence(change)
+  return h(
+    'div',
+    { class: 'slider' },
+    change === undefined
+      ? h('p', null, 'Nothing changed in this span.')
+      : [
+          h(
+            'div',
+            { class: 'tools' },
+            h(
+              'button',
+              { type: 'button', onClick: () => move(step - 1), disabled: step === 0 },
+              'Earlier',
+            ),
+            h('input', {
+              ...{ type: 'range', min: 0, max: changes.length - 1, step: 1, value: step },
+              ...{ 'aria-label': 'Moment, by changes', 'aria-valuetext': text },
+              onInput: (event: Event) =>
+                move(Number((event.currentTarget as HTMLInputElement).value)),
+            }),
+            h(
+              'button',
+              {
+                type: 'button',
+                onClick: () => move(step + 1),
+                disabled: step === changes.length - 1,
+              },
+              'Later',
+            ),
+          ),
+          h('p', { class: 'verdict', role: 'status' }, `${step + 1} of ${changes.length}: ${text}`),
+        ],
+    h(
+      'form',
+      { class: 'search', onSubmit: moment },
+      h(
+        'label',
+        null,
+        'Any moment',
+        h('input', {
+          name: 'at',
+          defaultValue: at,
+          placeholder: '2026-01-31T09:30:00Z',
+          required: true,
+          autoComplete: 'off',
+        }),
+      ),
+      h('button', { type: 'submit' }, 'Show'),
+    ),
+  )
+}
+
+function sentence(change: Change): string {
+  const what = change.change === 'gone' ? 'deleted' : change.change
+  return `${timeText(change.at)}, ${nameText(change)}: ${what}, ${lineOf(recordedText(change.text))}`
+}
+
+function Moment({
+  words: { uid, cluster },
+  at,
+  beside,
+  now,
+  compare,
+}: {
+  readonly words: { readonly uid: string; readonly cluster: string }
+  readonly at: string
+  /** The moment that it is compared with; empty: now. */
+  readonly beside: string
+  readonly now: Answered<Tree>
+  readonly compare: (beside: string) => void
+}): ComponentChild {
+  const [isPicture, setPicture] = useState(false)
+  const asked = useAnswer(`${cluster} ${uid} ${at}`, async (signal) => {
+    return at === '' ? undefinedTree() : await ask('/v1/tree', { uid, cluster, at }, signal)
+  })
+  const other = useAnswer(`${cluster} ${uid} ${beside}`, async (signal) => {
+    return beside === ''
+      ? undefinedTree()
+      : await ask('/v1/tree', { uid, cluster, at: beside }, signal)
+  })
+  const tree = asked.answer
+  const after = beside === '' ? now.answer?.root : other.answer?.root
+  const item = useMemo(() => (tree?.root == null ? undefined : itemOfTree(tree.root)), [tree])
+  const [version, setVersion] = useState(0)
+  if (at === '') return null
+  const scope = shellWord(cluster)
+  const word = shellWord(at)
+  const about = shellWord(`uid:${uid}`)
+  return h(
+    'div',
+    null,
+    h(Section, {
+      title: 'The tree then',
+      children: [
+        h(Notice, { asked }),
+        item === undefined || tree?.root == null
+          ? null
+          : [
+              h(
+                'p',
+                { class: 'tools' },
+                h(
+                  'button',
+                  {
+                    type: 'button',
+                    'aria-pressed': isPicture,
+                    onClick: () => setPicture(!isPicture),
+                  },
+                  'Picture',
+                ),
+              ),
+              isPicture
+                ? h(Drawing, { root: tree.root, cluster })
+                : h(TreeView, {
+                    ...{ root: item, version, cluster, label: 'The tree then' },
+                    load: () => undefined,
+                    onChange: () => setVersion((each) => each + 1),
+                  }),
+            ],
+      ],
+    }),
+    h(Notice, { asked: other }),
+    h(Section, {
+      title: beside === '' ? 'Different now' : `Different at ${beside}`,
+      children: [
+        h(
+          'p',
+          { class: 'tools' },
+          beside === at
+            ? null
+            : h(
+                'button',
+                { type: 'button', onClick: () => compare(at) },
+                'Compare others with this moment',
+              ),
+          beside === ''
+            ? null
+            : h('button', { type: 'button', onClick: () => compare('') }, 'Compare with now'),
+        ),
+        tree?.root == null || after == null
+          ? null
+          : h(Compared, { before: tree.root, after, cluster }),
+      ],
+    }),
+    scope === undefined || word === undefined || about === undefined
+      ? null
+      : h(Section, {
+          title: 'On the command line',
+          children: h(
+            'p',
+            null,
+            h(Copied, { text: `kinfold tree ${about} --cluster ${scope} --at ${word}` }),
+          ),
+        }),
+  )
+}
+
+function undefinedTree(): { readonly partial: string; readonly root: null } {
+  return { partial: '', root: null }
+}
+
+function Compared({
+  before,
+  after,
+  cluster,
+}: {
+  readonly before: TreeNode
+  readonly after: TreeNode
+  readonly cluster: string
+}): ComponentChild {
+  const all = useMemo(() => differences(before, after), [before, after])
+  const tones = { added: 'good', removed: 'bad', changed: 'warm' } as const
+  const rows = all.map(({ type, object, what }) => [
+    h(Chips, { chips: [{ text: type, tone: tones[type] }] }),
+    h(
+      'a',
+      { href: linkTo('object', { cluster, uid: object.uid }) },
+      h('bdi', null, nameText(object)),
+    ),
+    lineOf(object.namespace),
+    what,
+  ])
+  if (rows.length === 0) {
+    return h('p', null, 'Nothing: the same objects, with the same owners and states.')
+  }
+  const head = ['Change', 'Object', 'Namespace', 'What']
+  return h(
+    'div',
+    null,
+    h('p', null, `${countOf(rows.length, 'difference')}.`),
+    h(Table, { label: 'Differences', head, rows }),
+  )
+}
+
+interface Steps {
+  readonly partial: string
+  readonly changes: readonly Change[]
+}
+
+async function stepsOf(
+  about: { readonly uid: string; readonly cluster: string },
+  span: string,
+  signal: AbortSignal,
+): Promise<Steps> {
+  const ms = SPANS.find(([each]) => each === span)?.[2] ?? 0
+  const wanted = ms === 0 ? undefined : new Date(Date.now() - ms).toISOString()
+  const now = await ask('/v1/tree', about, signal)
+  const { namespace } = now.root
+  const where = { cluster: about.cluster, namespace: namespace === '' ? undefined : namespace }
+  const { since, first } = await firstPage(where, wanted, signal)
+  const members = new Set<string>([about.uid, ...uidsOf(now.root)])
+  if (since !== undefined) {
+    // It may not have been there, or that may be too long ago: then there is less to follow, and nothing wrong.
+    const then = await ask('/v1/tree', { ...about, at: since }, signal).catch(() => undefined)
+    for (const uid of then === undefined ? [] : uidsOf(then.root)) members.add(uid)
+  }
+  for (const uid of await deletedWith(about, since, signal)) members.add(uid)
+  const doubts: string[] = []
+  const changes: Change[] = []
+  let read = 0
+  for (let page = first; ; ) {
+    changes.push(...page.changes.filter(({ uid }) => members.has(uid)))
+    read += page.changes.length + page.hidden
+    if (page.partial !== '' && !doubts.includes(page.partial)) doubts.push(page.partial)
+    if (page.continue === null) break
+    if (read >= MOST_READ) {
+      doubts.push(`only the first ${MOST_READ} changes of the span were looked through`)
+      break
+    }
+    const query = { ...where, since, limit: PAGE, continue: page.continue }
+    page = await ask('/v1/changes', query, signal)
+  }
+  return { partial: doubts.join('; '), changes }
+}
+
+/** From then on or, where the record begins later, from its beginning. */
+async function firstPage(
+  where: { readonly cluster: string; readonly namespace: string | undefined },
+  since: string | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly since: string | undefined; readonly first: ChangeList }> {
+  const query = { ...where, limit: PAGE }
+  try {
+    return { since, first: await ask('/v1/changes', { ...query, since }, signal) }
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== GONE || since === undefined) throw error
+    return { since: undefined, first: await ask('/v1/changes', query, signal) }
+  }
+}
+
+/** So long ago is not known any more. */
+const GONE = 410
+
+async function deletedWith(
+  { uid, cluster }: { readonly uid: string; readonly cluster: string },
+  since: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const asked = { cluster, root: `uid:${uid}`, since, limit: PAGE }
+  const page = await ask('/v1/deletions', asked, signal).catch(() => undefined)
+  return page?.deletions.map((each) => each.uid) ?? []
+}
+
+function uidsOf(root: TreeNode): readonly string[] {
+  const uids: string[] = []
+  const left = [root]
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    uids.push(node.uid)
+    left.push(...node.children)
+  }
+  return uids
+}

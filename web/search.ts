@@ -1,0 +1,162 @@
+/**
+ * Which objects there are: by cluster, kind, namespace and a part of the name, now, deleted ones or at a moment of the past.
+ *
+ * What must stay true: the server lists by kind and namespace, and a part of a name is looked for here. What was looked through is said, so that nothing found
+ * is never taken for nothing there.
+ */
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ObjectList } from '../cli/answer.ts'
+import { useAnswer } from './answer.ts'
+import { ask } from './ask.ts'
+import { Notice, Table } from './frame.ts'
+import { goTo, linkTo, type Place } from './place.ts'
+import { clusterText, countOf, kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
+
+type Found = ObjectList['objects'][number]
+
+/** Of one question, and looked through before its user is asked whether to go on. */
+const PAGE = '1000'
+const MOST_READ = 20_000
+const MOST_FOUND = 300
+
+export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
+  const clusters = useAnswer('clusters', async (signal) => await ask('/v1/clusters', {}, signal))
+  const known = clusters.answer?.clusters ?? []
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget as HTMLFormElement)
+    const text = (name: string): string => String(data.get(name) ?? '').trim()
+    const [kind, name, namespace] = [text('kind'), text('name'), text('namespace')]
+    const gone = data.get('gone') === null ? '' : 'true'
+    goTo('search', { kind, name, namespace, cluster: text('cluster'), at: text('at'), gone })
+  }
+  const field = (name: string, label: string, hint: string): ComponentChild =>
+    h(
+      'label',
+      null,
+      label,
+      h('input', {
+        name,
+        defaultValue: words[name] ?? '',
+        placeholder: hint,
+        autoComplete: 'off',
+        spellcheck: false,
+      }),
+    )
+  return h(
+    'div',
+    null,
+    h('h1', null, 'Search'),
+    h(
+      'form',
+      { key: JSON.stringify(words), class: 'search', role: 'search', onSubmit: submit },
+      field('kind', 'Kind', 'all, or deploy, pods …'),
+      field('name', 'Name contains', 'any'),
+      field('namespace', 'Namespace', 'all'),
+      h(
+        'label',
+        null,
+        'Cluster',
+        h(
+          'select',
+          { name: 'cluster' },
+          h('option', { value: '' }, 'all'),
+          known.map(({ cluster }) =>
+            h(
+              'option',
+              { value: cluster.scope, selected: cluster.scope === words['cluster'] },
+              clusterText(cluster),
+            ),
+          ),
+        ),
+      ),
+      field('at', 'At a moment', 'now, or 2026-01-31T09:30:00Z'),
+      h(
+        'label',
+        { class: 'check' },
+        h('input', { type: 'checkbox', name: 'gone', defaultChecked: words['gone'] === 'true' }),
+        'Also deleted',
+      ),
+      h('button', { type: 'submit', class: 'main' }, 'Search'),
+    ),
+    h(Results, { key: JSON.stringify(words), words }),
+  )
+}
+
+interface Read {
+  readonly found: readonly Found[]
+  readonly read: number
+  readonly next: string | null
+  readonly partial: string
+}
+
+function Results({ words }: Pick<Place, 'words'>): ComponentChild {
+  const [former, setFormer] = useState<Read>({ found: [], read: 0, next: null, partial: '' })
+  const [from, setFrom] = useState('')
+  const asked = useAnswer(from, async (signal) => await lookThrough(words, from, former, signal))
+  const seen = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (asked.answer !== undefined) setFormer(asked.answer)
+  }, [asked.answer])
+  const { answer } = asked
+  const list = answer ?? former
+  const isEnd = list.next === null
+  const text =
+    asked.isLoading && answer === undefined
+      ? 'Searching…'
+      : `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
+  const isAt = words['at'] !== undefined
+  const rows = list.found.map(({ cluster, group, kind, namespace, name, uid, ...rest }) => {
+    const { phase, createdAt, goneAt, deletionTimestamp } = rest
+    const view = isAt ? 'past' : 'object'
+    const href = linkTo(view, { cluster: cluster.scope, uid, at: words['at'] ?? '' })
+    return [
+      h('a', { href }, h('bdi', null, nameText({ kind, name }))),
+      lineOf(namespace),
+      clusterText(cluster),
+      lineOf(kindText({ group, kind })),
+      phaseText(phase),
+      timeText(goneAt ?? deletionTimestamp ?? createdAt),
+    ]
+  })
+  const head = ['Object', 'Namespace', 'Cluster', 'Kind', 'State', 'Since']
+  return h(
+    'div',
+    null,
+    h(Notice, { asked }),
+    h('p', { role: 'status', ref: seen }, text),
+    rows.length === 0 ? null : h(Table, { label: 'Objects', head, rows }),
+    isEnd || asked.isLoading
+      ? null
+      : h('button', { type: 'button', onClick: () => setFrom(list.next ?? '') }, 'Look further'),
+  )
+}
+
+async function lookThrough(
+  words: Place['words'],
+  from: string,
+  former: Read,
+  signal: AbortSignal,
+): Promise<Read> {
+  const { kind, namespace, cluster, at, gone } = words
+  const part = (words['name'] ?? '').toLowerCase()
+  const found = [...former.found]
+  let read = former.read
+  let next: string | null = from
+  let partial = former.partial
+  const most = { found: found.length + MOST_FOUND, read: read + MOST_READ }
+  while (next !== null && found.length < most.found && read < most.read) {
+    const query = { kind, namespace, cluster, at, gone: gone === 'true' ? true : undefined }
+    const page: ObjectList = await ask(
+      '/v1/objects',
+      { ...query, limit: PAGE, continue: next || undefined },
+      signal,
+    )
+    found.push(...page.objects.filter(({ name }) => name.toLowerCase().includes(part)))
+    read += page.objects.length
+    next = page.continue
+    partial = page.partial
+  }
+  return { found, read, next, partial }
+}
