@@ -16,6 +16,8 @@ function run(command: string, ...args: string[]): string {
 }
 
 test('types are right', () => equal(run('tsc', '-p', '.'), ''))
+test('types of the page are right, with those of a browser', () =>
+  equal(run('tsc', '-p', 'web'), ''))
 test('format and lint are right', () =>
   equal(run('biome', 'check', '--error-on-warnings', '.'), ''))
 test('every file keeps to its room', () => deepEqual(tidy(root), []))
@@ -38,6 +40,9 @@ const walls = [
     'may not import ../../../adapters/level/store.ts',
   ],
   ['services/graph/main.ts', '../../adapters/level/store.ts', ''],
+  ['web/ask.ts', '../cli/answer.ts', ''],
+  ['web/ask.ts', '../cli/client.ts', 'may not import ../cli/client.ts'],
+  ['web/ask.ts', 'node:fs', 'may not import node:fs'],
   ['playground/http.ts', '../adapters/memory/exchange.ts', ''],
   ['playground/http.ts', '../adapters/sqlite/log.ts', 'may not import ../adapters/sqlite/log.ts'],
 ] as const
