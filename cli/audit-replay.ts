@@ -82,7 +82,8 @@ async function resultsOf(
   { from, to, policy }: Span & { readonly policy: Policy },
 ): Promise<ReplayResult[]> {
   const { refoldLog } = await import('./refold.ts')
-  const { replayPartition, TooEarlyError } = await import('../services/graph/audit/replay.ts')
+  const { replayPartition } = await import('../services/graph/audit/replay.ts')
+  const { TooEarlyError } = await import('../services/graph/audit/reach.ts')
   const signal = stopSignal()
   const fromMs = Date.parse(from)
   const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)

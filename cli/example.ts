@@ -40,6 +40,10 @@ export const EXAMPLES: Readonly<
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
   ],
+  'audit held': [
+    ['audit held --at 2h', 'what was held two hours ago, and by what'],
+    ['audit held -n shop --at before:0-4711-0', 'just before a command'],
+  ],
   'audit checkpoint': [
     ['audit checkpoint --sign-key key.pem --out monday.json', 'digests to keep elsewhere'],
     ['audit checkpoint --verify monday.json --key key.pub', 'is the log as it was then?'],

@@ -1,5 +1,6 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Cluster, Held, HeldPlan, Queries } from './answer.ts'
 import type { ClientFlags, ScopeFlags, Server } from './client.ts'
@@ -10,29 +11,40 @@ import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { blockedText, countOf, objectName, unlistedText } from './word.ts'
 
-const OUTPUTS = ['table', 'json', 'yaml'] as const
-type Output = (typeof OUTPUTS)[number]
+export const HELD_OUTPUTS = ['table', 'json', 'yaml'] as const
+type Output = (typeof HELD_OUTPUTS)[number]
 const PLAN_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type PlanOutput = (typeof PLAN_OUTPUTS)[number]
 
 interface HeldFlags extends ClientFlags, ScopeFlags {
   readonly namespace?: string
+  readonly at?: string
   readonly limit?: string
   readonly output: string
 }
 
 export function addHeld(program: Command): void {
-  withHeld(program.command('held'), OUTPUTS)
+  withHeld(program.command('held'), HELD_OUTPUTS)
     .description('what would be deleted and is held: by what, since when, and what releases it')
     .option('-n, --namespace <ns>', 'only what is in this namespace (default: in all)')
+    .addOption(new Option('--at <moment>').hideHelp())
     .action(async (flags: HeldFlags) => {
-      const output = outputOf(flags.output, OUTPUTS)
+      const output = outputOf(flags.output, HELD_OUTPUTS)
+      if (flags.at !== undefined) throw notNow(flags.at)
       const { server, query } = await asked(flags)
       const { namespace } = flags
       const told = await answerTo(server, '/v1/held', { ...query, namespace })
       warnPartial(told.partial)
       process.stdout.write(heldText(told, output))
     })
+}
+
+/** No index has it, and a running Kinfold folds nothing again. */
+function notNow(at: string): ExitError {
+  return new ExitError(
+    EXIT.input,
+    `what was held then is not in the index of the past: "kinfold audit held --at ${at}" folds it from the log`,
+  )
 }
 
 export function addPlanHeld(plan: Command): void {

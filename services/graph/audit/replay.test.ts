@@ -6,7 +6,8 @@ import { type Policy, policyFor } from '../../../core/model/policy.ts'
 import { SettableClock } from '../../../testing/settable-clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/task-rig.ts'
 import { takeSnapshot } from '../fold/retention.ts'
-import { type ReplayResult, replayPartition, TooEarlyError } from './replay.ts'
+import { TooEarlyError } from './reach.ts'
+import { type ReplayResult, replayPartition } from './replay.ts'
 
 interface Told {
   readonly log: MemoryLog

@@ -16,13 +16,11 @@ import type { ClusterId, GroupKind, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
 import type { Entry } from '../../../ports/log.ts'
-import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
-import { type SnapshotPlace, snapshots } from '../fold/retention.ts'
+import { loadBaseBefore } from './reach.ts'
 import {
   committedEnd,
   eventOf,
   issuedFrom,
-  loadBase,
   offsetOf,
   READ_LIMIT,
   type RefoldParts,
@@ -77,17 +75,6 @@ export interface ReplayCount {
   readonly would: Would
   readonly heldBy: HeldBy | null
   readonly count: number
-}
-
-/** The span begins before anything that can still be folded. */
-export class TooEarlyError extends Error {
-  readonly earliestMs: number
-
-  constructor(partition: number, earliestMs: number) {
-    const text = new Date(earliestMs).toISOString()
-    super(`partition ${partition} can be folded again from ${text} on: name a later --from`)
-    this.earliestMs = earliestMs
-  }
 }
 
 /** Of a partition, some 300 bytes each. */
@@ -149,12 +136,11 @@ class Replay {
   }
 
   async run(signal: AbortSignal): Promise<ReplayResult> {
-    const { log, codec, partition, fromMs, toMs } = this.#parts
-    checkFoldVersion(await foldVersionOf(log, codec))
-    const base = await loadBase(this.#parts, async (bases) => await this.#latestBefore(bases))
-    const fold = new ReplayFold(this.#parts, base)
-    await this.#checkReach(base?.position ?? 0n)
-    if (base !== undefined) checkFoldVersion(base.foldVersion)
+    const { log, partition, fromMs, toMs } = this.#parts
+    const fold = new ReplayFold(
+      this.#parts,
+      await loadBaseBefore(this.#parts, { type: 'time', at: fromMs }),
+    )
     // Before the commands: those of what is committed are on the log by now.
     const end = await committedEnd(this.#parts)
     const did = await this.#did(0n)
@@ -403,31 +389,6 @@ class Replay {
       this.#follow(fold, outcome, atMs)
       if (!outcome.continues) return
     }
-  }
-
-  /** The newest snapshot from which the whole span is still ahead. */
-  async #latestBefore(bases: readonly SnapshotPlace[]): Promise<SnapshotPlace | undefined> {
-    for (const base of bases.toReversed()) {
-      if ((await this.#timeOf(base.position)) <= this.#parts.fromMs) return base
-    }
-    return undefined
-  }
-
-  async #checkReach(position: bigint): Promise<void> {
-    if (position === 0n) return
-    const { partition, fromMs } = this.#parts
-    const earliestMs = await this.#timeOf(position)
-    if (earliestMs > fromMs) throw new TooEarlyError(partition, earliestMs)
-  }
-
-  /** Of the first event from there on; where there is none yet, of the snapshot that ends there. */
-  async #timeOf(position: bigint): Promise<number> {
-    const { log, codec, partition } = this.#parts
-    const page = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
-    const event = page.entries[0]
-    if (event !== undefined) return event.timestamp
-    const places = await snapshots(log, codec, partition)
-    return places.find((place) => place.position === position)?.at ?? Number.MAX_SAFE_INTEGER
   }
 
   /** Kinfold's own commands to delete, by the position of the event that they followed from. */
