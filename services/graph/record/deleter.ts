@@ -6,9 +6,14 @@
  *
  * Not here: which request a deletion was (query/actor.ts).
  */
-import type { History } from '../../../core/model/record.ts'
 import type { Actor } from '../../../ports/service-record.ts'
-import { type ActorParts, actorOf, type DeletedObject, type FoundActor } from '../query/actor.ts'
+import {
+  type ActorParts,
+  actorOf,
+  type DeletedObject,
+  type FoundActor,
+  type KnownLife,
+} from '../query/actor.ts'
 import type { ActorIndex } from '../query/actor-index.ts'
 import { behindText } from '../query/query.ts'
 import type { Turns } from '../turns.ts'
@@ -34,7 +39,7 @@ export class Deleters {
   }
 
   /** Of a life that is over. Null where nobody can say. */
-  async of(life: DeletedObject, history: readonly History[]): Promise<FoundActor | null> {
+  async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     const { actors, clusters } = this.#parts
     if (actors === undefined) return null
     const counted = {
@@ -43,7 +48,7 @@ export class Deleters {
       ofCollection: async (...asked: Parameters<ActorIndex['ofCollection']>) =>
         await this.#counted(await actors.ofCollection(...asked)),
     }
-    return await actorOf({ actors: counted, clusters }, life, history, true)
+    return await actorOf({ actors: counted, clusters }, object, life, true)
   }
 
   async #counted(page: readonly Actor[]): Promise<readonly Actor[]> {
