@@ -497,3 +497,45 @@ test('the process that has the cluster answers, whoever is asked', async (t) => 
   const path = `${one.url}/v1/objects?kind=pod&at=pos:0-1`
   equal((await fetch(path)).status, 400)
 })
+
+test('of several clusters that one is meant that had the object then, whichever has it now', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const [one, two] = [await group.start(), await group.start()]
+  const lines: string[] = []
+  let told = 0
+  /** Answers with the append time of the last event but the heartbeats that let it pass. */
+  const then = async (...more: readonly string[]): Promise<string> => {
+    lines.push(...more)
+    const events = eventsOf(lines)
+    await tell(group.log, events.slice(told), (cluster) => (cluster === 'd' ? 1 : 0))
+    const ends = [0, 1].map(async (each) => await group.log.read('events', each, 0n, ALL))
+    const times = (await Promise.all(ends)).flatMap(({ entries }) => entries.at(-1)?.timestamp ?? 0)
+    lines.push(...['cluster c', 'beat 60', 'beat 1', 'cluster d', 'beat 60', 'beat 1'])
+    told = events.length
+    const beats = eventsOf(lines).slice(told)
+    await tell(group.log, beats, (cluster) => (cluster === 'd' ? 1 : 0))
+    told += beats.length
+    await group.caughtUp()
+    return new Date(Math.max(...times)).toISOString()
+  }
+  const c = ['cluster c', 'put rs/web-1', 'put pod/a <- rs/web-1']
+  const first = await then('cluster d', ...c)
+  const both = await then('cluster d', 'put rs/web-1', 'put pod/b <- rs/web-1')
+  await then('cluster c', 'delete rs/web-1')
+  for (const { url } of [one, two]) {
+    const asked = async (at: string): Promise<Partial<Told> & { readonly detail?: string }> => {
+      const path = `${url}${TREE}&at=${at}`
+      return (await (await checked(path, await fetch(path))).json()) as Told
+    }
+    equal(shape((await asked(first)).root), 'ReplicaSet/web-1(Pod/a)')
+    match(
+      (await asked(both)).detail ?? '',
+      /is ambiguous \(test \(c\) .*, test \(d\) .*add --cluster$/,
+    )
+    const { end } = await group.log.bounds('events', 1)
+    equal(shape((await asked(`pos:1-${end}`)).root), 'ReplicaSet/web-1(Pod/b)')
+  }
+})
+
+const ALL = { limit: 1_000, waitMs: 0 }
