@@ -73,13 +73,16 @@ export async function pastTree(
 }
 
 /** Whom these referenced then is not kept. */
-async function cutText({ spans, cluster, moment, isWhole }: PastView): Promise<string> {
+async function cutText({ spans, cluster, moment, turns, isWhole }: PastView): Promise<string> {
   const keys = await spans.cutPage(cluster, MOST_CUT)
-  const unknown = keys.filter(
-    (key) => spans.objectAt(cluster, uidIn(key), moment)?.phase === 'unknown',
-  )
-  if (unknown.length === 0) return ''
-  const some = isWhole ? `: ${unknown.slice(0, 5).map(uidIn).join(', ')}` : ''
+  const unknown: Uid[] = []
+  for (const uid of keys.map(uidIn)) {
+    await turns.take()
+    if (spans.objectAt(cluster, uid, moment)?.phase === 'unknown') unknown.push(uid)
+  }
+  const more = `over ${MOST_CUT} objects changed very often: whether the owners of all are kept so far back is not known`
+  if (unknown.length === 0) return keys.length < MOST_CUT ? '' : more
+  const some = isWhole ? `: ${unknown.slice(0, 5).join(', ')}` : ''
   return `the owners of ${unknown.length} ${unknown.length === 1 ? 'object' : 'objects'} that changed very often are not kept so far back${some}`
 }
 

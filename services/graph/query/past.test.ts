@@ -4,6 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
+import type { OwnerReference } from '../../../core/model/object.ts'
+import type { HistoryRecord } from '../../../ports/lineage.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -22,10 +24,12 @@ import {
 import type { AsOf, Document } from '../api/document.ts'
 import { addGraphRoutes } from '../http.ts'
 import { createQuestions } from '../questions.ts'
+import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { ListAnswer } from './list-question.ts'
 import { begunAt } from './past.ts'
-import { createSpanIndex } from './span-index.ts'
+import { pastTree } from './past-tree.ts'
+import { createSpanIndex, SpanChanges } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 
 const START = Date.parse('2026-01-31T09:00:00Z')
@@ -480,6 +484,35 @@ test('an object that changes without end keeps its newest states, and of older m
   equal(shape(root), 'ReplicaSet/web-1')
   equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
 })
+
+test('where more objects changed very often than one answer looks at, a tree does not count as whole', async () => {
+  const store = emptyStore()
+  const spans = new SpanChanges(store, false)
+  const known = (uid: string, position: number): HistoryRecord => ({
+    ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns', name: uid },
+    ...{ change: 'references', text: '', phase: null, evidence: null, command: null, basis: [] },
+    ...{ partition: 0, position: BigInt(position), at: position },
+    object: { phase: 'observed', createdAt: 0, deletedAt: null, owners: [OWNER] },
+  })
+  for (let each = 0; each < 1_001; each++) {
+    // Of the last one alone it is not known whose it was by then.
+    const isLast = each === 1_000
+    const uid = `${isLast ? 'z' : 'u'}-${each}`
+    for (let n = 0; n < 201; n++) spans.add(known(uid, isLast ? 500 + n : n))
+  }
+  await store.write(spans.take(), { changelog: 0n, position: 0n })
+  const moment = { type: 'time', at: 500 } as const
+  const turns = new Turns(systemClock())
+  const view = { spans: createSpanIndex(store), cluster: 'c', moment, turns, isWhole: true }
+  const root = view.spans.objectAt('c', 'u-0', moment)
+  ok(root !== undefined)
+  match((await pastTree(view, root, false)).cut, /^over 1000 objects changed very often: /)
+})
+
+const OWNER: OwnerReference = {
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'o' },
+  ...{ controller: null, blockOwnerDeletion: null },
+}
 
 test('the process that has the cluster answers, whoever is asked', async (t) => {
   const group = new GraphGroup(2)
