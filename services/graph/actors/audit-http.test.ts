@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Event } from '../../../core/model/event.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -58,7 +59,8 @@ interface Rig {
   readonly url: string
   readonly log: AwayLog
   readonly actorStore: Store
-  tell(line: string): Promise<void>
+  /** What is `[deleting]` in it has this deletionTimestamp. */
+  tell(line: string, deletedAt?: number): Promise<void>
   send(body: unknown, init?: RequestInit & { readonly path?: string }): Promise<Response>
   /** A short form: match, user, object and how many others. */
   deleters(uid: string): Promise<readonly string[]>
@@ -120,10 +122,15 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   })
   return {
     ...{ url, log, actorStore },
-    async tell(line) {
+    async tell(line, deletedAt = Date.now()) {
       lines.push(line)
       const all = eventsOf(lines)
-      await appendAll(log, all.slice(told))
+      const events = all.slice(told).map((event): Event => {
+        if (event.type !== 'ObjectAdded' && event.type !== 'ObjectUpdated') return event
+        if (event.object.deletedAt === null) return event
+        return { ...event, object: { ...event.object, deletedAt } }
+      })
+      await appendAll(log, events)
       told = all.length
       await running.caughtUp()
     },
@@ -261,6 +268,23 @@ for (const [what, asked, how] of asks) {
     deepEqual(await rig.deleters('pod-y'), [])
   })
 }
+
+test('a deletion that had begun long before it was seen has no time by which somebody is guessed', async (t) => {
+  const rig = await rigFor(t)
+  const begun = Date.now() - 600_000
+  await rig.tell('hide cm/a [deleting x.io/hold]')
+  await rig.tell('relist cm', begun)
+  const now = Date.now()
+  await rig.send(eventList(auditEvent('a', now, { user: { username: 'bob' }, auditID: 'again' })))
+  deepEqual(await rig.deleters('cm-a'), [])
+  const uid = { resource: 'configmaps', namespace: 'ns', name: 'a', uid: 'cm-a' }
+  await rig.send(eventList(auditEvent('a', begun, { objectRef: uid })))
+  deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+  // One that is seen at once has.
+  await rig.tell('put cm/b [deleting x.io/hold]')
+  await rig.send(eventList(auditEvent('b', Date.now())))
+  deepEqual(await rig.deleters('cm-b'), ['name-and-time alice cm-b 0'])
+})
 
 test('what may have been a dry run is never certain, also where it says the uid', async (t) => {
   const rig = await rigFor(t)

@@ -12,6 +12,7 @@ import type { Actor } from '../../../ports/service-record.ts'
 import type { ActorIndex } from './actor-index.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import type { SpanIndex } from './span-index.ts'
 
 /**
  * - `audit-id`: it has the id of a command about this very object. - `uid`: the audit log says the uid. - `name-and-time`: it was about that name, and answered within
@@ -38,6 +39,7 @@ export interface DeletedBy extends FoundActor {
 export interface ActorParts {
   readonly actors: Pick<ActorIndex, 'ofName' | 'ofCollection'>
   readonly clusters: Pick<Clusters, 'resourceOf'>
+  readonly index: Pick<HistoryIndex, 'spans'>
 }
 
 /** As it was, with its cluster. */
@@ -69,8 +71,8 @@ export async function actorOf(
   life: KnownLife,
   isGone: boolean,
 ): Promise<FoundActor | null> {
-  const sign = signOf(life.history)
-  if (!isGone && sign === undefined) return null
+  const sign = signOf(life.history, parts.index.spans)
+  if (!isGone && !life.history.some(({ phase }) => BEGUN.has(phase))) return null
   return (await requestFor(parts, object, life, sign)) ?? null
 }
 
@@ -178,12 +180,21 @@ function distanceOf({ from, at }: Actor, time: number): number {
 
 const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
 
-/** When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did: that says nothing of the time. */
-function signOf(history: readonly History[]): number | undefined {
+/**
+ * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of
+ * the time. A deletionTimestamp is never before the request, but for parts of a second.
+ */
+function signOf(history: readonly History[], spans: SpanIndex): number | undefined {
   const isBegun = ({ phase, change }: History): boolean => change === 'phase' && BEGUN.has(phase)
   const isGone = ({ change, evidence }: History): boolean =>
     change === 'gone' && evidence === 'deleted'
-  const begun = history.find(({ change, phase }) => change === 'created' && BEGUN.has(phase))
-  if (begun !== undefined) return undefined
-  return (history.find(isBegun) ?? history.find(isGone))?.at
+  if (history.some(({ change, phase }) => change === 'created' && BEGUN.has(phase))) {
+    return undefined
+  }
+  const begun = history.find(isBegun)
+  if (begun === undefined) return history.find(isGone)?.at
+  const { cluster, uid, position, at } = begun
+  const moment = { type: 'position', position: Number(position) + 1, at } as const
+  const deletedAt = spans.objectAt(cluster, uid, moment)?.deletedAt
+  return deletedAt != null && deletedAt + SLACK_MS < at ? undefined : at
 }

@@ -18,7 +18,7 @@ import type { ActorIndex } from '../query/actor-index.ts'
 import { behindText } from '../query/query.ts'
 import type { Turns } from '../turns.ts'
 
-interface DeletersParts extends Pick<ActorParts, 'clusters'> {
+interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
   /** Undefined: nobody is named. */
   readonly actors: ActorIndex | undefined
   readonly turns: Turns
@@ -40,7 +40,7 @@ export class Deleters {
 
   /** Of a life that is over. Null where nobody can say. */
   async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
-    const { actors, clusters } = this.#parts
+    const { actors, ...rest } = this.#parts
     if (actors === undefined) return null
     const counted = {
       ofName: async (...asked: Parameters<ActorIndex['ofName']>) =>
@@ -48,7 +48,7 @@ export class Deleters {
       ofCollection: async (...asked: Parameters<ActorIndex['ofCollection']>) =>
         await this.#counted(await actors.ofCollection(...asked)),
     }
-    return await actorOf({ actors: counted, clusters }, object, life, true)
+    return await actorOf({ ...rest, actors: counted }, object, life, true)
   }
 
   async #counted(page: readonly Actor[]): Promise<readonly Actor[]> {
