@@ -485,6 +485,27 @@ test('an object that changes without end keeps its newest states, and of older m
   equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
 })
 
+test('where a name was had more often than is read, in whichever cluster, a list does not count as whole', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put pod/web')
+  // Keys of this cluster come before those of the one that is asked about.
+  const named = Array.from({ length: 10_000 }, (_, each) => ({
+    key: `a/u-${each}`,
+    value: codec.encode({
+      ...{ type: 'Lineage', cluster: 'a', clusterName: 'a', uid: `u-${each}`, group: '' },
+      ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
+      ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
+      ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
+    }),
+  }))
+  await rig.log.append('lineage', 0, named)
+  while ((await rig.index.caughtUp()) > 0n) await setImmediate()
+  const at = await rig.minute()
+  const path = `/v1/objects?kind=pod&namespace=ns&name=web&cluster=c&at=${at}`
+  const { partial } = await rig.get(path)
+  match(partial, /more than 10000 had this name/)
+})
+
 test('where more objects changed very often than one answer looks at, a tree does not count as whole', async () => {
   const store = emptyStore()
   const spans = new SpanChanges(store, false)
