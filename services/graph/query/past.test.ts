@@ -485,6 +485,35 @@ test('an object that changes without end keeps its newest states, and of older m
   equal(partial, 'the owners of 1 object that changed very often are not kept so far back: pod-a')
 })
 
+test('what is forgotten while an answer about a moment is made is not left out of it in silence', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const whole = await rig.minute('put pod/b <- rs/web-1')
+  await rig.minute('delete pod/b')
+  await rig.minute('delete pod/a')
+  const page = rig.store.page.bind(rig.store)
+  /** Before the next page below such keys is read, these are forgotten. */
+  const forgetBefore = (prefix: string, uid: string): void => {
+    rig.store.page = async (range) => {
+      if (range.gte.startsWith(prefix)) {
+        rig.store.page = page
+        await rig.log.append('lineage', 0, [{ key: `c/${uid}`, value: null }])
+        while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+      }
+      return await page(range)
+    }
+  }
+  equal(shape((await rig.get(`${TREE}&at=${whole}`)).root), 'ReplicaSet/web-1(Pod/a Pod/b)')
+  forgetBefore('owned/', 'pod-b')
+  equal((await rig.refused(`${TREE}&at=${whole}`)).status, 410)
+  const later = await rig.minute()
+  const before = new Date(Date.parse(later) - 2 * MINUTE_MS).toISOString()
+  const path = `/v1/objects?kind=pod&at=${before}`
+  equal((await rig.get(path)).objects?.length, 1)
+  forgetBefore('lives/', 'pod-a')
+  equal((await rig.refused(path)).status, 410)
+})
+
 test('where a name was had more often than is read, in whichever cluster, a list does not count as whole', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put pod/web')

@@ -206,6 +206,7 @@ async function pastTreeOf(
     const { answer, cut } = await pastTree(asking, object, isUp)
     const root = await access.shown(request, cluster, answer)
     const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
+    past.stillKnown(view, moment)
     const partial = doubts.filter((text) => text !== '').join('; ')
     if (partial === '') markImmutable(reply)
     const asOf = [asOfMoment(view, moment)]
