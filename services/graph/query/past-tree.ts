@@ -39,6 +39,7 @@ export async function pastTree(
 ): Promise<{ answer: TreeNode; cut: string }> {
   const { spans, cluster, moment, turns } = view
   let read = 0
+  const unwatched = new Set<Uid>()
   const top = leafOf(root, null)
 
   async function dependentsOf(owner: Uid): Promise<TreeNode[]> {
@@ -50,6 +51,7 @@ export async function pastTree(
         read += 1
         await turns.take()
         const object = spans.objectAt(cluster, uidIn(key), moment)
+        if (object?.phase === 'hidden') unwatched.add(object.uid)
         const reference = object?.owners.find(({ uid }) => uid === owner)
         if (wasThere(object) && reference !== undefined) leaves.push(leafOf(object, reference))
       }
@@ -65,11 +67,18 @@ export async function pastTree(
     await turns.take()
     if (!owners) return await dependentsOf(uid)
     const object = spans.objectAt(cluster, uid, moment)
+    if (object?.phase === 'hidden') unwatched.add(uid)
     return object?.owners.map((reference) => ownerLeaf(view, reference)) ?? []
   })
-  const texts = [cut, await cutText(view)]
+  const texts = [cut, unwatchedText(unwatched.size), await cutText(view)]
   if (read >= MOST_INDEXED) texts.push('too many former dependents: some may be left out')
   return { answer: top, cut: texts.filter((text) => text !== '').join('; ') }
+}
+
+function unwatchedText(count: number): string {
+  if (count === 0) return ''
+  const some = count === 1 ? '1 object' : `${count} objects`
+  return `the owners of ${some} that nobody watched by then are not known`
 }
 
 /** Whom these referenced then is not kept. */

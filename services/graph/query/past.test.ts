@@ -514,6 +514,21 @@ test('what is forgotten while an answer about a moment is made is not left out o
   equal((await rig.refused(path)).status, 410)
 })
 
+test('what nobody watched then is not left out of a tree in silence', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  await rig.minute('serve pod unmonitored')
+  const at = await rig.minute()
+  await rig.minute()
+  const down = await rig.ask(`${TREE}&at=${at}`)
+  const { root, partial } = (await down.json()) as Told
+  equal(shape(root), 'ReplicaSet/web-1')
+  equal(partial, 'the owners of 1 object that nobody watched by then are not known')
+  equal(down.headers.get('cache-control'), 'private, no-cache')
+  const up = await rig.get(`/v1/tree?kind=pod&name=a&namespace=ns&owners=true&at=${at}`)
+  deepEqual([shape(up.root), up.partial], ['Pod/a unknown', partial])
+})
+
 test('where a name was had more often than is read, in whichever cluster, a list does not count as whole', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put pod/web')

@@ -2,7 +2,7 @@
  * What is answered about a moment is what the fold held then: lives with lost events, relists, uids that come back, restores from backups and forgotten objects are
  * folded by the service's own batches, and lists and trees of random moments are compared with the graph of each. `MOMENTS=10000` asks for so many.
  */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -215,7 +215,8 @@ async function compareTrees(
     const root = index.spans.objectAt(CLUSTER, object.uid, moment)
     ok(root !== undefined, `${object.uid} was there`)
     const down = await pastTree(view, root, false)
-    equal(down.cut, '')
+    // Who owned what nobody watches is all that may be missing.
+    match(down.cut, /^(the owners of \d+ objects? that nobody watched by then are not known)?$/)
     deepEqual(edgesOf(down.answer).sort(), edgesIn(snapshot, object.uid), object.uid)
     const up = await pastTree(view, root, true)
     deepEqual(
