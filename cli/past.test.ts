@@ -41,7 +41,7 @@ test('tree, why and lineage export are as they were', async (t) => {
     ['web', 'observed'],
   ])
   const ofNone = await run(`lineage export -n ns --kind replicaset --at ${then} -o dot`)
-  match(ofNone.stdout, /c\/deploy-web" -> "c\/rs-one"\n|"c\/rs-one" -> "c\/deploy-web"\n/)
+  match(ofNone.stdout, /"c\/deploy-web\/Deployment\/web" -> "c\/rs-one"\n/)
   const now = await run('lineage export --kind replicaset')
   deepEqual(JSON.parse(now.stdout).owners, [])
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Event } from '../../../core/model/event.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -58,7 +59,8 @@ interface Rig {
   readonly url: string
   readonly log: AwayLog
   readonly actorStore: Store
-  tell(line: string): Promise<void>
+  /** What is `[deleting]` in it has this deletionTimestamp. */
+  tell(line: string, deletedAt?: number): Promise<void>
   send(body: unknown, init?: RequestInit & { readonly path?: string }): Promise<Response>
   /** A short form: match, user, object and how many others. */
   deleters(uid: string): Promise<readonly string[]>
@@ -120,10 +122,15 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   })
   return {
     ...{ url, log, actorStore },
-    async tell(line) {
+    async tell(line, deletedAt = Date.now()) {
       lines.push(line)
       const all = eventsOf(lines)
-      await appendAll(log, all.slice(told))
+      const events = all.slice(told).map((event): Event => {
+        if (event.type !== 'ObjectAdded' && event.type !== 'ObjectUpdated') return event
+        if (event.object.deletedAt === null) return event
+        return { ...event, object: { ...event.object, deletedAt } }
+      })
+      await appendAll(log, events)
       told = all.length
       await running.caughtUp()
     },
@@ -209,10 +216,124 @@ test('a uid is certain, and a request about another uid, kind or time is none', 
       auditEvent('a', now + 4_000, { user: { username: 'erin' }, auditID: '8' }),
     ),
   )
-  deepEqual(await rig.deleters('cm-a'), ['name-and-time dave cm-a 1'])
+  // Erin's fits as well, and carol's.
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time dave cm-a 2'])
   const uid = { ...ref, uid: 'cm-a' }
   await rig.send(eventList(auditEvent('a', now - 2_000, { objectRef: uid })))
   deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+})
+
+const POD = { resource: 'pods', namespace: 'ns', name: 'y', apiVersion: 'v1' }
+const EVICTION: AuditFields = {
+  ...{ auditID: 'evict', verb: 'create', objectRef: { ...POD, subresource: 'eviction' } },
+  responseStatus: { code: 201 },
+}
+const ALL_PODS: AuditFields = {
+  ...{ auditID: 'all', verb: 'deletecollection' },
+  objectRef: { resource: 'pods', namespace: 'ns', apiVersion: 'v1' },
+}
+/** A kubelet deletes each pod with its uid when its containers have ended. */
+const KUBELET: AuditFields = {
+  ...{ auditID: 'kubelet', user: { username: 'system:node:n1' } },
+  objectRef: { ...POD, uid: 'pod-y' },
+}
+const asks: readonly (readonly [string, AuditFields, match: string])[] = [
+  ['an eviction', EVICTION, 'name-and-time'],
+  ['a delete of the collection', ALL_PODS, 'collection-and-time'],
+]
+
+for (const [what, asked, how] of asks) {
+  test(`where ${what} is followed by a delete with the uid, that one is not said to have begun it`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.tell('put pod/y <- rs/x [deleting]')
+    const now = Date.now()
+    await rig.tell('delete pod/y')
+    await rig.send(eventList(auditEvent('y', now + 30_000, KUBELET)))
+    deepEqual(await rig.deleters('pod-y'), [])
+    await rig.send(eventList(auditEvent('y', now, asked)))
+    deepEqual(await rig.deleters('pod-y'), [`${how} alice pod-y 0`])
+    // The grace period may be short.
+    await rig.send(eventList(auditEvent('y', now + 1_300, KUBELET)))
+    deepEqual(await rig.deleters('pod-y'), [`${how} alice pod-y 1`])
+  })
+
+  test(`where ${what} came before a delete with the uid, and no time is known, nobody is named`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.tell('lose pod/y')
+    await rig.tell('relist pod')
+    const at = Date.now() - 300_000
+    await rig.send(eventList(auditEvent('y', at + 30_000, KUBELET)))
+    deepEqual(await rig.deleters('pod-y'), ['uid system:node:n1 pod-y 0'])
+    await rig.send(eventList(auditEvent('y', at, asked)))
+    deepEqual(await rig.deleters('pod-y'), [])
+  })
+}
+
+test('a deletion that had begun long before it was seen has no time by which somebody is guessed', async (t) => {
+  const rig = await rigFor(t)
+  const begun = Date.now() - 600_000
+  await rig.tell('hide cm/a [deleting x.io/hold]')
+  await rig.tell('relist cm', begun)
+  const now = Date.now()
+  await rig.send(eventList(auditEvent('a', now, { user: { username: 'bob' }, auditID: 'again' })))
+  deepEqual(await rig.deleters('cm-a'), [])
+  const uid = { resource: 'configmaps', namespace: 'ns', name: 'a', uid: 'cm-a' }
+  await rig.send(eventList(auditEvent('a', begun, { objectRef: uid })))
+  deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+  // One that is seen at once has.
+  await rig.tell('put cm/b [deleting x.io/hold]')
+  await rig.send(eventList(auditEvent('b', Date.now())))
+  deepEqual(await rig.deleters('cm-b'), ['name-and-time alice cm-b 0'])
+})
+
+test('what may have been a dry run is never certain, also where it says the uid', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const dry: AuditFields = {
+    ...{ level: 'RequestResponse', requestURI: '/api/v1/namespaces/ns/configmaps/a?dryRun=All' },
+    responseObject: { kind: 'ConfigMap', metadata: { uid: 'cm-a' } },
+  }
+  await rig.send(eventList(auditEvent('a', now - 600_000, dry)))
+  deepEqual(await rig.deleters('cm-a'), [])
+  await rig.send(eventList(auditEvent('a', now, dry)))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+})
+
+test('as others that fit as well count those who delete the collection, or act as another user', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const as = { auditID: 'as', impersonatedUser: { username: 'carol' } }
+  const bob = { verb: 'deletecollection', user: { username: 'bob' } }
+  const objectRef = { resource: 'configmaps', namespace: 'ns', apiVersion: 'v1' }
+  await rig.send(
+    eventList(
+      auditEvent('a', now),
+      auditEvent('a', now + 2_000, as),
+      auditEvent('', now, { ...bob, objectRef }),
+    ),
+  )
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 2'])
+})
+
+test('who deleted an object before it was restored is not said to have deleted it since', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const uid = { resource: 'configmaps', namespace: 'ns', name: 'a', uid: 'cm-a' }
+  await rig.send(eventList(auditEvent('a', Date.now() - 2_000, { objectRef: uid })))
+  deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+  await rig.tell('rollback')
+  await rig.tell('put cm/a')
+  deepEqual(await rig.deleters('cm-a'), [], 'it exists')
+  await rig.tell('delete cm/a')
+  deepEqual(await rig.deleters('cm-a'), [])
+  const deletions = await (await fetch(`${rig.url}/v1/deletions?limit=9`)).json()
+  const rows = (deletions as { deletions: { deletedBy: { user: string } | null }[] }).deletions
+  deepEqual(
+    rows.map(({ deletedBy }) => deletedBy?.user),
+    ['alice', undefined],
+  )
 })
 
 test('of what hangs together the answer goes up to who deleted the owner', async (t) => {

@@ -12,6 +12,7 @@ import type { Actor } from '../../../ports/service-record.ts'
 import type { ActorIndex } from './actor-index.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import type { SpanIndex } from './span-index.ts'
 
 /**
  * - `audit-id`: it has the id of a command about this very object. - `uid`: the audit log says the uid. - `name-and-time`: it was about that name, and answered within
@@ -38,6 +39,7 @@ export interface DeletedBy extends FoundActor {
 export interface ActorParts {
   readonly actors: Pick<ActorIndex, 'ofName' | 'ofCollection'>
   readonly clusters: Pick<Clusters, 'resourceOf'>
+  readonly index: Pick<HistoryIndex, 'spans'>
 }
 
 /** As it was, with its cluster. */
@@ -45,6 +47,8 @@ export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespac
 
 /** How far the clocks of API server and log, and what lies between a deletion and its record, may be apart in a guess. */
 const SLACK_MS = 5_000
+/** How far clocks that are in order are apart, with what lies in between. */
+const CLOCK_MS = 1_000
 /** What is certain is looked for from so long before the first sign of the deletion on. */
 const BEFORE_MS = 3_600_000
 /** An API server answers the deletion of a collection no later. */
@@ -52,18 +56,24 @@ const LONGEST_REQUEST_MS = 60_000
 /** Owners of owners that an answer goes up to, and objects that it names. */
 const MOST_LOOKED_UP = 16
 
-/**
- * `history`: all that is known of this life; `isGone`: it is over. Null where nobody can say: the object exists, or no request fits.
- */
+/** One life of an object: a uid comes again where a cluster was restored from a backup. */
+export interface KnownLife {
+  /** All that is known of it, in order. */
+  readonly history: readonly History[]
+  /** Append time of the end of the one before it; zero where there was none. */
+  readonly after: number
+}
+
+/** `isGone`: it is over. Null where nobody can say: the object exists, or no request fits. */
 export async function actorOf(
   parts: ActorParts,
-  life: DeletedObject,
-  history: readonly History[],
+  object: DeletedObject,
+  life: KnownLife,
   isGone: boolean,
 ): Promise<FoundActor | null> {
-  const sign = signOf(history)
-  if (!isGone && sign === undefined) return null
-  return (await requestFor(parts, life, history, sign)) ?? null
+  const sign = signOf(life.history, parts.index.spans)
+  if (!isGone && !life.history.some(({ phase }) => BEGUN.has(phase))) return null
+  return (await requestFor(parts, object, life, sign)) ?? null
 }
 
 /** Of the object, and of those of its owners that are deleted: who asked for each, the object first. Above one that somebody else deleted nothing is looked for. */
@@ -78,9 +88,9 @@ export async function deletersOf(
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
-    const history = await index.history(life.cluster, life.uid)
+    const known = lastLife(await index.history(life.cluster, life.uid))
     const last = index.lastOf(life.cluster, life.uid)
-    const actor = await actorOf(parts, life, history, last?.isGone === true)
+    const actor = await actorOf(parts, life, known, last?.isGone === true)
     const { cluster, group, kind, namespace, name, uid } = life
     if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
     // Ours, or nobody knows whose: it may be because of an owner.
@@ -99,36 +109,63 @@ function goneOwner(
   return owner?.isGone === true ? [owner] : []
 }
 
-async function requestFor(
-  { actors, clusters }: ActorParts,
-  life: DeletedObject,
-  history: readonly History[],
-  sign: number | undefined,
-): Promise<FoundActor | undefined> {
-  const since = sign === undefined ? 0 : sign - BEFORE_MS
-  const named = (await actors.ofName(life, since)).filter(({ group }) => group === life.group)
-  const commands = new Set(history.flatMap(({ command }) => command ?? []))
-  // A command that was a dry run deleted nothing, whoever deleted it later.
-  const isOurs = (each: Actor): boolean => commands.has(each.auditId) && !each.mayBeDryRun
-  const certain = named.find((each) => isOurs(each) || each.uid === life.uid)
-  if (certain !== undefined) return answerOf(certain, isOurs(certain) ? 'audit-id' : 'uid', 0)
-  const resource = sign === undefined ? undefined : await clusters.resourceOf(life)
-  if (sign === undefined || resource === undefined) return undefined
-  const fits = (each: Actor): boolean =>
-    each.uid === null && each.resource === resource && distanceOf(each, sign) <= SLACK_MS
-  const byName = guess(named.filter(fits), sign, 'name-and-time')
-  if (byName !== undefined) return byName
-  const collections = await actors.ofCollection(life, sign - SLACK_MS - LONGEST_REQUEST_MS)
-  const ofKind = collections.filter((each) => each.group === life.group && fits(each))
-  return guess(ofKind, sign, 'collection-and-time')
+function lastLife(history: readonly History[]): KnownLife {
+  const begin = history.findLastIndex(({ change }) => change === 'created')
+  const former = history.slice(0, Math.max(begin, 0)).findLast(({ change }) => change === 'gone')
+  if (former === undefined) return { history, after: 0 }
+  return { history: history.slice(begin), after: former.at }
 }
 
-/** The nearest in time. */
-function guess(all: readonly Actor[], sign: number, match: ActorMatch): FoundActor | undefined {
-  const [nearest] = [...all].sort((a, b) => distanceOf(a, sign) - distanceOf(b, sign))
+async function requestFor(
+  { actors, clusters }: ActorParts,
+  object: DeletedObject,
+  { history, after }: KnownLife,
+  sign: number | undefined,
+): Promise<FoundActor | undefined> {
+  const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
+  const isOfGroup = ({ group }: Actor): boolean => group === object.group
+  const named = (await actors.ofName(object, since)).filter(isOfGroup)
+  const commands = new Set(history.flatMap(({ command }) => command ?? []))
+  // A command that was a dry run deleted nothing, whoever deleted it later.
+  const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
+  if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
+  // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
+  const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
+  const certain = named.find((each) => {
+    return each.uid === object.uid && !each.mayBeDryRun && isInTime(each)
+  })
+  const time = sign ?? certain?.at
+  if (time === undefined) return undefined
+  const span = sign === undefined ? BEFORE_MS : SLACK_MS
+  const earliest = Math.max(after, time - span - LONGEST_REQUEST_MS)
+  const collections = (await actors.ofCollection(object, earliest)).filter(isOfGroup)
+  const resource = await clusters.resourceOf(object)
+  const all = [...named, ...collections].filter((each) => {
+    const isMeant = each.uid === null || each.uid === object.uid
+    return isMeant && each.resource === resource && distanceOf(each, time) <= span
+  })
+  // An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
+  const isBefore = (each: Actor): boolean =>
+    certain !== undefined && each.at < certain.at && isOther(each, certain)
+  if (certain !== undefined && !all.some(isBefore)) return answerOf(certain, 'uid', 0)
+  return sign === undefined ? undefined : guess(all, sign)
+}
+
+/** The nearest in time; among those that are as near as clocks say, one about its name. */
+function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
+  const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign) / CLOCK_MS)
+  const rank = ({ name }: Actor): number => (name === '' ? 1 : 0)
+  const [nearest] = all.toSorted((a, b) => {
+    const near = seconds(a) - seconds(b) || rank(a) - rank(b)
+    return near || distanceOf(a, sign) - distanceOf(b, sign)
+  })
   if (nearest === undefined) return undefined
-  const others = all.filter(({ user }) => user !== nearest.user).length
-  return answerOf(nearest, match, others)
+  const match = nearest.name === '' ? 'collection-and-time' : 'name-and-time'
+  return answerOf(nearest, match, all.filter((each) => isOther(each, nearest)).length)
+}
+
+function isOther(a: Actor, b: Actor): boolean {
+  return a.user !== b.user || a.impersonated !== b.impersonated
 }
 
 function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
@@ -143,12 +180,21 @@ function distanceOf({ from, at }: Actor, time: number): number {
 
 const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
 
-/** When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did: that says nothing of the time. */
-function signOf(history: readonly History[]): number | undefined {
+/**
+ * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of
+ * the time. A deletionTimestamp is never before the request, but for parts of a second.
+ */
+function signOf(history: readonly History[], spans: SpanIndex): number | undefined {
   const isBegun = ({ phase, change }: History): boolean => change === 'phase' && BEGUN.has(phase)
   const isGone = ({ change, evidence }: History): boolean =>
     change === 'gone' && evidence === 'deleted'
-  const begun = history.find(({ change, phase }) => change === 'created' && BEGUN.has(phase))
-  if (begun !== undefined) return undefined
-  return (history.find(isBegun) ?? history.find(isGone))?.at
+  if (history.some(({ change, phase }) => change === 'created' && BEGUN.has(phase))) {
+    return undefined
+  }
+  const begun = history.find(isBegun)
+  if (begun === undefined) return history.find(isGone)?.at
+  const { cluster, uid, position, at } = begun
+  const moment = { type: 'position', position: Number(position) + 1, at } as const
+  const deletedAt = spans.objectAt(cluster, uid, moment)?.deletedAt
+  return deletedAt != null && deletedAt + SLACK_MS < at ? undefined : at
 }

@@ -11,7 +11,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Named } from './history-index.ts'
-import type { Moment } from './moment.ts'
+import type { Asked as AskedMoment, Moment } from './moment.ts'
 import { notFound } from './not-found.ts'
 import { wasThere } from './past-tree.ts'
 import type { Match, Query, Selector } from './query.ts'
@@ -50,6 +50,39 @@ export async function clusterOf(asking: Asking, asked: Selector): Promise<Cluste
   const [only, ...others] = new Set(found.map(({ object }) => object.cluster))
   if (only !== undefined && others.length === 0) return only
   return (await choose(asking, asked)).object.cluster
+}
+
+/**
+ * The cluster that a question about a moment of the past is about: where but one had such an object then, that one. What several had then may be meant twice, also where
+ * only one of them has it now.
+ */
+export async function clusterOfPast(
+  asking: Asking,
+  asked: Selector,
+  spans: SpanIndex,
+  at: AskedMoment,
+): Promise<ClusterId> {
+  const inClusters = new Set((await asking.query.find({ ...asked, kind: '' })).map(clusterIn))
+  if (inClusters.size < 2) return await clusterOf(asking, asked)
+  await asking.query.caughtUp()
+  const known = await asking.clusters.all()
+  const isMeant = ({ object }: Match): boolean =>
+    at.type === 'time' ||
+    known.some(({ id, partition }) => id === object.cluster && partition === at.partition)
+  const moment: Moment =
+    at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
+  const found = (await asking.query.find(asked)).filter(isMeant)
+  const there = found.filter(({ object: { cluster, uid } }) => {
+    return wasThere(spans.objectAt(cluster, uid, moment))
+  })
+  const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
+  if (only !== undefined && others.length === 0) return only
+  if (there.length > 0) throw await ambiguous(asking, asked, there)
+  return await clusterOf(asking, asked)
+}
+
+function clusterIn({ object }: Match): ClusterId {
+  return object.cluster
 }
 
 /** What is there now, if anything is, else what was there last; and what else has that name or had it once: in another cluster, or before it was made anew. */

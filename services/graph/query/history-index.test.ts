@@ -1,5 +1,5 @@
 /** The index rests on the log and nothing rests on the index: what keeps it from reading must not end the process that folds. */
-import { equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
@@ -83,4 +83,48 @@ test('a log that is away is waited for, from the start and later', async () => {
   ok(failure === undefined, String(failure))
   stop.abort()
   await indexing
+})
+
+test('an object with many owners that change again and again costs others no more than a turn, and keeps few states', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', controller: null, blockOwnerDeletion: null }
+  const values = Array.from({ length: 300 }, (_, each) => {
+    const owners = Array.from({ length: 400 }, (_, index) => {
+      const name = index === 399 ? `last-${each}` : `${index}`
+      return { ...owner, name, uid: `uid-${name}` }
+    })
+    return codec.encode({
+      ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
+      ...{ name: 'p', change: 'references', text: '', phase: null, evidence: null, command: null },
+      ...{ partition: 0, position: BigInt(each), basis: [], at: each },
+      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners },
+    })
+  })
+  await log.append(
+    'history',
+    0,
+    values.map((value) => ({ key: 'c/u', value })),
+  )
+  let turns = 0
+  const counting: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      if (ms === 0) turns += 1
+      await clock.sleep(ms, signal)
+    },
+  }
+  const store = emptyStore()
+  const index = createHistoryIndex(log, codec, counting, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n) await setImmediate()
+  stop.abort()
+  await indexing
+  ok(turns > 0)
+  const phaseAt = (at: number): unknown =>
+    index.spans.objectAt('c', 'u', { type: 'time', at })?.phase
+  deepEqual([299, 298, 297].map(phaseAt), ['observed', 'observed', 'unknown'])
+  equal((await index.spans.dependentsPage('c', 'uid-last-298', '', 9)).length, 1)
+  equal((await index.spans.dependentsPage('c', 'uid-last-297', '', 9)).length, 0)
 })

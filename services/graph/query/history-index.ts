@@ -16,11 +16,12 @@ import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
-/** Entries taken at once (some 5 ms without a turn for others), pages of each partition in a round, and the pause behind each round. */
+/** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
 const PAGE_LIMIT = 500
 const PAGES_PER_ROUND = 4
 const PAUSE_MS = 200
@@ -107,6 +108,8 @@ export function createHistoryIndex(
   store: Store,
 ): HistoryIndex {
   const topics = ['history', 'lineage'] as const
+  /** To be taken between any two entries: one of an object with many owners costs as much as hundreds of others. */
+  const turns = new Turns(clock)
 
   function positionOf(topic: Topic, partition: number): bigint {
     const bytes = store.get(`at/${topic}/${partition}`)
@@ -173,6 +176,7 @@ export function createHistoryIndex(
     const spans = new SpanChanges(store, true)
     for (const { key, offset, timestamp, value } of page.entries) {
       if (offset >= end) break
+      await turns.take()
       if (value !== null) spans.base(codec.decode(value) as Lineage)
       else spans.baseForgotten(...identityOf(key), timestamp)
     }
@@ -200,6 +204,7 @@ export function createHistoryIndex(
     const spans = new SpanChanges(store, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
+      await turns.take()
       if (topic === 'history') {
         changes.set(...historyChange(entry))
         if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)

@@ -79,6 +79,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
           moment === undefined
             ? await objectList.page(view, ref, asked, after)
             : await pastList(view, ref, asked, moment, after)
+        if (moment !== undefined) past.stillKnown(view, moment)
         if (moment !== undefined && partial === '') markImmutable(reply)
         const { next: key, ...page } = answer
         const rest = key === null ? next : cursorText({ cluster, after: key })

@@ -60,11 +60,16 @@ export function createPastList(
     }
   }
 
-  async function named(view: View, { name = '', namespace = '' }: ListAsked): Promise<string[]> {
+  /** `isCut`: so many had the name, in all clusters, that some of this one may not have been read. */
+  async function named(
+    view: View,
+    { name = '', namespace = '' }: ListAsked,
+  ): Promise<{ readonly keys: readonly string[]; readonly isCut: boolean }> {
     const there = await index.named(namespace, name)
     const all = namespace === '' ? there : [...there, ...(await index.named('', name))]
     const own = all.filter(({ cluster }) => cluster === view.cluster)
-    return own.map(({ uid }) => `uid/${encodeURIComponent(uid.toWellFormed())}`).sort()
+    const keys = own.map(({ uid }) => `uid/${encodeURIComponent(uid.toWellFormed())}`).sort()
+    return { keys, isCut: all.length >= MOST_OF_A_NAME }
   }
 
   return async (view, cluster, asked, moment, after) => {
@@ -73,11 +78,9 @@ export function createPastList(
     const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
     const doubts = new Set([unlistedAt(kinds, asked.kind !== '', moment)])
     const names = asked.name === undefined ? undefined : await named(view, asked)
-    if ((names?.length ?? 0) >= MOST_OF_A_NAME) {
-      doubts.add(`more than ${MOST_OF_A_NAME} had this name`)
-    }
+    if (names?.isCut) doubts.add(`more than ${MOST_OF_A_NAME} had this name`)
     const keys =
-      names?.filter((key) => key > after) ??
+      names?.keys.filter((key) => key > after) ??
       keysBelow(view, asked.kind === '' ? [null] : kinds, after)
 
     const objects: ListedObject[] = []

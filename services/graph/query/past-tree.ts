@@ -39,6 +39,7 @@ export async function pastTree(
 ): Promise<{ answer: TreeNode; cut: string }> {
   const { spans, cluster, moment, turns } = view
   let read = 0
+  const unwatched = new Set<Uid>()
   const top = leafOf(root, null)
 
   async function dependentsOf(owner: Uid): Promise<TreeNode[]> {
@@ -50,6 +51,7 @@ export async function pastTree(
         read += 1
         await turns.take()
         const object = spans.objectAt(cluster, uidIn(key), moment)
+        if (object?.phase === 'hidden') unwatched.add(object.uid)
         const reference = object?.owners.find(({ uid }) => uid === owner)
         if (wasThere(object) && reference !== undefined) leaves.push(leafOf(object, reference))
       }
@@ -65,21 +67,31 @@ export async function pastTree(
     await turns.take()
     if (!owners) return await dependentsOf(uid)
     const object = spans.objectAt(cluster, uid, moment)
+    if (object?.phase === 'hidden') unwatched.add(uid)
     return object?.owners.map((reference) => ownerLeaf(view, reference)) ?? []
   })
-  const texts = [cut, await cutText(view)]
+  const texts = [cut, unwatchedText(unwatched.size), await cutText(view)]
   if (read >= MOST_INDEXED) texts.push('too many former dependents: some may be left out')
   return { answer: top, cut: texts.filter((text) => text !== '').join('; ') }
 }
 
+function unwatchedText(count: number): string {
+  if (count === 0) return ''
+  const some = count === 1 ? '1 object' : `${count} objects`
+  return `the owners of ${some} that nobody watched by then are not known`
+}
+
 /** Whom these referenced then is not kept. */
-async function cutText({ spans, cluster, moment, isWhole }: PastView): Promise<string> {
+async function cutText({ spans, cluster, moment, turns, isWhole }: PastView): Promise<string> {
   const keys = await spans.cutPage(cluster, MOST_CUT)
-  const unknown = keys.filter(
-    (key) => spans.objectAt(cluster, uidIn(key), moment)?.phase === 'unknown',
-  )
-  if (unknown.length === 0) return ''
-  const some = isWhole ? `: ${unknown.slice(0, 5).map(uidIn).join(', ')}` : ''
+  const unknown: Uid[] = []
+  for (const uid of keys.map(uidIn)) {
+    await turns.take()
+    if (spans.objectAt(cluster, uid, moment)?.phase === 'unknown') unknown.push(uid)
+  }
+  const more = `over ${MOST_CUT} objects changed very often: whether the owners of all are kept so far back is not known`
+  if (unknown.length === 0) return keys.length < MOST_CUT ? '' : more
+  const some = isWhole ? `: ${unknown.slice(0, 5).join(', ')}` : ''
   return `the owners of ${unknown.length} ${unknown.length === 1 ? 'object' : 'objects'} that changed very often are not kept so far back${some}`
 }
 

@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Why } from '../../../cli/answer.ts'
+import type { OwnerReference } from '../../../core/model/object.ts'
+import type { HistoryRecord } from '../../../ports/lineage.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -16,9 +18,13 @@ import { Turns } from '../turns.ts'
 import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { ListAnswer } from './list-question.ts'
 import { begunAt } from './past.ts'
+import { pastTree } from './past-tree.ts'
 import { pastWhy } from './past-why.ts'
-import { createSpanIndex } from './span-index.ts'
+import { createSpanIndex, SpanChanges } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
+
+const START = Date.parse('2026-01-31T09:00:00Z')
+const MINUTE_MS = 60_000
 
 type Told = Document & Partial<ListAnswer> & { readonly root?: TreeNode; readonly asOf: AsOf[] }
 
@@ -471,6 +477,100 @@ test('an object that changes without end keeps its newest states, and of older m
   equal(await minutes(), 0)
 })
 
+test('what is forgotten while an answer about a moment is made is not left out of it in silence', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  const whole = await rig.minute('put pod/b <- rs/web-1')
+  await rig.minute('delete pod/b')
+  await rig.minute('delete pod/a')
+  const page = rig.store.page.bind(rig.store)
+  /** Before the next page below such keys is read, these are forgotten. */
+  const forgetBefore = (prefix: string, uid: string): void => {
+    rig.store.page = async (range) => {
+      if (range.gte.startsWith(prefix)) {
+        rig.store.page = page
+        await rig.log.append('lineage', 0, [{ key: `c/${uid}`, value: null }])
+        while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+      }
+      return await page(range)
+    }
+  }
+  equal(shape((await rig.get<Told>(`${TREE}&at=${whole}`)).root), 'ReplicaSet/web-1(Pod/a Pod/b)')
+  forgetBefore('owned/', 'pod-b')
+  equal((await rig.refused(`${TREE}&at=${whole}`)).status, 410)
+  const later = await rig.minute()
+  const before = new Date(Date.parse(later) - 2 * MINUTE_MS).toISOString()
+  const path = `/v1/objects?kind=pod&at=${before}`
+  equal((await rig.get<Told>(path)).objects?.length, 1)
+  forgetBefore('lives/', 'pod-a')
+  equal((await rig.refused(path)).status, 410)
+})
+
+test('what nobody watched then is not left out of a tree in silence', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(...FAMILY)
+  await rig.minute('serve pod unmonitored')
+  const at = await rig.minute()
+  await rig.minute()
+  const down = await rig.ask(`${TREE}&at=${at}`)
+  const { root, partial } = (await down.json()) as Told
+  equal(shape(root), 'ReplicaSet/web-1')
+  equal(partial, 'the owners of 1 object that nobody watched by then are not known')
+  equal(down.headers.get('cache-control'), 'private, no-cache')
+  const up = await rig.get<Told>(`/v1/tree?kind=pod&name=a&namespace=ns&owners=true&at=${at}`)
+  deepEqual([shape(up.root), up.partial], ['Pod/a unknown', partial])
+})
+
+test('where a name was had more often than is read, in whichever cluster, a list does not count as whole', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put pod/web')
+  // Keys of this cluster come before those of the one that is asked about.
+  const named = Array.from({ length: 10_000 }, (_, each) => ({
+    key: `a/u-${each}`,
+    value: codec.encode({
+      ...{ type: 'Lineage', cluster: 'a', clusterName: 'a', uid: `u-${each}`, group: '' },
+      ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
+      ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
+      ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
+    }),
+  }))
+  await rig.log.append('lineage', 0, named)
+  while ((await rig.index.caughtUp()) > 0n) await setImmediate()
+  const at = await rig.minute()
+  const path = `/v1/objects?kind=pod&namespace=ns&name=web&cluster=c&at=${at}`
+  const { partial } = await rig.get<Told>(path)
+  match(partial, /more than 10000 had this name/)
+})
+
+test('where more objects changed very often than one answer looks at, a tree does not count as whole', async () => {
+  const store = emptyStore()
+  const spans = new SpanChanges(store, false)
+  const known = (uid: string, position: number): HistoryRecord => ({
+    ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns', name: uid },
+    ...{ change: 'references', text: '', phase: null, evidence: null, command: null, basis: [] },
+    ...{ partition: 0, position: BigInt(position), at: position },
+    object: { phase: 'observed', createdAt: 0, deletedAt: null, owners: [OWNER] },
+  })
+  for (let each = 0; each < 1_001; each++) {
+    // Of the last one alone it is not known whose it was by then.
+    const isLast = each === 1_000
+    const uid = `${isLast ? 'z' : 'u'}-${each}`
+    for (let n = 0; n < 201; n++) spans.add(known(uid, isLast ? 500 + n : n))
+  }
+  await store.write(spans.take(), { changelog: 0n, position: 0n })
+  const moment = { type: 'time', at: 500 } as const
+  const turns = new Turns(systemClock())
+  const view = { spans: createSpanIndex(store), cluster: 'c', moment, turns, isWhole: true }
+  const root = view.spans.objectAt('c', 'u-0', moment)
+  ok(root !== undefined)
+  match((await pastTree(view, root, false)).cut, /^over 1000 objects changed very often: /)
+})
+
+const OWNER: OwnerReference = {
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'o' },
+  ...{ controller: null, blockOwnerDeletion: null },
+}
+
 test('the process that has the cluster answers, whoever is asked', async (t) => {
   const group = new GraphGroup(2)
   t.after(async () => await group.stop())
@@ -487,3 +587,45 @@ test('the process that has the cluster answers, whoever is asked', async (t) => 
   const path = `${one.url}/v1/objects?kind=pod&at=pos:0-1`
   equal((await fetch(path)).status, 400)
 })
+
+test('of several clusters that one is meant that had the object then, whichever has it now', async (t) => {
+  const group = new GraphGroup(2)
+  t.after(async () => await group.stop())
+  const [one, two] = [await group.start(), await group.start()]
+  const lines: string[] = []
+  let told = 0
+  /** Answers with the append time of the last event but the heartbeats that let it pass. */
+  const then = async (...more: readonly string[]): Promise<string> => {
+    lines.push(...more)
+    const events = eventsOf(lines)
+    await tell(group.log, events.slice(told), (cluster) => (cluster === 'd' ? 1 : 0))
+    const ends = [0, 1].map(async (each) => await group.log.read('events', each, 0n, ALL))
+    const times = (await Promise.all(ends)).flatMap(({ entries }) => entries.at(-1)?.timestamp ?? 0)
+    lines.push(...['cluster c', 'beat 60', 'beat 1', 'cluster d', 'beat 60', 'beat 1'])
+    told = events.length
+    const beats = eventsOf(lines).slice(told)
+    await tell(group.log, beats, (cluster) => (cluster === 'd' ? 1 : 0))
+    told += beats.length
+    await group.caughtUp()
+    return new Date(Math.max(...times)).toISOString()
+  }
+  const c = ['cluster c', 'put rs/web-1', 'put pod/a <- rs/web-1']
+  const first = await then('cluster d', ...c)
+  const both = await then('cluster d', 'put rs/web-1', 'put pod/b <- rs/web-1')
+  await then('cluster c', 'delete rs/web-1')
+  for (const { url } of [one, two]) {
+    const asked = async (at: string): Promise<Partial<Told> & { readonly detail?: string }> => {
+      const path = `${url}${TREE}&at=${at}`
+      return (await (await checked(path, await fetch(path))).json()) as Told
+    }
+    equal(shape((await asked(first)).root), 'ReplicaSet/web-1(Pod/a)')
+    match(
+      (await asked(both)).detail ?? '',
+      /is ambiguous \(test \(c\) .*, test \(d\) .*add --cluster$/,
+    )
+    const { end } = await group.log.bounds('events', 1)
+    equal(shape((await asked(`pos:1-${end}`)).root), 'ReplicaSet/web-1(Pod/b)')
+  }
+})
+
+const ALL = { limit: 1_000, waitMs: 0 }

@@ -28,6 +28,8 @@ const MOST_NAMED = 5
 export interface Past {
   /** Where nothing is missing. Throws `Problem` otherwise. */
   momentOf(view: View, asked: Asked): Promise<Moment>
+  /** To be called behind all that was read: throws `Problem` where something of the moment was forgotten meanwhile. */
+  stillKnown(view: View, moment: Moment): void
 }
 
 export interface PastParts {
@@ -61,7 +63,16 @@ export function createPast({ log, clock, index }: PastParts): Past {
     }
   }
 
+  function stillKnown(view: View, moment: Moment): void {
+    // Of what was deleted and forgotten before that, nothing says that it was there.
+    const begun = begunAt(log, index)
+    if (moment.at < begun) throw before(view, begun)
+    const horizon = index.spans.horizon(view.cluster)
+    if (horizon !== undefined && isBeyond(moment, horizon)) throw beyond(view, horizon)
+  }
+
   return {
+    stillKnown,
     async momentOf(view, asked) {
       const { partition } = view.partition
       if (asked.type === 'position' && asked.partition !== partition) {
@@ -84,11 +95,7 @@ export function createPast({ log, clock, index }: PastParts): Past {
               position: Number(asked.position),
               at: await timeAt(view, asked.position),
             }
-      // Of what was deleted and forgotten before that, nothing says that it was there.
-      const begun = begunAt(log, index)
-      if (moment.at < begun) throw before(view, begun)
-      const horizon = index.spans.horizon(view.cluster)
-      if (horizon !== undefined && isBeyond(moment, horizon)) throw beyond(view, horizon)
+      stillKnown(view, moment)
       return moment
     },
   }

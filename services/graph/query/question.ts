@@ -7,7 +7,7 @@
  */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { PropagationPolicy } from '../../../core/model/object.ts'
+import type { ClusterId, PropagationPolicy } from '../../../core/model/object.ts'
 import type { Log } from '../../../ports/log.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
@@ -15,7 +15,15 @@ import { markImmutable } from '../api/etag.ts'
 import type { Access } from './access.ts'
 import type { DeletedBy } from './actor.ts'
 import type { CascadeAnswer, Cascades } from './cascade.ts'
-import { askedOf, type Chosen, choose, choosePast, clusterOf, selector } from './choice.ts'
+import {
+  askedOf,
+  type Chosen,
+  choose,
+  choosePast,
+  clusterOf,
+  clusterOfPast,
+  selector,
+} from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
@@ -162,11 +170,16 @@ async function whereItIs(
     allow: (object: Parameters<Access['object']>[1]) => Promise<void>,
   ) => Promise<unknown>,
 ): Promise<unknown> {
-  const { access, forwarding, clusters } = parts
+  const { access, forwarding, clusters, spans } = parts
+  const { at } = askedOf(request)
   const asked = selector(askedOf(request))
   let mayGet = false
+  const meant = async (): Promise<ClusterId> =>
+    at === undefined
+      ? await clusterOf(parts, asked)
+      : await clusterOfPast(parts, asked, spans, askedIn(at))
   try {
-    const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
+    const cluster = clusterMarked(request) ?? (await meant())
     return await forwarding.answered(request, reply, cluster, async (view) => {
       const ref = clusterRefs(await clusters.all())(view.cluster)
       return await answer(view, asked, ref, async (object) => {
@@ -196,6 +209,7 @@ async function aboutPast(
     const object = await choosePast(parts, asked, view, spans, moment)
     await allow({ ...object, cluster: view.cluster })
     const told = await answer(view, object, moment)
+    past.stillKnown(view, moment)
     if (told.partial === '') markImmutable(reply)
     return documentOf(kind, { ...told, cluster: ref, asOf: [asOfMoment(view, moment)] })
   })

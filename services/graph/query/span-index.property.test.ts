@@ -3,7 +3,7 @@
  * folded by the service's own batches, and lists and trees of random moments, and differences between two, are compared with the graphs of then. `MOMENTS=10000` asks for
  * so many moments, and for a third as many pairs.
  */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -301,7 +301,8 @@ async function compareTrees(
     const root = index.spans.objectAt(CLUSTER, object.uid, moment)
     ok(root !== undefined, `${object.uid} was there`)
     const down = await pastTree(view, root, false)
-    equal(down.cut, '')
+    // Who owned what nobody watches is all that may be missing.
+    match(down.cut, /^(the owners of \d+ objects? that nobody watched by then are not known)?$/)
     deepEqual(edgesOf(down.answer).sort(), edgesIn(snapshot, object.uid), object.uid)
     const up = await pastTree(view, root, true)
     deepEqual(

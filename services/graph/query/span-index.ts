@@ -25,6 +25,8 @@ import { holds } from './moment.ts'
 
 /** States of one object that are kept, the newest: one that flips without end must not fill the index. What it was before is `unknown`. */
 const MOST_STATES = 200
+/** And as many as have so many owner references together: each entry about the object costs time for all of them. The newest is kept whatever it has. */
+const MOST_REFERENCES = 1_000
 
 /** `hidden`: it may be there, and nobody says: its kind is not watched. `unknown`: of a moment before the first of its states that is kept. */
 export type PastPhase = Phase | 'gone' | 'hidden' | 'unknown'
@@ -386,15 +388,28 @@ function grown(
   const before = life.s.filter(([earlier]) => earlier < state[0])
   // What is deleted may be another that had the same uid.
   const place = change === 'gone' ? life.i : ([group, kind, namespace, name] as const)
-  const s = [...before, state]
-  const cut = life.cut === true || s.length > MOST_STATES
+  const all = [...before, state]
+  const s = newest(all, o)
+  const cut = life.cut === true || s.length < all.length
   return {
     i: [place[0], place[1], place[2], place[3], object.createdAt ?? life.i[4]],
-    s: s.slice(-MOST_STATES),
+    s,
     o,
     ...(cut && { cut }),
     ...(life.base && !cut && { base: life.base }),
   }
+}
+
+function newest(all: readonly State[], lists: readonly OwnerList[]): readonly State[] {
+  const listed = new Set<number>()
+  let references = 0
+  const tooOld = all.findLastIndex(([, , , , owners], index) => {
+    if (!listed.has(owners)) references += lists[owners]?.length ?? 0
+    listed.add(owners)
+    const count = all.length - index
+    return count > 1 && (count > MOST_STATES || references > MOST_REFERENCES)
+  })
+  return all.slice(tooOld + 1)
 }
 
 /** It is listed below the same kind. */

@@ -6,14 +6,19 @@
  *
  * Not here: which request a deletion was (query/actor.ts).
  */
-import type { History } from '../../../core/model/record.ts'
 import type { Actor } from '../../../ports/service-record.ts'
-import { type ActorParts, actorOf, type DeletedObject, type FoundActor } from '../query/actor.ts'
+import {
+  type ActorParts,
+  actorOf,
+  type DeletedObject,
+  type FoundActor,
+  type KnownLife,
+} from '../query/actor.ts'
 import type { ActorIndex } from '../query/actor-index.ts'
 import { behindText } from '../query/query.ts'
 import type { Turns } from '../turns.ts'
 
-interface DeletersParts extends Pick<ActorParts, 'clusters'> {
+interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
   /** Undefined: nobody is named. */
   readonly actors: ActorIndex | undefined
   readonly turns: Turns
@@ -34,8 +39,8 @@ export class Deleters {
   }
 
   /** Of a life that is over. Null where nobody can say. */
-  async of(life: DeletedObject, history: readonly History[]): Promise<FoundActor | null> {
-    const { actors, clusters } = this.#parts
+  async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
+    const { actors, ...rest } = this.#parts
     if (actors === undefined) return null
     const counted = {
       ofName: async (...asked: Parameters<ActorIndex['ofName']>) =>
@@ -43,7 +48,7 @@ export class Deleters {
       ofCollection: async (...asked: Parameters<ActorIndex['ofCollection']>) =>
         await this.#counted(await actors.ofCollection(...asked)),
     }
-    return await actorOf({ actors: counted, clusters }, life, history, true)
+    return await actorOf({ ...rest, actors: counted }, object, life, true)
   }
 
   async #counted(page: readonly Actor[]): Promise<readonly Actor[]> {

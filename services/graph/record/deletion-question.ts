@@ -176,7 +176,7 @@ async function deletionOf(
     evidence: reaped?.evidence ?? null,
     command: reaped?.command ?? null,
     root: chain?.root ?? null,
-    deletedBy: await deleters.of(record, life.history),
+    deletedBy: await deleters.of(record, life),
     text: reaped?.text ?? record.text,
   }
   return { row, owners: chain?.owners ?? [] }

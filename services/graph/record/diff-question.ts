@@ -109,6 +109,7 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
         const moments = await momentsOf(parts, view, asked, own.to)
         const ref = clusterRefs(all)(cluster)
         const page = await pageOf(parts, view, { words, ref, moments, after: own.after })
+        for (const each of [moments.from, moments.to]) parts.past.stillKnown(view, each)
         const isFinal = words['to'] !== undefined && page.isFinal && page.partial === ''
         if (isFinal) markImmutable(reply)
         const [from, to] = [asOfMoment(view, moments.from), asOfMoment(view, moments.to)]

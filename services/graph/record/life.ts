@@ -54,9 +54,12 @@ export interface Life {
   readonly endedAt: number | null
   /** What is known of it, in order. */
   readonly history: readonly History[]
+  /** Append time of the end of the one before it, with the same uid; zero where there was none. */
+  readonly after: number
 }
 
-const UNKNOWN: Life = { object: null, by: 'unknown', reaped: null, endedAt: null, history: [] }
+const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0 }
+const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
 export interface Chain {
   /** Uids of the owners by whose deletion it was deleted, the nearest first. */
@@ -109,7 +112,7 @@ export class Lives {
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
     const isKnown = !isCut && (found > 0 || this.#isFromTheStart(cluster, uid, life))
-    return await this.#lifeOf(life, isKnown)
+    return await this.#lifeOf(life, isKnown, lives[found - 1])
   }
 
   /** Up to the owner that others deleted, or that was never there. */
@@ -164,7 +167,7 @@ export class Lives {
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
     const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(cluster, uid, life))
-    return await this.#lifeOf(life, isKnown)
+    return await this.#lifeOf(life, isKnown, lives.at(-2))
   }
 
   async #entries(
@@ -191,7 +194,7 @@ export class Lives {
     return life[0]?.[1].change === 'created' || index.begin(partition)?.at === null
   }
 
-  async #lifeOf(life: Entries, isKnown: boolean): Promise<Life> {
+  async #lifeOf(life: Entries, isKnown: boolean, former: Entries = []): Promise<Life> {
     const entries = life.map(([, entry]) => entry)
     const [first] = entries
     const object = first === undefined ? null : namedOf(first)
@@ -206,7 +209,15 @@ export class Lives {
       if (outcome === 'done') reaped = reapedBy(command)
       if (outcome === 'unknown') by = 'unknown'
     }
-    return { object, by: reaped === null ? by : 'kinfold', reaped, endedAt, history: entries }
+    const after = former.findLast(([, { change }]) => change === 'gone')?.[1].at ?? 0
+    return {
+      object,
+      by: reaped === null ? by : 'kinfold',
+      reaped,
+      endedAt,
+      history: entries,
+      after,
+    }
   }
 
   /** By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose answer was lost, may have done it. */
