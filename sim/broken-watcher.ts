@@ -57,8 +57,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/list.ts',
-        from: 'const body = await ask(reading, path, METADATA, signal, way)\n    const page',
-        to: "const body = await ask(reading, path, METADATA, signal, way).catch((error) => {\n      if (token === '') throw error\n      return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] }\n    })\n    const page",
+        from: 'const { body, connection } = await askOver(reading, path, METADATA, signal, way)',
+        to: "const { body, connection } = await askOver(reading, path, METADATA, signal, way).catch((error) => {\n      if (token === '') throw error\n      return { connection: undefined as never, body: { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] } as Json }\n    })",
       },
     ],
     by: {
