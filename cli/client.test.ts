@@ -114,6 +114,7 @@ for (const [status, ofQuestion, ofOrder] of [
   [403, 4, 4],
   [404, 2, 2],
   [409, 2, 3],
+  [425, 4, 4],
   [429, 4, 4],
   [503, 4, 4],
 ] as const) {

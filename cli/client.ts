@@ -213,9 +213,9 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights, or asks for too much at once or for what is kept no longer, may have asked in the right words. */
+/** Whoever has no rights, or asks for too much at once, for what is kept no longer or for a moment to come, may have asked in the right words. */
 function exitOf(status: number): ExitCode {
-  const isRefusal = [401, 403, 410, 429].includes(status)
+  const isRefusal = [401, 403, 410, 425, 429].includes(status)
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 

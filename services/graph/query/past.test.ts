@@ -139,13 +139,13 @@ test('a moment that is not over is refused with the newest that is', async (t) =
   const rig = await rigged(t)
   await rig.minute('put cm/a')
   const early = await rig.refused('/v1/objects?kind=configmap&at=2026-02-01T00:00:00Z')
-  equal(early.status, 503)
+  equal(early.status, 425)
   match(
     early.detail,
     /^nothing of cluster test was recorded after .* the newest moment is 2026-01-31T09:01:00.000Z$/,
   )
   const far = await rig.refused('/v1/objects?kind=configmap&at=pos:0-999999')
-  equal(far.status, 503)
+  equal(far.status, 425)
   match(far.detail, /^pos:0-999999 is not folded yet; the newest is pos:0-\d+$/)
 })
 

@@ -116,13 +116,13 @@ function notYet(view: View, asked: Asked): Problem {
   if (asked.type === 'position') {
     const { position } = view.partition.status()
     return new Problem(
-      503,
+      425,
       `pos:${partition}-${asked.position} is not folded yet; the newest is pos:${partition}-${position}`,
     )
   }
   const newest = timeOf((clusterOf(view.reader, view.cluster)?.now ?? 1) - 1)
   return new Problem(
-    503,
+    425,
     `nothing of cluster ${view.name} was recorded after ${timeOf(asked.at)} yet, so what was there then is not known; the newest moment is ${newest}`,
   )
 }
