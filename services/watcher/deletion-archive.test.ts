@@ -19,8 +19,8 @@ after(() => rmSync(folder, { recursive: true }))
 let rig: WatcherRig
 afterEach(() => rig.stop())
 
-async function started(archived: ArchivedKinds): Promise<void> {
-  rig = new WatcherRig({ archived })
+async function started(archived: ArchivedKinds, config = {}): Promise<void> {
+  rig = new WatcherRig({ archived, config })
   rig.start()
   await rig.synced()
 }
@@ -166,6 +166,35 @@ test('a deletion that a relist came before is archived from the events that the 
   await rig.remove(`${CONFIG_MAPS}/b`)
   await rig.clock.advance(0)
   deepEqual(await deletedTold(), ['ObjectDeleted b'])
+})
+
+test('an archive that takes nothing of what a relist found missing holds up no list of another kind', async () => {
+  await started(MAPS, { concurrentLists: 1 })
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.stuck = 'archive'
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(120_000)
+  const before = (await rig.told('Secret')).filter((line) => line === 'SyncFinished').length
+  await rig.askRelist(cluster, { group: '', kind: 'Secret' }, 2)
+  await rig.clock.advance(120_000)
+  const syncs = (await rig.told('Secret')).filter((line) => line === 'SyncFinished').length
+  equal(syncs, before + 1)
+  rig.stuck = null
+  await rig.clock.advance(120_000)
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
 })
 
 test('while there is no room, deletions are published and not archived', async () => {

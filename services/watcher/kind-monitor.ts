@@ -255,8 +255,15 @@ export class KindMonitor {
 
   async #perform(state: MonitorState, signal: AbortSignal): Promise<Ending> {
     switch (state.phase) {
-      case 'listing':
-        return this.#deps.lists.use(() => this.#list(state, signal), signal)
+      case 'listing': {
+        const from = this.#telling.position
+        const ending = await this.#deps.lists.use(() => this.#list(state, signal), signal)
+        // Once others may list: only its own kind waits for the archive.
+        if (typeof ending === 'object' && ending.type === 'Listed') {
+          await this.#archiveUnlisted(from, ending.version, signal)
+        }
+        return ending
+      }
       case 'watching':
         return this.#watch(state, signal)
       case 'expired':
@@ -305,9 +312,7 @@ export class KindMonitor {
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
-    const from = this.#telling.position
     this.#finishList(version)
-    await this.#archiveUnlisted(from, version, signal)
     return { type: 'Listed', version }
   }
 
