@@ -197,6 +197,25 @@ test('an archive that takes nothing of what a relist found missing holds up no l
   )
 })
 
+test('what two kinds wait for the archive at the same time is one wait', async () => {
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'services', 'serviceaccounts']) })
+  const paths = ['configmaps', 'services', 'serviceaccounts'].map(
+    (each) => `/api/v1/namespaces/default/${each}`,
+  )
+  for (const path of paths) await rig.create(path, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  for (const path of paths) await rig.remove(`${path}/a`)
+  await rig.clock.advance(60_000)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  const ages = (await rig.events()).flatMap((event) =>
+    event.type === 'ObjectDeleted' ? [event.ageMs] : [],
+  )
+  equal(ages.length, 3)
+  for (const age of ages) ok(age >= 60_000 && age <= 70_000, `${ages}`)
+})
+
 test('while there is no room, deletions are published and not archived', async () => {
   let lacksRoom = true
   await started({ ...MAPS, lacksRoom: () => lacksRoom })

@@ -42,13 +42,18 @@ export interface DeletionArchiveDeps extends LogDeps {
 
 type Deleted = Extract<WatchEvent, { readonly type: 'Deleted' }>
 
+interface Wait {
+  /** What is read now may have waited so long for appends before it. */
+  readonly waitedMs: number
+  /** Monotonic: the end of the last one. */
+  readonly endedMs: number
+}
+
 export class DeletionArchive {
   readonly #deps: DeletionArchiveDeps
   readonly #archived: ArchivedKinds | undefined
-  /** What is read now may have waited so long for appends before it. */
-  #waitedMs = 0
-  /** Monotonic: the end of the last wait. */
-  #endedMs = Number.NEGATIVE_INFINITY
+  /** By kind: each is read by itself, so several may wait for the same time. */
+  readonly #waits = new Map<string, Wait>()
   #lacksRoom = false
 
   constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
@@ -62,23 +67,26 @@ export class DeletionArchive {
     const { kinds, secrets, key } = this.#archived
     const isSecret = group === '' && resource === 'secrets'
     if (isSecret && !(secrets && key !== undefined)) return false
-    return kinds.has(group === '' ? resource : `${resource}.${group}`)
+    return kinds.has(nameOf({ group, resource }))
   }
 
-  /** Rejects when only a person can help the log, or with the signal's reason. */
+  /** Of one kind. Rejects when only a person can help the log, or with the signal's reason. */
   async keep(events: readonly WatchEvent[], signal: AbortSignal): Promise<void> {
     const deleted = events.filter((event) => event.type === 'Deleted')
     const taken = deleted.filter(({ object }) => this.takes(object))
-    if (taken.length === 0 || this.#isFull(taken.length)) return
+    const [first] = taken
+    if (first === undefined || this.#isFull(taken.length)) return
     const { clock, lag } = this.#deps
+    const name = nameOf(first.object)
+    const before = this.#waits.get(name)
     const begunMs = clock.monotonicMs()
     // A pause in between was spent waiting for the server, which read what had gathered.
-    const idleMs = Math.max(0, begunMs - this.#endedMs)
-    this.#waitedMs = Math.max(0, this.#waitedMs - idleMs)
+    const idleMs = begunMs - (before?.endedMs ?? 0)
     await this.#append(taken, signal)
-    this.#endedMs = clock.monotonicMs()
-    this.#waitedMs += this.#endedMs - begunMs
-    lag.stood(this.#waitedMs)
+    const endedMs = clock.monotonicMs()
+    const waitedMs = Math.max(0, (before?.waitedMs ?? 0) - idleMs) + endedMs - begunMs
+    this.#waits.set(name, { waitedMs, endedMs })
+    lag.stood(waitedMs)
   }
 
   async #append(deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
@@ -152,6 +160,17 @@ export class DeletionArchive {
     } as const
     return archivedPieces(about, content, this.#archived?.key)
   }
+}
+
+/** As `deployments.apps`. */
+function nameOf({
+  group,
+  resource,
+}: {
+  readonly group: string
+  readonly resource: string
+}): string {
+  return group === '' ? resource : `${resource}.${group}`
 }
 
 /** All but `managedFields`, which say who wrote what and are of no use to a new object. Undefined: it is no object. */
