@@ -216,6 +216,31 @@ test('what two kinds wait for the archive at the same time is one wait', async (
   for (const age of ages) ok(age >= 60_000 && age <= 70_000, `${ages}`)
 })
 
+test('an archive that refuses what is appended holds up its own kinds alone, and says why', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  rig.stuckBy = 'INVALID'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(60_000)
+  await rig.create(SECRETS, 'other')
+  await rig.clock.advance(2_000)
+  equal(rig.failure, undefined)
+  deepEqual(await deletedTold(), [])
+  ok((await rig.told('Secret')).includes('ObjectAdded other'))
+  deepEqual(
+    ['ConfigMap', 'Secret'].map((kind) => rig.kind(kind)?.reason),
+    ['archive takes nothing for now.', ''],
+  )
+  equal(rig.notes.filter(({ message }) => message.includes('wait for the archive')).length, 1)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  deepEqual(await deletedTold(), ['ObjectDeleted a'])
+  equal(rig.kind('ConfigMap')?.reason, '')
+  equal((await rig.archive()).length, 1)
+})
+
 test('while there is no room, deletions are published and not archived', async () => {
   let lacksRoom = true
   await started({ ...MAPS, lacksRoom: () => lacksRoom })

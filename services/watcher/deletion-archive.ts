@@ -2,7 +2,7 @@
  * Archives the last state of each object of the listed kinds that a user or controller deletes, as the DELETED event of the watch has it.
  *
  * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller publishes the deletion after that, so no watermark
- * passes it before: a watcher that ends in between receives the event again. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
+ * passes it before: a watcher that ends in between receives the event again. Only the kind waits for an archive that refuses what is appended. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
  *
  * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds missing, whose last state is unknown.
  */
@@ -10,7 +10,7 @@ import type { ClusterId } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Produced } from '../../ports/log.ts'
+import { LogError, type Produced } from '../../ports/log.ts'
 import { partitionOf } from '../../ports/partition.ts'
 import type { Archived } from '../../ports/service-record.ts'
 import {
@@ -55,10 +55,16 @@ export class DeletionArchive {
   /** By kind: each is read by itself, so several may wait for the same time. */
   readonly #waits = new Map<string, Wait>()
   #lacksRoom = false
+  #refusal = ''
 
   constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
     this.#deps = deps
     this.#archived = archived
+  }
+
+  /** Why its deletions wait; empty while they need not, or the log says that it may pass. */
+  refusalOf(kind: { readonly group: string; readonly resource: string }): string {
+    return this.takes(kind) ? this.#refusal : ''
   }
 
   /** Whether its deletions are archived, so that it has to be watched whole. */
@@ -95,9 +101,7 @@ export class DeletionArchive {
     const send = async (partition: number): Promise<void> => {
       const records = waiting.get(partition)?.records ?? []
       waiting.delete(partition)
-      if (records.length > 0) {
-        await appendUntilDone(this.#deps, 'archive', partition, records, signal)
-      }
+      if (records.length > 0) await this.#send(partition, records, signal)
     }
     for (const event of deleted) {
       const pieces = this.#piecesOf(event)
@@ -116,6 +120,30 @@ export class DeletionArchive {
       }
     }
     for (const partition of [...waiting.keys()]) await send(partition)
+  }
+
+  /** A right that is lacking, say, is a matter of the archive alone: the kind waits for it, and neither the others nor this process end by it. */
+  async #send(partition: number, records: readonly Produced[], signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#deps
+    for (;;) {
+      try {
+        await appendUntilDone(this.#deps, 'archive', partition, records, signal)
+        this.#noteRefusal('')
+        return
+      } catch (error) {
+        if (!(error instanceof LogError) || error.code !== 'INVALID') throw error
+        this.#noteRefusal(error.message)
+        await clock.sleep(config.appendRetryMaxMs, signal)
+      }
+    }
+  }
+
+  #noteRefusal(refusal: string): void {
+    if (refusal === this.#refusal) return
+    this.#refusal = refusal
+    const { observer } = this.#deps
+    if (refusal === '') observer.note('info', 'observed deletions are archived again', {})
+    else observer.note('warn', 'observed deletions wait for the archive', { error: refusal })
   }
 
   /** A list found so many of a kind missing that were held: their DELETED events were never received. */

@@ -164,7 +164,7 @@ export class KindMonitor {
       kind: this.#kind.kind,
       resource: this.#kind.resource,
       state: this.#state.phase,
-      reason: this.#reason,
+      reason: this.#reason || this.#deps.archive.refusalOf(this.#kind),
       since: this.#since,
       synced: this.#synced,
       objects: this.#telling.objects,
