@@ -1,5 +1,5 @@
 /** The archive of observed deletions, over a real API and a real log: what is in it, and what is published only after it. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -195,6 +195,11 @@ test('an archive that takes nothing of what a relist found missing holds up no l
     (await rig.archive()).map(({ name }) => name),
     ['a'],
   )
+})
+
+test('kinds to be archived that are not served are named, where all kinds are watched', async () => {
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'deployments.app']) })
+  match(rig.watcher.status().reason, /not served: deployments\.app \(deployments\.apps\?\)/)
 })
 
 test('what two kinds wait for the archive at the same time is one wait', async () => {

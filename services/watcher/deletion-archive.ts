@@ -62,6 +62,11 @@ export class DeletionArchive {
     this.#archived = archived
   }
 
+  /** As `deployments.apps`. */
+  get kinds(): readonly string[] {
+    return [...(this.#archived?.kinds ?? [])]
+  }
+
   /** Why its deletions wait; empty while they need not, or the log says that it may pass. */
   refusalOf(kind: { readonly group: string; readonly resource: string }): string {
     return this.takes(kind) ? this.#refusal : ''
