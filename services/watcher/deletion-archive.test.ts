@@ -222,7 +222,7 @@ test('what two kinds wait for the archive at the same time is one wait', async (
 })
 
 test('an archive that refuses what is appended holds up its own kinds alone, and says why', async () => {
-  await started(MAPS)
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'services']) })
   await rig.create(CONFIG_MAPS, 'a')
   await rig.clock.advance(0)
   rig.stuck = 'archive'
@@ -235,8 +235,8 @@ test('an archive that refuses what is appended holds up its own kinds alone, and
   deepEqual(await deletedTold(), [])
   ok((await rig.told('Secret')).includes('ObjectAdded other'))
   deepEqual(
-    ['ConfigMap', 'Secret'].map((kind) => rig.kind(kind)?.reason),
-    ['archive takes nothing for now.', ''],
+    ['ConfigMap', 'Service', 'Secret'].map((kind) => rig.kind(kind)?.reason),
+    ['INVALID: archive takes nothing for now.', '', ''],
   )
   equal(rig.notes.filter(({ message }) => message.includes('wait for the archive')).length, 1)
   rig.stuck = null

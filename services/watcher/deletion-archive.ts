@@ -55,7 +55,8 @@ export class DeletionArchive {
   /** By kind: each is read by itself, so several may wait for the same time. */
   readonly #waits = new Map<string, Wait>()
   #lacksRoom = false
-  #refusal = ''
+  /** By kind: why its deletions wait. */
+  readonly #refusals = new Map<string, string>()
 
   constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
     this.#deps = deps
@@ -69,7 +70,7 @@ export class DeletionArchive {
 
   /** Why its deletions wait; empty while they need not, or the log says that it may pass. */
   refusalOf(kind: { readonly group: string; readonly resource: string }): string {
-    return this.takes(kind) ? this.#refusal : ''
+    return this.#refusals.get(nameOf(kind)) ?? ''
   }
 
   /** Whether its deletions are archived, so that it has to be watched whole. */
@@ -93,20 +94,20 @@ export class DeletionArchive {
     const begunMs = clock.monotonicMs()
     // A pause in between was spent waiting for the server, which read what had gathered.
     const idleMs = begunMs - (before?.endedMs ?? 0)
-    await this.#append(taken, signal)
+    await this.#append(name, taken, signal)
     const endedMs = clock.monotonicMs()
     const waitedMs = Math.max(0, (before?.waitedMs ?? 0) - idleMs) + endedMs - begunMs
     this.#waits.set(name, { waitedMs, endedMs })
     lag.stood(waitedMs)
   }
 
-  async #append(deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
+  async #append(name: string, deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
     const { log, config, counters } = this.#deps
     const waiting = new Map<number, { records: Produced[]; bytes: number }>()
     const send = async (partition: number): Promise<void> => {
       const records = waiting.get(partition)?.records ?? []
       waiting.delete(partition)
-      if (records.length > 0) await this.#send(partition, records, signal)
+      if (records.length > 0) await this.#send(name, partition, records, signal)
     }
     for (const event of deleted) {
       const pieces = this.#piecesOf(event)
@@ -128,27 +129,29 @@ export class DeletionArchive {
   }
 
   /** A right that is lacking, say, is a matter of the archive alone: the kind waits for it, and neither the others nor this process end by it. */
-  async #send(partition: number, records: readonly Produced[], signal: AbortSignal): Promise<void> {
-    const { clock, config } = this.#deps
+  async #send(
+    name: string,
+    partition: number,
+    records: readonly Produced[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, config, observer } = this.#deps
     for (;;) {
       try {
         await appendUntilDone(this.#deps, 'archive', partition, records, signal)
-        this.#noteRefusal('')
-        return
+        if (!this.#refusals.delete(name)) return
+        return observer.note('info', 'observed deletions are archived again', { kind: name })
       } catch (error) {
         if (!(error instanceof LogError) || error.code !== 'INVALID') throw error
-        this.#noteRefusal(error.message)
+        const { message } = error
+        if (!this.#refusals.has(name)) {
+          const fields = { kind: name, error: message }
+          observer.note('warn', 'observed deletions wait for the archive', fields)
+        }
+        this.#refusals.set(name, `${error.code}: ${message}`)
         await clock.sleep(config.appendRetryMaxMs, signal)
       }
     }
-  }
-
-  #noteRefusal(refusal: string): void {
-    if (refusal === this.#refusal) return
-    this.#refusal = refusal
-    const { observer } = this.#deps
-    if (refusal === '') observer.note('info', 'observed deletions are archived again', {})
-    else observer.note('warn', 'observed deletions wait for the archive', { error: refusal })
   }
 
   /** A list found so many of a kind missing that were held: their DELETED events were never received. */
