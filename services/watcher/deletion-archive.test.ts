@@ -197,6 +197,32 @@ test('an archive that takes nothing of what a relist found missing holds up no l
   )
 })
 
+test('what a relist found missing is archived by the next watcher where this one ends before', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(10_000)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.stuck = 'archive'
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(20_000)
+  await rig.crash()
+  rig.stuck = null
+  rig.start()
+  await rig.synced()
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+})
+
 test('kinds to be archived that are not served are named, where all kinds are watched', async () => {
   await started({ ...MAPS, kinds: new Set(['configmaps', 'deployments.app']) })
   match(rig.watcher.status().reason, /not served: deployments\.app \(deployments\.apps\?\)/)

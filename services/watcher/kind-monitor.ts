@@ -72,6 +72,8 @@ export class KindMonitor {
   #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
+  /** Where the next watcher resumes, while former events are asked for what is archived: else no watcher would ask again. */
+  #unarchivedFrom: ResourceVersion | null = null
   /** The request that the list under way settles once it is finished. */
   #covering: RelistRequest | null = null
   #activity = new AbortController()
@@ -187,7 +189,8 @@ export class KindMonitor {
   /** What is published once everything until now is acknowledged; empty before the first list is finished. */
   checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
     this.#telling.flush()
-    return { resourceVersion: this.#telling.position ?? '', sync: this.#lastSync }
+    const resourceVersion = this.#unarchivedFrom ?? this.#telling.position ?? ''
+    return { resourceVersion, sync: this.#lastSync }
   }
 
   /**
@@ -261,6 +264,7 @@ export class KindMonitor {
         // Once others may list: only its own kind waits for the archive.
         if (typeof ending === 'object' && ending.type === 'Listed') {
           await this.#archiveUnlisted(from, ending.version, signal)
+          this.#unarchivedFrom = null
         }
         return ending
       }
@@ -312,6 +316,7 @@ export class KindMonitor {
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
+    if (this.#deps.archive.takes(this.#kind)) this.#unarchivedFrom ??= this.#telling.position
     this.#finishList(version)
     return { type: 'Listed', version }
   }
