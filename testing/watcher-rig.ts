@@ -20,7 +20,7 @@ import { assignKey } from '../ports/control-key.ts'
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../ports/exchange.ts'
 import { ExchangeError } from '../ports/exchange.ts'
 import type { Log, Topic } from '../ports/log.ts'
-import { LogError } from '../ports/log.ts'
+import { LogError, type LogErrorCode } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
 import type { Archived, Assignment, Control, Watermark } from '../ports/service-record.ts'
 import type { WatcherConfig } from '../services/watcher/config.ts'
@@ -58,6 +58,8 @@ export class WatcherRig {
   broken: Break = () => undefined
   /** A topic that takes no appends for now. */
   stuck: Topic | null = null
+  /** How it says so. */
+  stuckBy: LogErrorCode = 'UNAVAILABLE'
   #watcher: Watcher | undefined
   #running: Promise<void> | undefined
   #stop = new AbortController()
@@ -261,7 +263,7 @@ export class WatcherRig {
   #stickable(log: MemoryLog): Log {
     const append: Log['append'] = (topic, partition, records) => {
       if (topic !== this.stuck) return log.append(topic, partition, records)
-      return Promise.reject(new LogError('UNAVAILABLE', `${topic} takes nothing for now.`))
+      return Promise.reject(new LogError(this.stuckBy, `${topic} takes nothing for now.`))
     }
     return new Proxy<Log>(log, {
       get(target, name) {

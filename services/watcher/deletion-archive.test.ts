@@ -1,5 +1,5 @@
 /** The archive of observed deletions, over a real API and a real log: what is in it, and what is published only after it. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ after(() => rmSync(folder, { recursive: true }))
 let rig: WatcherRig
 afterEach(() => rig.stop())
 
-async function started(archived: ArchivedKinds): Promise<void> {
-  rig = new WatcherRig({ archived })
+async function started(archived: ArchivedKinds, config = {}): Promise<void> {
+  rig = new WatcherRig({ archived, config })
   rig.start()
   await rig.synced()
 }
@@ -166,6 +166,110 @@ test('a deletion that a relist came before is archived from the events that the 
   await rig.remove(`${CONFIG_MAPS}/b`)
   await rig.clock.advance(0)
   deepEqual(await deletedTold(), ['ObjectDeleted b'])
+})
+
+test('an archive that takes nothing of what a relist found missing holds up no list of another kind', async () => {
+  await started(MAPS, { concurrentLists: 1 })
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.stuck = 'archive'
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(120_000)
+  const before = (await rig.told('Secret')).filter((line) => line === 'SyncFinished').length
+  await rig.askRelist(cluster, { group: '', kind: 'Secret' }, 2)
+  await rig.clock.advance(120_000)
+  const syncs = (await rig.told('Secret')).filter((line) => line === 'SyncFinished').length
+  equal(syncs, before + 1)
+  rig.stuck = null
+  await rig.clock.advance(120_000)
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+})
+
+test('what a relist found missing is archived by the next watcher where this one ends before', async () => {
+  await started(MAPS)
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(10_000)
+  rig.broken = ({ path }) => {
+    if (!path.includes('/configmaps?')) return undefined
+    if (path.includes('watch=true')) return answered(503, {})
+    if (path.includes('limit=500')) rig.broken = () => undefined
+    return undefined
+  }
+  rig.stuck = 'archive'
+  rig.cut()
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  const cluster = rig.watcher.status().clusterId ?? ''
+  await rig.askRelist(cluster, { group: '', kind: 'ConfigMap' }, 1)
+  await rig.clock.advance(20_000)
+  await rig.crash()
+  rig.stuck = null
+  rig.start()
+  await rig.synced()
+  deepEqual(
+    (await rig.archive()).map(({ name }) => name),
+    ['a'],
+  )
+})
+
+test('kinds to be archived that are not served are named, where all kinds are watched', async () => {
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'deployments.app']) })
+  match(rig.watcher.status().reason, /not served: deployments\.app \(deployments\.apps\?\)/)
+})
+
+test('what two kinds wait for the archive at the same time is one wait', async () => {
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'services', 'serviceaccounts']) })
+  const paths = ['configmaps', 'services', 'serviceaccounts'].map(
+    (each) => `/api/v1/namespaces/default/${each}`,
+  )
+  for (const path of paths) await rig.create(path, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  for (const path of paths) await rig.remove(`${path}/a`)
+  await rig.clock.advance(60_000)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  const ages = (await rig.events()).flatMap((event) =>
+    event.type === 'ObjectDeleted' ? [event.ageMs] : [],
+  )
+  equal(ages.length, 3)
+  for (const age of ages) ok(age >= 60_000 && age <= 70_000, `${ages}`)
+})
+
+test('an archive that refuses what is appended holds up its own kinds alone, and says why', async () => {
+  await started({ ...MAPS, kinds: new Set(['configmaps', 'services']) })
+  await rig.create(CONFIG_MAPS, 'a')
+  await rig.clock.advance(0)
+  rig.stuck = 'archive'
+  rig.stuckBy = 'INVALID'
+  await rig.remove(`${CONFIG_MAPS}/a`)
+  await rig.clock.advance(60_000)
+  await rig.create(SECRETS, 'other')
+  await rig.clock.advance(2_000)
+  equal(rig.failure, undefined)
+  deepEqual(await deletedTold(), [])
+  ok((await rig.told('Secret')).includes('ObjectAdded other'))
+  deepEqual(
+    ['ConfigMap', 'Service', 'Secret'].map((kind) => rig.kind(kind)?.reason),
+    ['INVALID: archive takes nothing for now.', '', ''],
+  )
+  equal(rig.notes.filter(({ message }) => message.includes('wait for the archive')).length, 1)
+  rig.stuck = null
+  await rig.clock.advance(10_000)
+  deepEqual(await deletedTold(), ['ObjectDeleted a'])
+  equal(rig.kind('ConfigMap')?.reason, '')
+  equal((await rig.archive()).length, 1)
 })
 
 test('while there is no room, deletions are published and not archived', async () => {

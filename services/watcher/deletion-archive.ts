@@ -2,7 +2,7 @@
  * Archives the last state of each object of the listed kinds that a user or controller deletes, as the DELETED event of the watch has it.
  *
  * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller publishes the deletion after that, so no watermark
- * passes it before: a watcher that ends in between receives the event again. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
+ * passes it before: a watcher that ends in between receives the event again. Only the kind waits for an archive that refuses what is appended. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
  *
  * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds missing, whose last state is unknown.
  */
@@ -10,7 +10,7 @@ import type { ClusterId } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
-import type { Produced } from '../../ports/log.ts'
+import { LogError, type Produced } from '../../ports/log.ts'
 import { partitionOf } from '../../ports/partition.ts'
 import type { Archived } from '../../ports/service-record.ts'
 import {
@@ -42,18 +42,35 @@ export interface DeletionArchiveDeps extends LogDeps {
 
 type Deleted = Extract<WatchEvent, { readonly type: 'Deleted' }>
 
+interface Wait {
+  /** What is read now may have waited so long for appends before it. */
+  readonly waitedMs: number
+  /** Monotonic: the end of the last one. */
+  readonly endedMs: number
+}
+
 export class DeletionArchive {
   readonly #deps: DeletionArchiveDeps
   readonly #archived: ArchivedKinds | undefined
-  /** What is read now may have waited so long for appends before it. */
-  #waitedMs = 0
-  /** Monotonic: the end of the last wait. */
-  #endedMs = Number.NEGATIVE_INFINITY
+  /** By kind: each is read by itself, so several may wait for the same time. */
+  readonly #waits = new Map<string, Wait>()
   #lacksRoom = false
+  /** By kind: why its deletions wait. */
+  readonly #refusals = new Map<string, string>()
 
   constructor(deps: DeletionArchiveDeps, archived: ArchivedKinds | undefined) {
     this.#deps = deps
     this.#archived = archived
+  }
+
+  /** As `deployments.apps`. */
+  get kinds(): readonly string[] {
+    return [...(this.#archived?.kinds ?? [])]
+  }
+
+  /** Why its deletions wait; empty while they need not, or the log says that it may pass. */
+  refusalOf(kind: { readonly group: string; readonly resource: string }): string {
+    return this.#refusals.get(nameOf(kind)) ?? ''
   }
 
   /** Whether its deletions are archived, so that it has to be watched whole. */
@@ -62,34 +79,35 @@ export class DeletionArchive {
     const { kinds, secrets, key } = this.#archived
     const isSecret = group === '' && resource === 'secrets'
     if (isSecret && !(secrets && key !== undefined)) return false
-    return kinds.has(group === '' ? resource : `${resource}.${group}`)
+    return kinds.has(nameOf({ group, resource }))
   }
 
-  /** Rejects when only a person can help the log, or with the signal's reason. */
+  /** Of one kind. Rejects when only a person can help the log, or with the signal's reason. */
   async keep(events: readonly WatchEvent[], signal: AbortSignal): Promise<void> {
     const deleted = events.filter((event) => event.type === 'Deleted')
     const taken = deleted.filter(({ object }) => this.takes(object))
-    if (taken.length === 0 || this.#isFull(taken.length)) return
+    const [first] = taken
+    if (first === undefined || this.#isFull(taken.length)) return
     const { clock, lag } = this.#deps
+    const name = nameOf(first.object)
+    const before = this.#waits.get(name)
     const begunMs = clock.monotonicMs()
     // A pause in between was spent waiting for the server, which read what had gathered.
-    const idleMs = Math.max(0, begunMs - this.#endedMs)
-    this.#waitedMs = Math.max(0, this.#waitedMs - idleMs)
-    await this.#append(taken, signal)
-    this.#endedMs = clock.monotonicMs()
-    this.#waitedMs += this.#endedMs - begunMs
-    lag.stood(this.#waitedMs)
+    const idleMs = begunMs - (before?.endedMs ?? 0)
+    await this.#append(name, taken, signal)
+    const endedMs = clock.monotonicMs()
+    const waitedMs = Math.max(0, (before?.waitedMs ?? 0) - idleMs) + endedMs - begunMs
+    this.#waits.set(name, { waitedMs, endedMs })
+    lag.stood(waitedMs)
   }
 
-  async #append(deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
+  async #append(name: string, deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
     const { log, config, counters } = this.#deps
     const waiting = new Map<number, { records: Produced[]; bytes: number }>()
     const send = async (partition: number): Promise<void> => {
       const records = waiting.get(partition)?.records ?? []
       waiting.delete(partition)
-      if (records.length > 0) {
-        await appendUntilDone(this.#deps, 'archive', partition, records, signal)
-      }
+      if (records.length > 0) await this.#send(name, partition, records, signal)
     }
     for (const event of deleted) {
       const pieces = this.#piecesOf(event)
@@ -108,6 +126,32 @@ export class DeletionArchive {
       }
     }
     for (const partition of [...waiting.keys()]) await send(partition)
+  }
+
+  /** A right that is lacking, say, is a matter of the archive alone: the kind waits for it, and neither the others nor this process end by it. */
+  async #send(
+    name: string,
+    partition: number,
+    records: readonly Produced[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, config, observer } = this.#deps
+    for (;;) {
+      try {
+        await appendUntilDone(this.#deps, 'archive', partition, records, signal)
+        if (!this.#refusals.delete(name)) return
+        return observer.note('info', 'observed deletions are archived again', { kind: name })
+      } catch (error) {
+        if (!(error instanceof LogError) || error.code !== 'INVALID') throw error
+        const { message } = error
+        if (!this.#refusals.has(name)) {
+          const fields = { kind: name, error: message }
+          observer.note('warn', 'observed deletions wait for the archive', fields)
+        }
+        this.#refusals.set(name, `${error.code}: ${message}`)
+        await clock.sleep(config.appendRetryMaxMs, signal)
+      }
+    }
   }
 
   /** A list found so many of a kind missing that were held: their DELETED events were never received. */
@@ -152,6 +196,17 @@ export class DeletionArchive {
     } as const
     return archivedPieces(about, content, this.#archived?.key)
   }
+}
+
+/** As `deployments.apps`. */
+function nameOf({
+  group,
+  resource,
+}: {
+  readonly group: string
+  readonly resource: string
+}): string {
+  return group === '' ? resource : `${resource}.${group}`
 }
 
 /** All but `managedFields`, which say who wrote what and are of no use to a new object. Undefined: it is no object. */

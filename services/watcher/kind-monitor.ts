@@ -72,6 +72,8 @@ export class KindMonitor {
   #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
+  /** Where the next watcher resumes, while former events are asked for what is archived: else no watcher would ask again. */
+  #unarchivedFrom: ResourceVersion | null = null
   /** The request that the list under way settles once it is finished. */
   #covering: RelistRequest | null = null
   #activity = new AbortController()
@@ -164,7 +166,7 @@ export class KindMonitor {
       kind: this.#kind.kind,
       resource: this.#kind.resource,
       state: this.#state.phase,
-      reason: this.#reason,
+      reason: this.#reason || this.#deps.archive.refusalOf(this.#kind),
       since: this.#since,
       synced: this.#synced,
       objects: this.#telling.objects,
@@ -187,7 +189,8 @@ export class KindMonitor {
   /** What is published once everything until now is acknowledged; empty before the first list is finished. */
   checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
     this.#telling.flush()
-    return { resourceVersion: this.#telling.position ?? '', sync: this.#lastSync }
+    const resourceVersion = this.#unarchivedFrom ?? this.#telling.position ?? ''
+    return { resourceVersion, sync: this.#lastSync }
   }
 
   /**
@@ -255,8 +258,16 @@ export class KindMonitor {
 
   async #perform(state: MonitorState, signal: AbortSignal): Promise<Ending> {
     switch (state.phase) {
-      case 'listing':
-        return this.#deps.lists.use(() => this.#list(state, signal), signal)
+      case 'listing': {
+        const from = this.#telling.position
+        const ending = await this.#deps.lists.use(() => this.#list(state, signal), signal)
+        // Once others may list: only its own kind waits for the archive.
+        if (typeof ending === 'object' && ending.type === 'Listed') {
+          await this.#archiveUnlisted(from, ending.version, signal)
+          this.#unarchivedFrom = null
+        }
+        return ending
+      }
       case 'watching':
         return this.#watch(state, signal)
       case 'expired':
@@ -305,9 +316,8 @@ export class KindMonitor {
       return { type: 'Shrunken' }
     }
     await identity.check(signal)
-    const from = this.#telling.position
+    if (this.#deps.archive.takes(this.#kind)) this.#unarchivedFrom ??= this.#telling.position
     this.#finishList(version)
-    await this.#archiveUnlisted(from, version, signal)
     return { type: 'Listed', version }
   }
 

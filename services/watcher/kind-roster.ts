@@ -226,8 +226,9 @@ export class KindRoster {
 
   /** A listed kind may be installed later; until then nothing of it is watched, and the user who listed it may have meant another. */
   #tellUnserved(discovery: Discovery): void {
-    const { server, config, observer } = this.#deps
-    const names = unserved(discovery, config.kinds)
+    const { server, config, observer, archive } = this.#deps
+    // Those to be archived are among the listed ones, where any are listed.
+    const names = unserved(discovery, config.kinds ?? archive.kinds)
     const told = names.length === 0 ? '' : `Listed and not served: ${names.join(', ')}.`
     if (told !== '' && told !== this.#unserved) {
       const message = 'kinds that are to be watched are not served'
