@@ -197,6 +197,24 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     deepEqual(await violations(page), [])
   })
 
+  test('behind the path of an ingress it asks that path alone', async (t) => {
+    const { url } = await graphOf(t, eventsOf(['put rs/web']))
+    const page = await watched(t, browser, url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.route(`${url}/kinfold/**`, async (route) => {
+      const to = route.request().url().replace('/kinfold/', '/')
+      await route.fulfill({ response: await route.fetch({ url: to }) })
+    })
+    await page.goto(`${url}/kinfold/#/search`)
+    await page.getByText(/looked through/).waitFor()
+    ok(asked.includes('/kinfold/v1/objects'), asked.join())
+    deepEqual(
+      asked.filter((path) => !path.startsWith('/kinfold/')),
+      [],
+    )
+  })
+
   test('a server that cannot be reached is said to be, and what was shown stays', async (t) => {
     const { url } = await graphOf(t, eventsOf(['put rs/web', 'put pod/a <- rs/web']))
     const page = await watched(t, browser, url + objectLink('pod-a'))
