@@ -1,0 +1,22 @@
+/** The slider is at the last change before the moment that is shown, whichever way that is named. */
+import { equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { stepAt } from './past.ts'
+
+const CHANGES = [10, 20, 30].map((position) => {
+  return { partition: 1, position, at: `2026-01-31T09:00:${position}.000Z` }
+})
+
+for (const [at, step] of [
+  ['', 2],
+  ['pos:1-21', 1],
+  ['pos:1-20', 0],
+  ['before:1-30-0', 1],
+  ['pos:1-10', -1],
+  ['2026-01-31T09:00:20Z', 1],
+  ['2026-01-31T10:00:25+01:00', 1],
+  ['2026-01-31T09:00:09Z', -1],
+  ['2026-01-31T09:00:59Z', 2],
+] as const) {
+  test(`at ${at || 'no moment'} it is ${step}`, () => equal(stepAt(CHANGES, at), step))
+}
