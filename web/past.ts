@@ -99,11 +99,15 @@ function Slider({
   readonly at: string
   readonly go: (at: string) => void
 }): ComponentChild {
-  const step = stepAt(changes, at)
-  const change = changes[step]
+  const steps = stepsIn(changes)
+  const step = stepAt(
+    steps.map(([first]) => first),
+    at,
+  )
+  const chosen = steps[step]
   const move = (to: number): void => {
-    const next = changes[Math.max(0, Math.min(to, changes.length - 1))]
-    if (next !== undefined) go(momentAfter(next))
+    const next = steps[Math.max(0, Math.min(to, steps.length - 1))]
+    if (next !== undefined) go(momentAfter(next[0]))
   }
   const moment = (event: Event): void => {
     event.preventDefault()
@@ -111,13 +115,13 @@ function Slider({
     go(String(form.get('at') ?? '').trim())
   }
   const text =
-    change === undefined
-      ? `Before the first of ${changes.length}`
-      : `${step + 1} of ${changes.length}: ${sentence(change)}`
+    chosen === undefined
+      ? `Before the first of ${steps.length}`
+      : `${step + 1} of ${steps.length}: ${chosen.map(sentence).join('; ')}`
   return h(
     'div',
     { class: 'slider' },
-    changes.length === 0
+    steps.length === 0
       ? h('p', null, 'Nothing changed in this span.')
       : [
           h(
@@ -132,7 +136,7 @@ function Slider({
               ...{
                 type: 'range',
                 min: 0,
-                max: changes.length - 1,
+                max: steps.length - 1,
                 step: 1,
                 value: Math.max(0, step),
               },
@@ -145,7 +149,7 @@ function Slider({
               {
                 type: 'button',
                 onClick: () => move(step + 1),
-                disabled: step === changes.length - 1,
+                disabled: step === steps.length - 1,
               },
               'Later',
             ),
@@ -170,6 +174,20 @@ function Slider({
       h('button', { type: 'submit' }, 'Show'),
     ),
   )
+}
+
+/** What one event brought about is one step: there is no moment between. */
+export function stepsIn<T extends Pick<Change, 'partition' | 'position'>>(
+  changes: readonly T[],
+): readonly [T, ...T[]][] {
+  const steps: [T, ...T[]][] = []
+  for (const each of changes) {
+    const last = steps.at(-1)
+    const isSame = last?.[0].position === each.position && last[0].partition === each.partition
+    if (isSame) last?.push(each)
+    else steps.push([each])
+  }
+  return steps
 }
 
 /** The last change before the moment; -1: it is before all of them. */
