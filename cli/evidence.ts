@@ -98,12 +98,12 @@ async function runVerify(directory: string, flags: { readonly key: string }): Pr
     verifyEvidence({ codec, schemas, store, verifier }, directory, signal),
   )
   const { span, result, decisions, history, lineage } = proven
-  const { first, last } = result.events
+  const { first, last, gaps } = result.events
   const time = (ms: number | null): string => (ms === null ? '-' : new Date(ms).toISOString())
   const lines = [
     `proven: signed with the key ${verifier.keyId}, and every file is as it was signed`,
     `proven: ${countOf(decisions, 'decision')}, ${countOf(history, 'change')} and ${countOf(lineage, 'state')} ${aboutText(span.about)} follow from the records, ${rangeText(span)}, appended from ${time(first)} to ${time(last)}`,
-    `not proven: that ${result.base.position === 0n ? 'the records' : `the snapshot before event ${result.base.position} and the records after it`} are what was observed: for that rely on who signed, or compare the log with a checkpoint`,
+    `not proven: that ${result.base.position === 0n ? 'the records' : `the snapshot before event ${result.base.position} and the records after it`} are what was observed${gaps === 0n ? '' : `, and that the ${gaps} offsets without a record had none (on Kafka, marks of transactions have some)`}: for that rely on who signed, or compare the log with a checkpoint`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
 }

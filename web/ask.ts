@@ -1,7 +1,8 @@
 /**
  * Asks the documented routes of the server that the page came from, with the token that its user typed in.
  *
- * What must stay true: the token is kept for this tab alone and sent to this server alone; nothing else of the page calls `fetch`.
+ * What must stay true: the token is kept for this tab alone and sent to this server alone, so behind an ingress to no address outside of the page's own path; nothing else of the
+ * page calls `fetch`.
  */
 import type { Answers, DirectiveResult, Problem, Queries } from '../cli/answer.ts'
 
@@ -113,7 +114,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers)
   if (token !== null) headers.set('authorization', `Bearer ${token}`)
   try {
-    return await fetch(path, { ...init, headers, credentials: 'omit', redirect: 'error' })
+    return await fetch(`.${path}`, { ...init, headers, credentials: 'omit', redirect: 'error' })
   } catch (error) {
     if (init.signal?.aborted) throw error
     throw new Refusal(0, 'Kinfold cannot be reached just now')

@@ -21,7 +21,10 @@ const PROGRESS: Readonly<Record<string, string>> = {
 
 export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid = '', cluster = '' } = words
-  const [told, setTold] = useState<Cascade | undefined>()
+  const about = JSON.stringify([cluster, uid])
+  const [last, setLast] = useState<{ readonly about: string; readonly told: Cascade }>()
+  // What was said of another one is not said of this.
+  const told = last?.about === about ? last.told : undefined
   const [ended, setEnded] = useState('')
   const [turn, setTurn] = useState(0)
   useEffect(() => {
@@ -35,7 +38,7 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
           { uid, cluster, follow: true },
           left.signal,
         )) {
-          setTold(each)
+          setLast({ about, told: each })
           if (each.isFinal) return
         }
         setEnded('The server ended before the cascade did.')
@@ -44,7 +47,7 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
       }
     }
     return () => left.abort()
-  }, [uid, cluster, turn])
+  }, [about, turn])
   return h(
     'div',
     null,

@@ -73,21 +73,28 @@ export function Notice<T extends { readonly partial: string }>({
 }: {
   readonly asked: Answered<T>
 }): ComponentChild {
-  if (refusal !== '') {
-    return h(
-      'p',
-      { class: 'notice bad', role: 'alert' },
-      lineOf(refusal),
-      ' ',
-      h('button', { type: 'button', onClick: again }, 'Ask again'),
-    )
-  }
-  if (answer === undefined)
+  if (refusal === '' && answer === undefined)
     return isLoading ? h('p', { class: 'quiet', role: 'status' }, 'Loading…') : null
-  if (answer.partial === '') return null
+  return [
+    refusal === ''
+      ? null
+      : h(
+          'p',
+          { class: 'notice bad', role: 'alert' },
+          lineOf(refusal),
+          ' ',
+          h('button', { type: 'button', onClick: again }, 'Ask again'),
+        ),
+    h(Doubt, { partial: answer?.partial ?? '' }),
+  ]
+}
+
+/** Also above what was answered before the last refusal. */
+export function Doubt({ partial }: { readonly partial: string }): ComponentChild {
+  if (partial === '') return null
   return h(
     'p',
     { class: 'notice warm', role: 'note' },
-    `This may be incomplete: ${lineOf(answer.partial)}`,
+    `This may be incomplete: ${lineOf(partial)}`,
   )
 }

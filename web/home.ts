@@ -28,7 +28,7 @@ export function Home(): ComponentChild {
     },
     REFRESH_MS,
   )
-  const { answer } = asked
+  const { answer, refusal } = asked
   return h(
     'div',
     null,
@@ -39,15 +39,23 @@ export function Home(): ComponentChild {
       : [
           h(Section, {
             title: 'Needs a person',
-            children: h(Needs, { list: answer, failed: answer.failed }),
+            children: h(Needs, { list: answer, failed: [...answer.failed, ...unknown(refusal)] }),
           }),
-          h(Section, { title: 'Clusters', children: h(Clusters, { list: answer }) }),
+          h(Section, {
+            title: 'Clusters',
+            children: h(Clusters, { list: answer, isKnown: refusal === '' }),
+          }),
           h(Section, {
             title: 'On the command line',
             children: h('p', null, h(Copied, { text: 'kinfold status' })),
           }),
         ],
   )
+}
+
+/** What was answered before is no state of now. */
+function unknown(refusal: string): readonly string[] {
+  return refusal === '' ? [] : [`its state is not known just now: ${refusal}`]
 }
 
 function Needs({
@@ -75,7 +83,13 @@ function Needs({
   )
 }
 
-function Clusters({ list }: { readonly list: ClusterList }): ComponentChild {
+function Clusters({
+  list,
+  isKnown,
+}: {
+  readonly list: ClusterList
+  readonly isKnown: boolean
+}): ComponentChild {
   const head = [
     'Cluster',
     'State',
@@ -94,10 +108,9 @@ function Clusters({ list }: { readonly list: ClusterList }): ComponentChild {
       clusterText(cluster),
     )
     const isFine = needsOf(row).length === 0
-    const chips = [
-      { text: isFine ? 'fine' : 'needs a person', tone: isFine ? 'good' : 'warm' } as const,
-    ]
-    const state = h(Chips, { chips })
+    const text = isFine ? (isKnown ? 'fine' : 'was fine') : 'needs a person'
+    const tone = isFine ? (isKnown ? 'good' : 'quiet') : 'warm'
+    const state = h(Chips, { chips: [{ text, tone }] })
     if (status === null) return [name, state, '?', '?', '?', '?', '?', '?']
     const { mode, preset, synced, monitored, heartbeatAgeMs, lagEntries, held, refused } = status
     const total = held === null ? '?' : Object.values(held).reduce((sum, each) => sum + each, 0)

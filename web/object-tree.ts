@@ -8,8 +8,8 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Tree } from '../cli/answer.ts'
 import { ask } from './ask.ts'
+import { Doubt } from './frame.ts'
 import { Picture } from './picture.ts'
-import { lineOf } from './text.ts'
 import { addPage, type Item, itemOfTree, rootItem, type TreeObject } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
 
@@ -32,14 +32,14 @@ export function ObjectTree({
     key: '',
     root: rootItem(object),
     tree: undefined as Tree | undefined,
-    partial: '',
+    doubts: [] as readonly string[],
     // A page and the whole tree are in another order, and rows must not move under a pointer: the page is shown where it stays.
     isShown: false,
   })
   const changed = (): void => setState(({ version }) => ({ version: version + 1 }))
   if (held.current.key !== key) {
     const root = { ...rootItem(object), isOpen: true }
-    held.current = { key, root, tree: undefined, partial: '', isShown: false }
+    held.current = { key, root, tree: undefined, doubts: [], isShown: false }
   }
   const mine = held.current
 
@@ -54,7 +54,9 @@ export function ObjectTree({
       const query = { cluster, uid: owner.uid, limit, continue: next || undefined }
       const page = await ask('/v1/dependents', query)
       addPage(item, page)
-      mine.partial = page.partial
+      const isAnew = next === '' && item === mine.root
+      const doubts = new Set([...(isAnew ? [] : mine.doubts), page.partial])
+      mine.doubts = [...doubts].filter((text) => text !== '')
     } catch (error) {
       item.loaded = { type: 'failed', message: (error as Error).message, next }
     }
@@ -82,8 +84,14 @@ export function ObjectTree({
       const { loaded, children } = mine.root
       if (held.current !== mine || loaded.type !== 'all') return
       if (children.length === 0 && mine.tree === undefined) return
-      const tree = await ask('/v1/tree', { cluster, uid: object.uid }).catch(() => undefined)
-      if (tree === undefined || tree.partial !== '') return
+      const tree = await ask('/v1/tree', { cluster, uid: object.uid }).catch(refused)
+      if (tree.partial !== '') {
+        // Levels are asked for as they are opened; of a whole tree that is shown it has to be said.
+        if (mine.tree !== undefined) mine.doubts = [`${tree.partial}; this is how it was before`]
+        return
+      }
+      if (!('root' in tree)) return
+      mine.doubts = []
       mine.tree = tree
       mine.root = itemOfTree(tree.root, mine.root)
     }
@@ -92,13 +100,7 @@ export function ObjectTree({
   return h(
     'div',
     null,
-    mine.partial === ''
-      ? null
-      : h(
-          'p',
-          { class: 'notice warm', role: 'note' },
-          `This may be incomplete: ${lineOf(mine.partial)}`,
-        ),
+    h(Doubt, { partial: mine.doubts.join('; ') }),
     h(
       'p',
       { class: 'tools' },
@@ -118,6 +120,10 @@ export function ObjectTree({
           })
         : null,
   )
+}
+
+function refused(error: unknown): { readonly partial: string } {
+  return { partial: (error as Error).message }
 }
 
 function countText({ children, loaded }: Item): string {

@@ -6,7 +6,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { ChangeList, Tree, TreeNode } from '../cli/answer.ts'
+import type { ChangeList, DeletionList, Tree, TreeNode } from '../cli/answer.ts'
 import { type Answered, useAnswer } from './answer.ts'
 import { ask, Refusal } from './ask.ts'
 import { Chips } from './chip.ts'
@@ -30,6 +30,8 @@ const SPANS: readonly (readonly [string, string, number])[] = [
 const PAGE = '2000'
 /** Rows of the log that are looked through for changes of this tree. */
 const MOST_READ = 20_000
+/** Of deletions, in which those with this root are looked for. */
+const MOST_PAGES = 10
 
 export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid = '', cluster = '', span = '1h', at = '', beside = '' } = words
@@ -97,23 +99,29 @@ function Slider({
   readonly at: string
   readonly go: (at: string) => void
 }): ComponentChild {
-  const chosen = changes.findIndex((each) => momentAfter(each) === at)
-  const step = chosen >= 0 ? chosen : changes.length - 1
-  const change = changes[step]
+  const steps = stepsIn(changes)
+  const step = stepAt(
+    steps.map(([first]) => first),
+    at,
+  )
+  const chosen = steps[step]
   const move = (to: number): void => {
-    const next = changes[Math.max(0, Math.min(to, changes.length - 1))]
-    if (next !== undefined) go(momentAfter(next))
+    const next = steps[Math.max(0, Math.min(to, steps.length - 1))]
+    if (next !== undefined) go(momentAfter(next[0]))
   }
   const moment = (event: Event): void => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
     go(String(form.get('at') ?? '').trim())
   }
-  const text = change === undefined ? '' : sentence(change)
+  const text =
+    chosen === undefined
+      ? `Before the first of ${steps.length}`
+      : `${step + 1} of ${steps.length}: ${chosen.map(sentence).join('; ')}`
   return h(
     'div',
     { class: 'slider' },
-    change === undefined
+    steps.length === 0
       ? h('p', null, 'Nothing changed in this span.')
       : [
           h(
@@ -121,11 +129,17 @@ function Slider({
             { class: 'tools' },
             h(
               'button',
-              { type: 'button', onClick: () => move(step - 1), disabled: step === 0 },
+              { type: 'button', onClick: () => move(step - 1), disabled: step <= 0 },
               'Earlier',
             ),
             h('input', {
-              ...{ type: 'range', min: 0, max: changes.length - 1, step: 1, value: step },
+              ...{
+                type: 'range',
+                min: 0,
+                max: steps.length - 1,
+                step: 1,
+                value: Math.max(0, step),
+              },
               ...{ 'aria-label': 'Moment, by changes', 'aria-valuetext': text },
               onInput: (event: Event) =>
                 move(Number((event.currentTarget as HTMLInputElement).value)),
@@ -135,12 +149,12 @@ function Slider({
               {
                 type: 'button',
                 onClick: () => move(step + 1),
-                disabled: step === changes.length - 1,
+                disabled: step === steps.length - 1,
               },
               'Later',
             ),
           ),
-          h('p', { class: 'verdict', role: 'status' }, `${step + 1} of ${changes.length}: ${text}`),
+          h('p', { class: 'verdict', role: 'status' }, text),
         ],
     h(
       'form',
@@ -159,6 +173,34 @@ function Slider({
       ),
       h('button', { type: 'submit' }, 'Show'),
     ),
+  )
+}
+
+/** What one event brought about is one step: there is no moment between. */
+export function stepsIn<T extends Pick<Change, 'partition' | 'position'>>(
+  changes: readonly T[],
+): readonly [T, ...T[]][] {
+  const steps: [T, ...T[]][] = []
+  for (const each of changes) {
+    const last = steps.at(-1)
+    const isSame = last?.[0].position === each.position && last[0].partition === each.partition
+    if (isSame) last?.push(each)
+    else steps.push([each])
+  }
+  return steps
+}
+
+/** The last change before the moment; -1: it is before all of them. */
+export function stepAt(
+  changes: readonly Pick<Change, 'partition' | 'position' | 'at'>[],
+  at: string,
+): number {
+  if (at === '') return changes.length - 1
+  const [, partition, position] = /^(?:pos|before):(\d+)-(\d+)/.exec(at) ?? []
+  return changes.findLastIndex((each) =>
+    partition === undefined
+      ? Date.parse(each.at ?? '') <= Date.parse(at)
+      : each.partition === Number(partition) && each.position < Number(position),
   )
 }
 
@@ -191,7 +233,9 @@ function Moment({
       : await ask('/v1/tree', { uid, cluster, at: beside }, signal)
   })
   const tree = asked.answer
-  const after = beside === '' ? now.answer?.root : other.answer?.root
+  const beyond = beside === '' ? now.answer : other.answer
+  const after = beyond?.root
+  const isDoubtful = [tree, beyond].some((each) => each !== undefined && each.partial !== '')
   const item = useMemo(() => (tree?.root == null ? undefined : itemOfTree(tree.root)), [tree])
   const [version, setVersion] = useState(0)
   if (at === '') return null
@@ -233,7 +277,7 @@ function Moment({
     }),
     h(Notice, { asked: other }),
     h(Section, {
-      title: beside === '' ? 'Different now' : `Different at ${beside}`,
+      title: beside === '' ? 'Different now' : `Different at ${lineOf(beside)}`,
       children: [
         h(
           'p',
@@ -249,6 +293,7 @@ function Moment({
             ? null
             : h('button', { type: 'button', onClick: () => compare('') }, 'Compare with now'),
         ),
+        isDoubtful ? h('p', { class: 'notice warm', role: 'note' }, DOUBTFUL) : null,
         tree?.root == null || after == null
           ? null
           : h(Compared, { before: tree.root, after, cluster }),
@@ -266,6 +311,9 @@ function Moment({
         }),
   )
 }
+
+const DOUBTFUL =
+  'One of the two trees may be incomplete (see above): an object that it lacks may have been in it.'
 
 function undefinedTree(): { readonly partial: string; readonly root: null } {
   return { partial: '', root: null }
@@ -321,13 +369,15 @@ async function stepsOf(
   const where = { cluster: about.cluster, namespace: namespace === '' ? undefined : namespace }
   const { since, first } = await firstPage(where, wanted, signal)
   const members = new Set<string>([about.uid, ...uidsOf(now.root)])
-  if (since !== undefined) {
-    // It may not have been there, or that may be too long ago: then there is less to follow, and nothing wrong.
-    const then = await ask('/v1/tree', { ...about, at: since }, signal).catch(() => undefined)
-    for (const uid of then === undefined ? [] : uidsOf(then.root)) members.add(uid)
-  }
-  for (const uid of await deletedWith(about, since, signal)) members.add(uid)
   const doubts: string[] = []
+  if (since !== undefined) {
+    const then = await ask('/v1/tree', { ...about, at: since }, signal).catch(notThen)
+    for (const uid of then === undefined ? [] : uidsOf(then.root)) members.add(uid)
+    if (then !== undefined && then.partial !== '') doubts.push(then.partial)
+  }
+  const deleted = await deletedWith(about, since, signal)
+  for (const uid of deleted.uids) members.add(uid)
+  if (deleted.partial !== '') doubts.push(deleted.partial)
   const changes: Change[] = []
   let read = 0
   for (let page = first; ; ) {
@@ -363,14 +413,35 @@ async function firstPage(
 /** So long ago is not known any more. */
 const GONE = 410
 
+/** It may not have been there, or that may be too long ago: then there is less to follow, and nothing wrong. Whatever else was refused is not known. */
+function notThen(error: unknown): undefined {
+  if (error instanceof Refusal && (error.status === GONE || error.status === NOT_FOUND)) return
+  throw error
+}
+
+const NOT_FOUND = 404
+
 async function deletedWith(
   { uid, cluster }: { readonly uid: string; readonly cluster: string },
   since: string | undefined,
   signal: AbortSignal,
-): Promise<readonly string[]> {
-  const asked = { cluster, root: `uid:${uid}`, since, limit: PAGE }
-  const page = await ask('/v1/deletions', asked, signal).catch(() => undefined)
-  return page?.deletions.map((each) => each.uid) ?? []
+): Promise<{ readonly uids: readonly string[]; readonly partial: string }> {
+  const uids: string[] = []
+  const doubts = new Set<string>()
+  let next: string | null = ''
+  for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
+    const asked = { cluster, root: `uid:${uid}`, since, limit: PAGE }
+    const page: DeletionList = await ask(
+      '/v1/deletions',
+      { ...asked, continue: next || undefined },
+      signal,
+    )
+    uids.push(...page.deletions.map((each) => each.uid))
+    doubts.add(page.partial)
+    next = page.continue
+  }
+  if (next !== null) doubts.add('not all that was deleted with it was looked through')
+  return { uids, partial: [...doubts].filter((text) => text !== '').join('; ') }
 }
 
 function uidsOf(root: TreeNode): readonly string[] {

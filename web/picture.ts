@@ -32,7 +32,8 @@ export function Picture({
     if (tree !== undefined) return { partial: '', root: tree }
     return await ask('/v1/tree', { cluster, uid }, signal)
   })
-  const root = asked.answer?.root
+  // The tree that was given is the newest one.
+  const root = tree ?? asked.answer?.root
   return h(
     'div',
     null,

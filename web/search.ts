@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ObjectList } from '../cli/answer.ts'
 import { useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
-import { Notice, Table } from './frame.ts'
+import { Doubt, Notice, Table } from './frame.ts'
 import { goTo, linkTo, type Place } from './place.ts'
 import { clusterText, countOf, kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
 
@@ -102,10 +102,13 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
   const { answer } = asked
   const list = answer ?? former
   const isEnd = list.next === null
+  const isRefused = answer === undefined && asked.refusal !== ''
   const text =
     asked.isLoading && answer === undefined
       ? 'Searching…'
-      : `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
+      : isRefused && list.read === 0
+        ? 'Nothing was looked through.'
+        : `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
   const isAt = words['at'] !== undefined
   const rows = list.found.map(({ cluster, group, kind, namespace, name, uid, ...rest }) => {
     const { phase, createdAt, goneAt, deletionTimestamp } = rest
@@ -125,6 +128,7 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
     'div',
     null,
     h(Notice, { asked }),
+    answer === undefined ? h(Doubt, { partial: former.partial }) : null,
     h('p', { role: 'status', ref: seen }, text),
     rows.length === 0 ? null : h(Table, { label: 'Objects', head, rows }),
     isEnd || asked.isLoading
@@ -144,7 +148,7 @@ async function lookThrough(
   const found = [...former.found]
   let read = former.read
   let next: string | null = from
-  let partial = former.partial
+  const doubts = new Set([former.partial])
   const most = { found: found.length + MOST_FOUND, read: read + MOST_READ }
   while (next !== null && found.length < most.found && read < most.read) {
     const query = { kind, namespace, cluster, at, gone: gone === 'true' ? true : undefined }
@@ -156,7 +160,8 @@ async function lookThrough(
     found.push(...page.objects.filter(({ name }) => name.toLowerCase().includes(part)))
     read += page.objects.length
     next = page.continue
-    partial = page.partial
+    doubts.add(page.partial)
   }
+  const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { found, read, next, partial }
 }

@@ -68,7 +68,7 @@ export function addPage(item: Item, page: Pick<DependentList, 'objects' | 'conti
 }
 
 /** What who asks may not get. */
-const HIDDEN = 'hidden'
+export const HIDDEN = 'hidden'
 
 function above(item: Item): readonly Item[] {
   const all: Item[] = []

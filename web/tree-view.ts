@@ -8,7 +8,7 @@ import { useId, useMemo, useState } from 'preact/hooks'
 import { type Chip, Chips } from './chip.ts'
 import { linkTo } from './place.ts'
 import { lineOf, nameText, phaseText, verdictText } from './text.ts'
-import { type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
+import { HIDDEN, type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
 import { Rows, rowHeight } from './window.ts'
 
 export interface TreeProps {
@@ -62,8 +62,8 @@ export function TreeView(props: TreeProps): ComponentChild {
       if (item?.isOpen === true && mayHaveChildren(item)) setOpen(item, false)
       else goUp(row)
     } else if (key === 'Enter' || key === ' ') {
-      if (item !== undefined) location.hash = linkTo('object', { cluster, uid: item.object.uid })
-      else load(row.item)
+      if (item === undefined) load(row.item)
+      else if (isNamed(item)) location.hash = linkTo('object', { cluster, uid: item.object.uid })
     } else return
     event.preventDefault()
   }
@@ -135,7 +135,6 @@ function ObjectRow({
     event.preventDefault()
     setOpen(item, !isOpen)
   }
-  const isNamed = object.uid !== 'hidden'
   const name = h('bdi', null, nameText(object))
   return h(
     'span',
@@ -145,7 +144,7 @@ function ObjectRow({
       { class: 'twist', 'aria-hidden': 'true', ...(mayHaveChildren(item) && { onClick: toggled }) },
       mayHaveChildren(item) ? (isOpen ? '▾' : '▸') : '',
     ),
-    isNamed
+    isNamed(item)
       ? h('a', { href: linkTo('object', { cluster, uid: object.uid }), tabIndex: -1 }, name)
       : name,
     object.namespace === '' || object.namespace === item.above?.object.namespace
@@ -154,6 +153,11 @@ function ObjectRow({
     h(Chips, { chips: chipsOf(item) }),
     isRepeated ? h('span', { class: 'quiet' }, 'shown above') : null,
   )
+}
+
+/** Of what who asks may not get, there is no page. */
+function isNamed({ object }: Item): boolean {
+  return object.uid !== HIDDEN
 }
 
 function chipsOf({ object: { phase, verdict, edge } }: Item): readonly Chip[] {

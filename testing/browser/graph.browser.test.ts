@@ -197,6 +197,72 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     deepEqual(await violations(page), [])
   })
 
+  test('what was refused is not taken for an answer of nothing', async (t) => {
+    const { url } = await graphOf(t, eventsOf(['put rs/web', 'put pod/a <- rs/web']))
+    const page = await watched(t, browser, url)
+    await page.getByText('Clusters').first().waitFor()
+    await page.route('**/v1/**', (route) => route.abort())
+    await page.getByText(/its state is not known just now: Kinfold cannot be reached/).waitFor()
+    equal(await page.getByText('Nothing needs a person').count(), 0)
+    await page.goto(`${url}/#/search`)
+    await page.getByText('Nothing was looked through.').waitFor()
+    equal(await page.getByText(/all 0 looked through/).count(), 0)
+  })
+
+  test('what one page of an answer lacks is said beside the next one', async (t) => {
+    const { url } = await graphOf(t, eventsOf(['put rs/web', 'put pod/a <- rs/web']))
+    const page = await watched(t, browser, url)
+    await page.route('**/v1/objects?**', async (route) => {
+      const isFirst = !route.request().url().includes('continue=')
+      const answer = await route.fetch({ url: route.request().url().replace('&continue=x', '') })
+      const json = { ...(await answer.json()), continue: isFirst ? 'x' : null }
+      await route.fulfill({ json: isFirst ? { ...json, partial: 'pods are not listed' } : json })
+    })
+    await page.goto(`${url}/#/search`)
+    await page.getByText(/all \d+ looked through/).waitFor()
+    await page.getByText('This may be incomplete: pods are not listed').waitFor()
+  })
+
+  test('behind the path of an ingress it asks that path alone', async (t) => {
+    const { url } = await graphOf(t, eventsOf(['put rs/web']))
+    const page = await watched(t, browser, url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.route(`${url}/kinfold/**`, async (route) => {
+      const to = route.request().url().replace('/kinfold/', '/')
+      await route.fulfill({ response: await route.fetch({ url: to }) })
+    })
+    await page.goto(`${url}/kinfold/#/search`)
+    await page.getByText(/looked through/).waitFor()
+    ok(asked.includes('/kinfold/v1/objects'), asked.join())
+    deepEqual(
+      asked.filter((path) => !path.startsWith('/kinfold/')),
+      [],
+    )
+  })
+
+  test('nothing of one cascade is shown of another, and a picture is of the newest tree', async (t) => {
+    const story = ['put rs/web', 'put pod/a <- rs/web', 'put rs/other', 'put pod/b <- rs/web']
+    const all = eventsOf([...story, 'delete rs/web'])
+    const [first, second] = [eventsOf(story.slice(0, 3)).length, eventsOf(story).length]
+    const { url, group } = await graphOf(t, all.slice(0, first))
+    const page = await watched(t, browser, url + objectLink('rs-web'))
+    await page.getByRole('button', { name: 'Picture' }).click()
+    const picture = page.getByRole('group', { name: 'Picture' })
+    await picture.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await tell(group.log, all.slice(first, second))
+    await group.caughtUp()
+    await picture.getByRole('link', { name: 'Pod/b' }).waitFor()
+    await tell(group.log, all.slice(second))
+    await group.caughtUp()
+    await page.goto(url + objectLink('rs-web').replace('object', 'cascade'))
+    await page.getByRole('heading', { level: 1, name: 'Cascade of ReplicaSet/web' }).waitFor()
+    await page.route('**/v1/cascade?**', (route) => route.abort())
+    await page.goto(url + objectLink('rs-other').replace('object', 'cascade'))
+    await page.getByText('Kinfold cannot be reached just now').waitFor()
+    equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Cascade')
+  })
+
   test('a server that cannot be reached is said to be, and what was shown stays', async (t) => {
     const { url } = await graphOf(t, eventsOf(['put rs/web', 'put pod/a <- rs/web']))
     const page = await watched(t, browser, url + objectLink('pod-a'))

@@ -88,14 +88,13 @@ export class EvidenceFold {
   }
 
   result(): Result {
-    const { position: end } = this.#batch
-    const span = end.position - this.#base.position
     return {
       base: this.#base,
-      end,
+      end: this.#batch.position,
       events: {
         count: this.#count,
-        gaps: span - BigInt(this.#count),
+        // Also after the last one: who stated more than there is has said so.
+        gaps: this.#span.to - this.#base.position - BigInt(this.#count),
         first: this.#first,
         last: this.#last,
       },

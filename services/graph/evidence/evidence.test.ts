@@ -364,6 +364,25 @@ suite('a bundle that was changed', () => {
       match(await refusalOf(verified(to)), expected)
     })
   }
+
+  test('by who has the key, with a range that the records do not have, is refused or counted', async () => {
+    const to = copy()
+    const { predicate, ...rest } = JSON.parse(statementIn(to))
+    const judged = async (log: object, events = predicate.events): Promise<Proven> => {
+      const stated = { ...predicate, log: { ...predicate.log, ...log }, events }
+      const text = JSON.stringify({ ...rest, predicate: stated })
+      writeFileSync(join(to, ENVELOPE), ours.signer.seal(text))
+      return await verified(to)
+    }
+    const { from, to: end } = predicate.log
+    const beyond = String(BigInt(end) + 100n)
+    match(await refusalOf(judged({ from: '0' })), /snapshot is later than the first event/)
+    match(await refusalOf(judged({ from: end })), /about no event/)
+    ok(BigInt(from) > 0n)
+    match(await refusalOf(judged({ to: beyond })), /says something else/)
+    const { result } = await judged({ to: beyond }, { ...predicate.events, gaps: '100' })
+    equal(result.events.gaps, 100n)
+  })
 })
 
 function statementIn(directory: string): string {

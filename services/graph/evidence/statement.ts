@@ -52,7 +52,7 @@ export interface Digests {
 /** Those that were folded. */
 export interface Events {
   readonly count: number
-  /** Offsets between the base and the end that have no event: marks of transactions, on Kafka. */
+  /** Offsets from the base to what is stated that have no event: marks of transactions, on Kafka. */
   readonly gaps: bigint
   /** Append times of the first and the last one from `from` on; null where there is none. */
   readonly first: number | null
@@ -118,6 +118,7 @@ export function readStatement(text: string): Stated {
   }
   const { partition, partitions } = span
   if (partition >= partitions) throw new Refusal('the statement names a partition that is none')
+  if (span.to <= span.from) throw new Refusal('the statement is about no event')
   return { span, digests: digestsIn(root['subject']) }
 }
 

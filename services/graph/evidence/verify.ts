@@ -92,6 +92,9 @@ class Verification {
     const { codec, store } = this.#parts
     await this.#checkSchemas()
     const base = await this.#loadSnapshot()
+    if (base !== undefined && base.position > this.#span.from) {
+      throw new Refusal('the snapshot is later than the first event that is stated')
+    }
     const orders = await this.#orders()
     const fold = new EvidenceFold({ codec, store, orders, lines: this.#lines, base }, this.#span)
     await this.#fold(fold, base?.position ?? 0n, signal)
