@@ -120,6 +120,12 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       `printf 'apiVersion: kinfold/v1alpha1\\nkind: Config\\npreset: guarded\\n' > policy.yaml`,
     ],
   },
+  'docs/who.md': {
+    before: [
+      `echo '{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"a","stage":"ResponseComplete","verb":"delete","user":{"username":"alice"},"userAgent":"kubectl/v1.33.0","objectRef":{"resource":"configmaps","namespace":"shop","name":"x","apiVersion":"v1"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-11-27T12:03:04.000000Z","stageTimestamp":"2026-11-27T12:03:04.100000Z"}' > audit.log`,
+      'kinfold why deploy/web -n shop --cluster north | grep Exists',
+    ],
+  },
   'docs/evidence.md': {
     before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
