@@ -226,6 +226,8 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
   test('behind the path of an ingress it asks that path alone', async (t) => {
     const { url } = await graphOf(t, eventsOf(['put rs/web']))
     const page = await watched(t, browser, url)
+    // The page at the root asks no more.
+    await page.goto('about:blank')
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await page.route(`${url}/kinfold/**`, async (route) => {
