@@ -32,7 +32,7 @@ async function heldThen(
   return await heldAt({ ...parts, ...about }, new AbortController().signal)
 }
 
-test('at each position it is what a graph process answered there', async () => {
+test('at a sample of positions it is what a graph process answered there', async () => {
   const log = new MemoryLog({ partitions: 1, clock: new SettableClock() })
   await assign(log)
   const told: { readonly position: bigint; readonly held: OwnHeld }[] = []
