@@ -176,6 +176,7 @@ function entry(
       createdAt: START,
       deletedAt: phase === 'deleting' ? START + position : null,
       owners,
+      held: null,
     },
   }
 }

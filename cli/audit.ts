@@ -1,13 +1,12 @@
 /**
  * `kinfold audit verify`: folds the log again, offline, and compares.
  *
- * Not here: the same under another policy (audit-replay.ts), or up to a moment (audit-held.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
+ * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
  */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { addCheckpoint } from './audit-checkpoint.ts'
-import { addAuditHeld } from './audit-held.ts'
 import { addAuditImport } from './audit-import.ts'
 import { addReplay } from './audit-replay.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
@@ -29,7 +28,6 @@ export function addAudit(program: Command): void {
     .option('--digests', 'print the digests on the log, to be kept elsewhere and compared later')
   addCheckpoint(audit)
   addReplay(audit)
-  addAuditHeld(audit)
   addHorizon(audit)
   addBrokerOptions(verify).action(async (flags: AuditFlags) => {
     const results = await resultsOf(flags)

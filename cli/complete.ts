@@ -46,7 +46,6 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   held: ['table', 'json', 'yaml'],
   status: ['table', 'json', 'yaml'],
   shadow: ['table', 'json', 'yaml'],
-  'audit held': ['table', 'json', 'yaml'],
   'audit replay': ['text', 'json', 'yaml'],
   'audit horizon': ['table', 'json', 'yaml'],
   'lineage tail': ['text', 'json', 'yaml'],

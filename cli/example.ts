@@ -40,10 +40,6 @@ export const EXAMPLES: Readonly<
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
   ],
-  'audit held': [
-    ['audit held --at 2h', 'what was held two hours ago, and by what'],
-    ['audit held -n shop --at before:0-4711-0', 'just before a command'],
-  ],
   'audit checkpoint': [
     ['audit checkpoint --sign-key key.pem --out monday.json', 'digests to keep elsewhere'],
     ['audit checkpoint --verify monday.json --key key.pub', 'is the log as it was then?'],
@@ -78,6 +74,7 @@ export const EXAMPLES: Readonly<
   held: [
     ['held', 'what is not deleted yet, and why'],
     ['held --cluster north', 'in one cluster'],
+    ['held -n shop --at 2h', 'what was held there two hours ago, and by what'],
     ['held --context prod', 'in the cluster of a context of the kubeconfig'],
   ],
   pause: [['pause --why "restore of shop"', 'no deletes until resume, in all clusters']],

@@ -1,17 +1,16 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
-import { type Command, Option } from 'commander'
-import { EXIT, ExitError } from '../runtime/lifecycle.ts'
+import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
 import type { Cluster, Held, HeldPlan, Queries } from './answer.ts'
 import type { ClientFlags, ScopeFlags, Server } from './client.ts'
-import { answerTo, serverOf, warnPartial, withScope, withServer } from './client.ts'
+import { answerTo, serverOf, warnPartial, withMoment, withScope, withServer } from './client.ts'
 import { outputOf, structured } from './output.ts'
 import { clusterScopeOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
 import { blockedText, countOf, objectName, unlistedText } from './word.ts'
 
-export const HELD_OUTPUTS = ['table', 'json', 'yaml'] as const
+const HELD_OUTPUTS = ['table', 'json', 'yaml'] as const
 type Output = (typeof HELD_OUTPUTS)[number]
 const PLAN_OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type PlanOutput = (typeof PLAN_OUTPUTS)[number]
@@ -24,27 +23,19 @@ interface HeldFlags extends ClientFlags, ScopeFlags {
 }
 
 export function addHeld(program: Command): void {
-  withHeld(program.command('held'), HELD_OUTPUTS)
+  withMoment(withHeld(program.command('held'), HELD_OUTPUTS))
     .description('what would be deleted and is held: by what, since when, and what releases it')
     .option('-n, --namespace <ns>', 'only what is in this namespace (default: in all)')
-    .addOption(new Option('--at <moment>').hideHelp())
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, HELD_OUTPUTS)
-      if (flags.at !== undefined) throw notNow(flags.at)
+      const past = flags.at === undefined ? undefined : await import('./moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
       const { server, query } = await asked(flags)
       const { namespace } = flags
-      const told = await answerTo(server, '/v1/held', { ...query, namespace })
+      const told = await answerTo(server, '/v1/held', { ...query, namespace, at })
       warnPartial(told.partial)
-      process.stdout.write(heldText(told, output))
+      process.stdout.write(heldText(told, output, past?.momentText(told.asOf)))
     })
-}
-
-/** No index has it, and a running Kinfold folds nothing again. */
-function notNow(at: string): ExitError {
-  return new ExitError(
-    EXIT.input,
-    `what was held then is not in the index of the past: "kinfold audit held --at ${at}" folds it from the log`,
-  )
 }
 
 export function addPlanHeld(plan: Command): void {
@@ -78,15 +69,25 @@ async function asked(flags: HeldFlags): Promise<Asked> {
   return { server: { ...serverOf(flags), hint }, query: { cluster } }
 }
 
-export function heldText(answer: Held, output: Output): string {
+/** `moment`: in words; undefined for now. What ended a pause or a breaker then would end nothing now, so it is not named. */
+export function heldText(answer: Held, output: Output, moment?: string): string {
   if (output !== 'table') return structured(answer, output)
+  const toEnd = (command: string): string => (moment === undefined ? ` ${command}` : '')
   const breakers = answer.breakers.map(({ cluster, namespace, since, because }) => {
     const whose = namespace === '' ? '' : `namespace ${lineOf(namespace)} in `
-    return `The breaker of ${whose}${clusterText(cluster)} has been open since ${time(since)}: ${lineOf(because)}. To close it: kinfold close-breaker${flagOf(cluster)} --why …\n`
+    const is = moment === undefined ? 'has been' : 'was'
+    return `The breaker of ${whose}${clusterText(cluster)} ${is} open since ${time(since)}: ${lineOf(because)}.${toEnd(`To close it: kinfold close-breaker${flagOf(cluster)} --why …`)}\n`
   })
-  const orders = [...answer.pauses.map(pauseText), ...answer.protections.map(protectionText)]
+  const pauses = answer.pauses.map((pause) => {
+    return `${pauseText(pause)}.${toEnd(`To resume: kinfold resume${flagOf(pause.cluster)} --why …`)}\n`
+  })
+  const protections = answer.protections.map((each) => {
+    const [what, where] = [lineOf(each.subject), flagOf(each.cluster)]
+    return `${protectionText(each)}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
+  })
   const refused = answer.refused.map(refusedText)
-  const above = [...orders, ...breakers, ...refused].join('')
+  const head = moment === undefined ? '' : `What was held ${moment}:\n`
+  const above = [head, ...pauses, ...protections, ...breakers, ...refused].join('')
   if (answer.total === 0) return above + nothingText(answer)
   if (answer.counts.length === 0) return `${above}${countOf(answer.total, 'object')} held.\n`
   const rows = answer.counts.map((each) => {
@@ -116,13 +117,12 @@ function refusedText({ cluster, ...count }: Held['refused'][number]): string {
 
 function pauseText({ cluster, ...by }: Held['pauses'][number]): string {
   const what = cluster === null ? 'All clusters are' : `${clusterText(cluster, 'Cluster')} is`
-  return `${what} paused by ${byWhom(by)}. To resume: kinfold resume${flagOf(cluster)} --why …\n`
+  return `${what} paused by ${byWhom(by)}`
 }
 
 function protectionText({ cluster, subject, ...by }: Held['protections'][number]): string {
-  const what = lineOf(subject)
   const where = cluster === null ? 'all clusters' : clusterText(cluster)
-  return `${what} is protected in ${where} by ${byWhom(by)}. To end it: kinfold unprotect ${what}${flagOf(cluster)}\n`
+  return `${lineOf(subject)} is protected in ${where} by ${byWhom(by)}`
 }
 
 function clusterText(cluster: Cluster, word: string = 'cluster'): string {

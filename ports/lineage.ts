@@ -30,6 +30,7 @@ export interface Lineage extends Coordinates {
   readonly verdict: Verdict['type'] | null
   /** The reason that holds it, if there is one. */
   readonly heldBy: HeldBy | null
+  readonly held: KnownHold | null
   readonly evidence: Evidence | null
   readonly position: bigint
   /** Append time of the event at `position`, in milliseconds. */
@@ -46,6 +47,18 @@ export interface LineageOwner {
   readonly standing: Standing
 }
 
+/** Of an object that would be deleted, or lose references, and is listed as held: in mode observe none is. */
+export interface KnownHold {
+  readonly by: HeldBy
+  readonly evidence: Evidence | null
+  /** What would be done. */
+  readonly what: string
+  /** Since when it would be done, and when it may be; null when only an event can help. */
+  readonly since: number
+  readonly until: number | null
+  readonly because: string
+}
+
 /** What is known of an object once an event is folded. */
 export interface KnownObject {
   /** Null: it is not in the graph any more: deleted, or of an unwatched kind. */
@@ -54,6 +67,7 @@ export interface KnownObject {
   readonly deletedAt: number | null
   /** None where it is not in the graph any more. */
   readonly owners: readonly OwnerReference[]
+  readonly held: KnownHold | null
 }
 
 /** Public: a change as the fold writes it, with the object after it. */

@@ -84,6 +84,19 @@ export interface Digest {
   readonly foldVersion: number
 }
 
+/** Beside the digests: what the policy, the directives or a breaker were before an event changed them, so that what held objects at a moment can be asked. */
+export interface Former {
+  readonly type: 'Former'
+  readonly partition: number
+  /** Of the event that changed it. */
+  readonly position: bigint
+  readonly at: number
+  /** In the store. */
+  readonly key: string
+  /** Encoded store value; empty where there was none. */
+  readonly value: Uint8Array
+}
+
 /** A piece of a partition's store at a position. `last` closes the snapshot; only then it counts. */
 export interface Snapshot {
   readonly type: 'Snapshot'
@@ -178,6 +191,7 @@ export type ServiceRecord =
   | Assignment
   | Watermark
   | Digest
+  | Former
   | Snapshot
   | DeadLetter
   | Archived

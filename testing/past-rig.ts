@@ -5,15 +5,19 @@
  */
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
-import { kindOf, nodeOf } from '../core/graph/graph.ts'
+import { directivesOf, kindOf, nodeOf, policyOf } from '../core/graph/graph.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
+import { EMPTY_SET } from '../core/model/hash.ts'
 import type { GroupKind, ObjectMeta } from '../core/model/object.ts'
 import { policyFor } from '../core/model/policy.ts'
+import type { Pause } from '../core/model/state.ts'
+import type { KnownHold } from '../ports/lineage.ts'
 import type { TaskLog } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { Batch } from '../services/graph/fold/batch.ts'
+import { knownHold } from '../services/graph/fold/known-object.ts'
 import { orderOf, readEvent } from '../services/graph/fold/order.ts'
 import { CLUSTER, MONITORED, ModelCluster, served } from './model-cluster.ts'
 import { shortKind } from './notation.ts'
@@ -31,11 +35,16 @@ export type PastAction =
   | { readonly type: 'pass'; readonly days: number }
   /** A kind becomes unwatched, or is watched again. */
   | { readonly type: 'unwatch'; readonly kind: string }
+  /** People pause, resume, or give another policy. */
+  | { readonly type: 'rule'; readonly rule: Rule }
+
+export type Rule = 'pause' | 'resume' | 'guarded' | 'parity' | 'dry-run'
 
 /** One object as the graph had it. */
 export interface Held {
   readonly object: ObjectMeta
   readonly phase: string
+  readonly held: KnownHold | null
 }
 
 export interface Snapshot {
@@ -48,6 +57,8 @@ export interface Snapshot {
   readonly unwatched: ReadonlySet<string>
   /** Whose deletion was the event before it. */
   readonly deleted: string | undefined
+  readonly mode: string
+  readonly pauses: readonly Pause[]
 }
 
 export class PastRig {
@@ -89,8 +100,7 @@ export class PastRig {
     })
     const rig = new PastRig(log, await log.openTask(0), clock)
     await rig.#append({ type: 'WatcherStarted', ...rig.#started() })
-    const policy = { ...policyFor('enforce', 'parity'), rememberMs: DAY_MS }
-    await rig.#append({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
+    await rig.#rule('parity')
     for (const short of MONITORED) rig.#cluster.relist(short, 0, false)
     await rig.drain(Number.MAX_SAFE_INTEGER)
     await rig.commit()
@@ -113,6 +123,8 @@ export class PastRig {
       }
       case 'unwatch':
         return this.#unwatch(action.kind)
+      case 'rule':
+        return await this.#rule(action.rule)
       case 'backup':
         this.#backup = this.#cluster.copy()
         return
@@ -127,6 +139,18 @@ export class PastRig {
       default:
         act(this.#cluster, action, this.#serial)
     }
+  }
+
+  async #rule(rule: Rule): Promise<void> {
+    const [who, why] = ['test', 'test']
+    if (rule === 'pause' || rule === 'resume') {
+      const rest = { cluster: '', subject: '', digest: null, listed: EMPTY_SET, isProven: false }
+      return await this.#append({ type: 'Directive', verb: rule, ...rest, who, why })
+    }
+    const isDryRun = rule === 'dry-run'
+    const policy = policyFor(isDryRun ? 'dry-run' : 'enforce', isDryRun ? 'parity' : rule)
+    const given = { ...policy, rememberMs: DAY_MS }
+    await this.#append({ type: 'PolicyChanged', policy: given, who, why })
   }
 
   #unwatch(short: string): void {
@@ -215,13 +239,17 @@ export class PastRig {
     const nodes = new Map<string, Held>()
     for (const uid of this.#uids) {
       const node = nodeOf(this.#batch.graph, CLUSTER, uid)
-      if (node !== undefined) nodes.set(uid, { object: node.object, phase: node.phase })
+      if (node === undefined) continue
+      nodes.set(uid, { object: node.object, phase: node.phase, held: knownHold(node) })
     }
     const unwatched = [...this.#kinds].flatMap(([name, kind]) => {
       return kindOf(this.#batch.graph, CLUSTER, kind)?.phase === 'unmonitored' ? [name] : []
     })
     const deleted = event.type === 'ObjectDeleted' ? event.object.uid : undefined
-    this.snapshots.push({ position, at, nodes, unwatched: new Set(unwatched), deleted })
+    const { mode } = policyOf(this.#batch.graph).policy
+    const { pauses } = directivesOf(this.#batch.graph)
+    const rules = { mode, pauses, unwatched: new Set(unwatched) }
+    this.snapshots.push({ position, at, nodes, deleted, ...rules })
   }
 
   async commit(): Promise<void> {

@@ -25,6 +25,7 @@ const OTHER_TYPES: Readonly<
   Assignment: true,
   Watermark: true,
   Digest: true,
+  Former: true,
   Snapshot: true,
   DeadLetter: true,
   Archived: true,

@@ -55,7 +55,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
-import type { KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
+import type { KnownHold, KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Archived, Control, DeletionVerb } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
@@ -263,6 +263,14 @@ const heldBy = word<HeldBy>({
   hold: 1,
   budget: 1,
 })
+const knownHold = record<KnownHold>({
+  by: heldBy,
+  evidence: maybe(evidence),
+  what: text,
+  since: number,
+  until: maybe(number),
+  because: text,
+})
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
   by: maybe(heldBy),
@@ -420,6 +428,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     why: text,
     verdict: maybe(verdictType),
     heldBy: maybe(heldBy),
+    held: maybe(knownHold),
     evidence: maybe(evidence),
     position: offset,
     at: number,
@@ -452,6 +461,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
         createdAt: maybe(number),
         deletedAt: maybe(number),
         owners: list(reference),
+        held: maybe(knownHold),
       }),
     ),
   },
@@ -486,6 +496,13 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     projection: text,
     partition: number,
     shortNames: list(text),
+  },
+  Former: {
+    partition: number,
+    position: offset,
+    at: number,
+    key: text,
+    value: fc.uint8Array(),
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {

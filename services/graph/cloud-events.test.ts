@@ -97,7 +97,14 @@ function lineage(more: Partial<Lineage>): Lineage {
     },
     ...{ kind: 'Deployment', scope: 'Namespaced', namespace: 'shop', name: 'web' },
     ...{ phase: 'observed', owners: [], createdAt: null, deletedAt: null, why: '' },
-    ...{ verdict: null, heldBy: null, evidence: null, position: 7n, at: 1_790_000_000_000 },
+    ...{
+      verdict: null,
+      heldBy: null,
+      held: null,
+      evidence: null,
+      position: 7n,
+      at: 1_790_000_000_000,
+    },
     ...more,
   }
 }

@@ -383,7 +383,8 @@ function history(position: bigint): HistoryRecord {
 }
 
 function known(phase: string | null, ...owners: readonly OwnerReference[]): KnownObject {
-  return { phase: phase as KnownObject['phase'], createdAt: null, deletedAt: null, owners }
+  const times = { createdAt: null, deletedAt: null }
+  return { phase: phase as KnownObject['phase'], ...times, owners, held: null }
 }
 
 function reference(name: string): OwnerReference {
@@ -400,8 +401,8 @@ function lineage(uid: string, of: Partial<Lineage>): Lineage {
     type: 'Lineage',
     ...{ cluster: 'north', clusterName: 'north', uid, group: '', version: 'v1', kind: 'Pod' },
     ...{ scope: 'Namespaced', namespace: 'shop', name: uid, phase: 'observed', owners: [] },
-    ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null, evidence: null },
-    ...{ position: 1n, at: 1 },
+    ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null },
+    ...{ held: null, evidence: null, position: 1n, at: 1 },
     ...of,
   }
 }

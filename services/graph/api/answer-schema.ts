@@ -119,6 +119,20 @@ const ENTRY = {
 const MILLISECONDS = say('Milliseconds since 1970.', { type: 'integer' })
 const MILLISECONDS_OR_NULL = say('Milliseconds since 1970.', { type: ['integer', 'null'] })
 
+const KNOWN_HOLD = say(
+  'What holds it; null for nothing, and in mode observe.',
+  orNull(
+    record({
+      by: HELD_BY,
+      evidence: orNull(EVIDENCE),
+      what: say('What would be done.', TEXT),
+      since: MILLISECONDS,
+      until: say('When it may be done; null when only an event can help.', MILLISECONDS_OR_NULL),
+      because: TEXT,
+    }),
+  ),
+)
+
 /** As it is, or that there is one which who asks may not see. */
 function entry(fields: Readonly<Record<string, Schema>> & { readonly topic: Schema }): Schema {
   const { topic } = fields
@@ -258,6 +272,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
                 ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
               }),
             ),
+            held: KNOWN_HOLD,
           }),
         ),
       ),
@@ -284,6 +299,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
       why: TEXT,
       verdict: orNull(VERDICT_TYPE),
       heldBy: orNull(HELD_BY),
+      held: KNOWN_HOLD,
       evidence: orNull(EVIDENCE),
       position: OFFSET,
       at: MILLISECONDS,

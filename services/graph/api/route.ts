@@ -149,6 +149,7 @@ export const ROUTES: readonly Route[] = [
         'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
       schema: TEXT,
     },
+    AT,
   ]),
   {
     ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [

@@ -11,7 +11,7 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
 import type { Entry, Log, Topic } from '../../../ports/log.ts'
-import type { Digest, Snapshot } from '../../../ports/service-record.ts'
+import type { Digest, Former, Snapshot } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import type { Batch } from '../fold/batch.ts'
 import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
@@ -107,7 +107,8 @@ export async function writtenDigests(parts: ReadParts): Promise<(Digest | Positi
   const { log, codec, partition } = parts
   const written: (Digest | Position)[] = []
   for await (const { value } of entriesOf(log, 'digests', partition)) {
-    if (value !== null) written.push(codec.decode(value) as Digest)
+    const record = value === null ? null : (codec.decode(value) as Digest | Former)
+    if (record?.type === 'Digest') written.push(record)
   }
   const last = await committed(parts)
   if (last !== undefined) written.push(last)

@@ -9,7 +9,7 @@
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
-import { POSITION_KEY } from '../../../core/graph/key.ts'
+import { breakerKey, DIRECTIVES_KEY, POLICY_KEY, POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
@@ -19,11 +19,11 @@ import type { Codec } from '../../../ports/codec.ts'
 import type { Lineage } from '../../../ports/lineage.ts'
 import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
-import type { Digest } from '../../../ports/service-record.ts'
+import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store } from '../../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
-import { type ChangedNode, changedNode, historyOf, isNodeKey } from './known-object.ts'
+import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { graphOver } from './overlay.ts'
@@ -47,8 +47,8 @@ export class Batch {
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
-  /** Nodes that the batch changed, as its last event left them. */
-  readonly #nodes = new Map<string, StateValue | null>()
+  /** Nodes and rules that the batch changed, as its last event left them. */
+  readonly #changed = new Map<string, StateValue | null>()
   /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
   readonly #outputs = new Map<string, Output>()
@@ -120,15 +120,9 @@ export class Batch {
     const nodes: ChangedNode[] = []
     for (const [key, value] of this.#graph.takeRecent()) {
       if (isNodeKey(key)) {
-        const before = this.#nodes.get(key)
-        const node = changedNode(
-          key,
-          before === undefined ? this.#decoded.get(key) : (before ?? undefined),
-          value,
-        )
+        const node = changedNode(key, this.#replaced(key, value), value)
         if (node !== undefined) nodes.push(node)
-        this.#nodes.set(key, value)
-      }
+      } else if (isRuleKey(key)) this.#putFormer(key, this.#replaced(key, value), at)
       const bytes = value === null ? null : this.#codec.encode(value)
       this.#values.set(key, bytes)
       changed.push(key, bytes ?? '')
@@ -154,8 +148,28 @@ export class Batch {
     this.#records += 1
   }
 
+  /** What it was before the event. */
+  #replaced(key: string, value: StateValue | null): StateValue | undefined {
+    const before = this.#changed.get(key)
+    this.#changed.set(key, value)
+    return before === undefined ? this.#decoded.get(key) : (before ?? undefined)
+  }
+
+  #putFormer(key: string, before: StateValue | undefined, at: At): void {
+    const { partition, position, timestamp } = at
+    const value = before === undefined ? NO_BYTES : this.#codec.encode(before)
+    const former: Former = { type: 'Former', partition, position, at: timestamp, key, value }
+    this.#putIn('digests', partition, key, this.#codec.encode(former))
+  }
+
   /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
   #publish(outcome: Outcome, nodes: readonly ChangedNode[], at: At): void {
+    for (const { cluster, node, before, after } of nodes) {
+      const { uid } = node.object
+      const key = objectKey(cluster, uid)
+      if (outcome.touched.has(key) || !isOtherHold(before, after)) continue
+      outcome.touched.set(key, { cluster, uid, last: null })
+    }
     for (const touch of outcome.touched.values()) {
       const lineage = lineageOf(this.#graph, touch, at)
       if (lineage === null) continue
@@ -218,10 +232,11 @@ export class Batch {
     return this.#last.partition
   }
 
-  /** The content of a digest record, for audits. */
-  digest(): Digest {
+  /** Of the position reached, for audits. */
+  putDigest(): void {
     const { partition, position, state, outputs, foldVersion } = this.#position
-    return { type: 'Digest', partition, position, state, outputs, foldVersion }
+    const digest: Digest = { type: 'Digest', partition, position, state, outputs, foldVersion }
+    this.#putIn('digests', partition, POSITION_KEY, this.#codec.encode(digest))
   }
 
   /** All of it, for the commit, with the position among the changes. `last`: the entry that was folded last, where that is to be known again. */
@@ -245,12 +260,21 @@ export class Batch {
     this.#decoded.stored(this.#values)
     this.#graph.clear()
     this.#values.clear()
-    this.#nodes.clear()
+    this.#changed.clear()
     this.#outputs.clear()
     this.#lastOutputs.clear()
     this.#records = 0
   }
 }
+
+const NO_BYTES = new Uint8Array()
+
+/** Of what holds objects in general. */
+function isRuleKey(key: string): boolean {
+  return key === POLICY_KEY || key === DIRECTIVES_KEY || key.startsWith(BREAKERS)
+}
+
+const BREAKERS = breakerKey('')
 
 /** Of a partition of which nothing was folded. */
 export function firstPosition(partition: number, partitions: number): Position {

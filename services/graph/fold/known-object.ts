@@ -1,7 +1,7 @@
 /**
- * Adds the object as it is after the event to each entry of history, so that a reader of history knows the graph at any moment.
+ * Adds the object as it is after the event to each entry of history, so that a reader of history knows the graph at any moment, and what was held.
  *
- * What must stay true: whenever the phase, the owner references or the deletionTimestamp of a node change, or a node is added or removed, an entry has all of
+ * What must stay true: whenever the phase, the owner references, the deletionTimestamp or the hold of a node change, or a node is added or removed, an entry has all of
  * them as they are after the event: one of those that the fold writes, or, where it writes none (its texts name a few owners only), one that is added. They are
  * made from the state alone.
  *
@@ -9,6 +9,7 @@
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
+import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
 import type { Node } from '../../../core/model/node.ts'
@@ -16,7 +17,7 @@ import type { ClusterId } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
-import type { HistoryRecord, KnownObject } from '../../../ports/lineage.ts'
+import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/lineage.ts'
 
 /** Each of these has its object; others have it where nothing else says that it changed. */
 export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([
@@ -25,7 +26,9 @@ export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([
   'phase',
   'gone',
 ])
-const NOT_THERE: KnownObject = { phase: null, createdAt: null, deletedAt: null, owners: [] }
+const NOT_THERE: KnownObject = {
+  ...{ phase: null, createdAt: null, deletedAt: null, owners: [], held: null },
+}
 
 /** A node that an event changed. */
 export interface ChangedNode {
@@ -81,9 +84,21 @@ export function historyOf(
 
 /** By what readers of history know of it. */
 function isOther({ before, after }: ChangedNode): boolean {
-  const [was, object] = [knownObject(before), knownObject(after)]
-  const isSame = object.phase === was.phase && object.deletedAt === was.deletedAt
-  return !isSame || JSON.stringify(object.owners) !== JSON.stringify(was.owners)
+  const [was, is] = [knownObject(before), knownObject(after)]
+  return isOtherPhase(was, is) || isOtherList(was, is) || isOtherHold(before, after)
+}
+
+function isOtherPhase(was: KnownObject, is: KnownObject): boolean {
+  return is.phase !== was.phase || is.deletedAt !== was.deletedAt
+}
+
+function isOtherList(was: KnownObject, is: KnownObject): boolean {
+  return is.owners !== was.owners && JSON.stringify(is.owners) !== JSON.stringify(was.owners)
+}
+
+export function isOtherHold(before: Node | undefined, after: Node | undefined): boolean {
+  const [was, is] = [knownHold(before), knownHold(after)]
+  return (was !== null || is !== null) && JSON.stringify(was) !== JSON.stringify(is)
 }
 
 function identityOf({ cluster, node }: ChangedNode): string {
@@ -94,15 +109,21 @@ function addedFor(changed: ChangedNode, { partition, position, timestamp }: At):
   const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
   const [was, object] = [knownObject(before), knownObject(after)]
-  const isSame = object.phase === was.phase && object.deletedAt === was.deletedAt
+  const isPhase = isOtherPhase(was, object)
   return {
     ...{ type: 'History', cluster, group, kind, namespace, name, uid },
-    change: isSame ? 'references' : 'phase',
-    text: isSame ? referencesText(was, object) : phaseText(was, object),
-    phase: isSame ? null : object.phase,
+    ...addedText(was, object),
+    phase: isPhase ? object.phase : null,
     ...{ evidence: null, command: null, partition, position, basis: [], at: timestamp },
     object,
   }
+}
+
+function addedText(was: KnownObject, is: KnownObject): Pick<HistoryRecord, 'change' | 'text'> {
+  if (isOtherPhase(was, is)) return { change: 'phase', text: phaseText(was, is) }
+  if (isOtherList(was, is)) return { change: 'references', text: referencesText(was, is) }
+  const text = is.held === null ? 'held no more' : `held: ${is.held.because}`
+  return { change: 'verdict', text }
 }
 
 function referencesText(was: KnownObject, now: KnownObject): string {
@@ -117,7 +138,19 @@ function phaseText(was: KnownObject, now: KnownObject): string {
 function knownObject(node: Node | undefined): KnownObject {
   if (node === undefined) return NOT_THERE
   const { createdAt, deletedAt, ownerReferences } = node.object
-  return { phase: node.phase, createdAt, deletedAt, owners: ownerReferences }
+  return { phase: node.phase, createdAt, deletedAt, owners: ownerReferences, held: knownHold(node) }
+}
+
+/** Null when nothing holds it, or a mode that only records. */
+export function knownHold(node: Node | undefined): KnownHold | null {
+  const by = node === undefined ? null : listedBy(node)
+  if (node === undefined || by === null) return null
+  const { hold, attempt, verdict } = node
+  const { because = '', evidence = null } = verdict ?? {}
+  // A dry run was accepted: no time lets it go.
+  const tried = { what: attempt?.verb ?? '', since: attempt?.since ?? 0, until: null }
+  const { what, since, until } = hold?.by == null ? tried : hold
+  return { by, evidence, what, since, until, because }
 }
 
 function nodeIn(value: StateValue | undefined): Node | undefined {

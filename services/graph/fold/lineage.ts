@@ -8,6 +8,7 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Lineage, LineageOwner } from '../../../ports/lineage.ts'
+import { knownHold } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
@@ -44,6 +45,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     why: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
     verdict: verdict?.type ?? null,
     heldBy: node?.hold?.by ?? null,
+    held: knownHold(node),
     evidence: verdict?.evidence ?? null,
     position: at.position,
     at: at.timestamp,

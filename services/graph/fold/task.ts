@@ -8,7 +8,6 @@
  */
 import { createHash } from 'node:crypto'
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -300,15 +299,13 @@ export class Task {
   }
 
   async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {
-    const { store, codec, observe } = this.#options
+    const { store, observe } = this.#options
     const { records, position } = batch
     this.#sinceDigest += records
-    const { changelog, outputs } = batch.take(last)
     const isDue = this.#sinceDigest >= DIGEST_RECORDS
-    const digests = { topic: 'digests' as const, partition: this.partition }
-    const digest = { key: POSITION_KEY, value: codec.encode(batch.digest()) }
-    const all = isDue ? [...outputs, { ...digests, records: [digest] }] : outputs
-    const end = await owned.commit({ changelog, outputs: all })
+    if (isDue) batch.putDigest()
+    const { changelog, outputs } = batch.take(last)
+    const end = await owned.commit({ changelog, outputs })
     // Offsets that were given before are given again: the content of the store is no longer on the log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)

@@ -4,20 +4,22 @@
  * What must stay true: it reads what is committed and changes nothing. A digest names the very set that the fold of its cluster compares with its own; there is
  * none while that is in doubt. Processes name clusters to each other by id: only who asks all of them knows which names two of them share.
  *
- * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts).
+ * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what was held at a moment of the past (past-held.ts).
  */
 import { createHash } from 'node:crypto'
 import { firstApprovalOf } from '../../../core/admit/approval.ts'
 import { openBreakerOf } from '../../../core/admit/breaker.ts'
 import { clusterOf, directivesOf, policyOf, type StateReader } from '../../../core/graph/graph.ts'
-import { listedBy, planOf } from '../../../core/graph/held-plan.ts'
+import { planOf } from '../../../core/graph/held-plan.ts'
 import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../../core/graph/key.ts'
 import type { SetHash } from '../../../core/model/hash.ts'
 import { isSameSet } from '../../../core/model/hash.ts'
 import type { HeldBy, Node } from '../../../core/model/node.ts'
-import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
+import type { KnownHold } from '../../../ports/lineage.ts'
 import type { AsOf, ClusterRef } from '../api/document.ts'
+import { knownHold } from '../fold/known-object.ts'
 import type { BlockedCount } from '../fold/tally.ts'
 import type { Answer, Query } from './query.ts'
 import { HIDDEN, hiddenText, type Sight, WHOLE } from './sight.ts'
@@ -63,7 +65,7 @@ export interface HeldCount {
 
 /** A group on its way; `example` is its first object that may be deleted. */
 interface Counted extends Pick<HeldCount, 'count' | 'since'> {
-  readonly view: View
+  readonly source: HeldSource
   readonly example: HeldObject
 }
 
@@ -165,69 +167,102 @@ export async function heldIn(
   query: Namesakes,
   scope: HeldScope = EVERYTHING,
 ): Promise<OwnHeld> {
+  // Who may not see the namesake of an owner is not told of it.
+  const namesakes = scope.isWhole ? query : NO_NAMESAKES
+  const sources = views.map((view) => sourceOf(view, namesakes, scope))
+  return await heldBySources(sources, readers, scope)
+}
+
+/** Of one cluster, at one moment. */
+export interface HeldSource {
+  readonly cluster: ClusterId
+  readonly asOf: AsOf
+  breakers(): AsyncIterable<OpenBreakerOfCluster>
+  objects(): AsyncIterable<HeldObject>
+  /** With what is to be said of it beside. */
+  described(object: HeldObject): Promise<HeldObject>
+  refused(): BlockedCount | undefined
+  /** Once all was read. */
+  partial(): string
+}
+
+export type OpenBreakerOfCluster = Omit<OpenBreaker, 'cluster'>
+
+function sourceOf(view: View, namesakes: Namesakes, { isWhole }: HeldScope): HeldSource {
+  const { cluster, partition } = view
+  const uncounted = (): string => (isWhole && partition.counts() === undefined ? UNCOUNTED : '')
+  return {
+    cluster,
+    asOf: view.asOf(),
+    breakers: () => openBreakersOf(view),
+    objects: () => heldObjects(view),
+    described: async (object) => await withNamesake(view, namesakes, object),
+    refused: () => partition.counts()?.find((tally) => tally.cluster === cluster)?.blocked.refused,
+    partial: () => view.partial() || uncounted(),
+  }
+}
+
+/** `readers`: of the same moment. */
+export async function heldBySources(
+  sources: readonly HeldSource[],
+  readers: readonly StateReader[],
+  scope: HeldScope,
+): Promise<OwnHeld> {
   const counts = new Map<string, Counted>()
-  const asOf = views.map((view) => view.asOf())
   let isCut = false
   let [total, hidden] = [0, 0]
   const breakers: OwnHeld['breakers'][number][] = []
   const refused: Told<RefusedCount>[] = []
   const doubts = new Set<string>()
-  for (const view of views) {
-    const { cluster } = view
+  for (const source of sources) {
+    const { cluster } = source
     const sight = await scope.sight(cluster)
-    for await (const open of openBreakersOf(view)) {
+    for await (const open of source.breakers()) {
       const isOfAll = open.namespace === ''
       if (!isOfAll && !isIn(scope, open.namespace)) continue
       // The reason of the cluster's may tell of any object of it.
       const because = isOfAll && !scope.isWhole ? HIDDEN : open.because
       breakers.push({ cluster, ...open, because })
     }
-    for await (const object of heldObjects(view)) {
+    for await (const object of source.objects()) {
       if (!isIn(scope, object.namespace)) continue
       total += 1
       if (!sight.isWhole && !(await sight.shows(object))) hidden += 1
-      else isCut = !count(counts, view, object) || isCut
+      else isCut = !count(counts, source, object) || isCut
     }
-    doubts.add(view.partial())
-    if (!scope.isWhole) continue
-    const tallies = view.partition.counts()
-    const own = tallies?.find((tally) => tally.cluster === cluster)?.blocked.refused
+    doubts.add(source.partial())
+    const own = scope.isWhole ? source.refused() : undefined
     if (own !== undefined && own.objects > 0) refused.push({ cluster, ...own })
-    if (tallies === undefined && view.partial() === '') doubts.add(UNCOUNTED)
   }
   if (isCut) doubts.add(`more than ${MOST_GROUPS} groups: some are not listed`)
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   const told: Told<HeldCount>[] = []
-  // Who may not see the namesake of an owner is not told of it.
-  const namesakes = scope.isWhole ? query : NO_NAMESAKES
-  for (const each of counts.values()) told.push(await countOf(each, namesakes))
+  for (const each of counts.values()) told.push(await countOf(each))
   const [reader] = readers
-  const mode = reader === undefined ? null : policyOf(reader).policy.mode
   return {
-    mode,
+    mode: reader === undefined ? null : policyOf(reader).policy.mode,
     ...ordersOf(readers, scope),
-    breakers,
-    refused,
-    total,
-    hidden,
-    counts: told,
-    partial,
-    asOf,
+    ...{ breakers, refused, total, hidden, counts: told, partial },
+    asOf: sources.map(({ asOf }) => asOf),
   }
 }
 
 /** The cluster's own, and those of its namespaces. */
-export async function* openBreakersOf(
-  view: View,
-): AsyncIterable<Pick<OpenBreaker, 'namespace' | 'since' | 'because'>> {
+export async function* openBreakersOf(view: View): AsyncIterable<OpenBreakerOfCluster> {
   const { reader, cluster } = view
-  const own = openBreakerOf(reader, cluster)
-  if (own !== undefined) yield { namespace: '', since: own.openedAt, because: own.because }
+  yield* openOne(reader, cluster, '')
   for await (const [key] of view.entries(namespaceBreakersPrefix(cluster))) {
-    const namespace = lastPart(key)
-    const open = openBreakerOf(reader, cluster, namespace)
-    if (open !== undefined) yield { namespace, since: open.openedAt, because: open.because }
+    yield* openOne(reader, cluster, lastPart(key))
   }
+}
+
+export function openOne(
+  reader: StateReader,
+  cluster: ClusterId,
+  namespace: string,
+): OpenBreakerOfCluster[] {
+  const open = openBreakerOf(reader, cluster, namespace)
+  return open === undefined ? [] : [{ namespace, since: open.openedAt, because: open.because }]
 }
 
 const NO_NAMESAKES: Namesakes = { namesake: async () => '' }
@@ -362,28 +397,28 @@ async function withNamesake(view: View, query: Namesakes, object: HeldObject): P
 
 /** Nothing when it is held no more, or by a mode that only records. */
 function heldOf(node: Node | undefined): HeldObject[] {
-  const by = node === undefined ? null : listedBy(node)
-  if (node === undefined || by === null) return []
-  const { object, hold, attempt, verdict } = node
+  const hold = knownHold(node)
+  return node === undefined || hold === null ? [] : [heldObject(node.object, hold)]
+}
+
+export function heldObject(
+  object: Coordinates & { readonly uid: Uid },
+  { evidence, ...hold }: KnownHold,
+): HeldObject {
   const { group, kind, namespace, name, uid } = object
-  const { because = '', evidence = null } = verdict ?? {}
-  // A dry run was accepted: no time lets it go.
-  const tried = { what: attempt?.verb ?? '', since: attempt?.since ?? 0, until: null }
-  const { what, since, until } = hold?.by == null ? tried : hold
-  const place = { group, kind, namespace, name, uid }
-  return [{ ...place, by, evidence: evidence ?? '', what, because, since, until }]
+  return { group, kind, namespace, name, uid, ...hold, evidence: evidence ?? '' }
 }
 
 /** False when there are too many groups for one more. */
-function count(counts: Map<string, Counted>, view: View, object: HeldObject): boolean {
-  const key = groupKey(view.cluster, object)
+function count(counts: Map<string, Counted>, source: HeldSource, object: HeldObject): boolean {
+  const key = groupKey(source.cluster, object)
   const former = counts.get(key)
   if (former === undefined && counts.size >= MOST_GROUPS) return false
   const { since } = object
   counts.set(
     key,
     former === undefined
-      ? { view, example: object, count: 1, since }
+      ? { source, example: object, count: 1, since }
       : {
           ...former,
           example: isSooner(object, former.example) ? object : former.example,
@@ -395,15 +430,11 @@ function count(counts: Map<string, Counted>, view: View, object: HeldObject): bo
 }
 
 /** When and why are those of one object: the first that may be deleted. */
-async function countOf(counted: Counted, query: Namesakes): Promise<Told<HeldCount>> {
-  const { view, example, count, since } = counted
-  const { by, evidence, group, kind, namespace, until, because } = await withNamesake(
-    view,
-    query,
-    example,
-  )
+async function countOf({ source, example, count, since }: Counted): Promise<Told<HeldCount>> {
+  const told = await source.described(example)
+  const { by, evidence, group, kind, namespace, until, because } = told
   return {
-    ...{ cluster: view.cluster, by, evidence, group, kind, namespace },
+    ...{ cluster: source.cluster, by, evidence, group, kind, namespace },
     ...{ count, since, until, because },
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Finds objects by name, their history by uid, what named them as owners and what clusters are called, in a store of its own that follows `lineage` and `history`.
+ * Finds objects by name, their history by uid, what named them as owners and what clusters are called, and what the rules that hold objects were before, in a store of its
+ * own that follows `lineage`, `history` and `digests`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
  * history before it was: what is forgotten stays forgotten, in whatever order the two are read.
@@ -9,16 +10,19 @@
 import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
+import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
 import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
+import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
+import { holds, type Moment } from './moment.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
@@ -91,6 +95,11 @@ export interface HistoryIndex {
     from: bigint,
     limit: number,
   ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
+  /**
+   * Of the keys of a partition's store that say what holds objects in general (policy, directives, breakers), those that changed at a moment or after it, with what they
+   * were then; null for nothing. The others are what they are now.
+   */
+  rulesAt(partition: number, moment: Moment): Promise<ReadonlyMap<string, StateValue | null>>
   /** How far it has read this partition of `history`. */
   position(partition: number): bigint
   /** Undefined while it has read nothing there. */
@@ -107,7 +116,7 @@ export function createHistoryIndex(
   clock: Clock,
   store: Store,
 ): HistoryIndex {
-  const topics = ['history', 'lineage'] as const
+  const topics = ['history', 'lineage', 'digests'] as const
   /** To be taken between any two entries: one of an object with many owners costs as much as hundreds of others. */
   const turns = new Turns(clock)
 
@@ -128,7 +137,7 @@ export function createHistoryIndex(
       if (!isOutdated(error)) throw error
       const { start } = await log.bounds(topic, partition)
       // What was trimmed before it was ever read is no loss; what is beyond the end is, and what was trimmed in between: it begins again.
-      if (known >= start || (topic === 'history' && known > 0n)) throw error
+      if (known >= start || (topic !== 'lineage' && known > 0n)) throw error
       return { page: await log.read(topic, partition, start, options), from: start }
     }
   }
@@ -188,13 +197,13 @@ export function createHistoryIndex(
   /** Up to the first null value, where history is behind. */
   async function readable(topic: Topic, partition: number, page: Page): Promise<Page> {
     const first = page.entries.findIndex(({ value }) => value === null)
-    if (topic === 'history' || first < 0 || (await isAtEnd('history', partition))) return page
+    if (topic !== 'lineage' || first < 0 || (await isAtEnd('history', partition))) return page
     const entries = page.entries.slice(0, first)
     return { entries, next: page.entries[first]?.offset ?? page.next }
   }
 
   /** False when there was nothing new. */
-  async function follow(topic: 'lineage' | 'history', partition: number): Promise<boolean> {
+  async function follow(topic: (typeof topics)[number], partition: number): Promise<boolean> {
     const known = positionOf(topic, partition)
     const { page: read, from } = await pageFrom(topic, partition, known)
     const page = await readable(topic, partition, read)
@@ -208,6 +217,8 @@ export function createHistoryIndex(
       if (topic === 'history') {
         changes.set(...historyChange(entry))
         if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
+      } else if (topic === 'digests') {
+        for (const change of formerChanges(entry)) changes.set(...change)
       } else if (entry.value === null) {
         const [cluster, uid] = identityOf(entry.key)
         const again = spans.forget(cluster, uid, entry.timestamp)
@@ -227,6 +238,33 @@ export function createHistoryIndex(
     changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
     await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
     return true
+  }
+
+  /** The value is stored as it came, as those of histories are. */
+  function formerChanges({ value }: Entry): StoreChange[] {
+    const record = value === null ? null : (codec.decode(value) as Digest | Former)
+    if (record?.type !== 'Former') return []
+    const { partition, key, position } = record
+    return [[`${formerPrefix(partition)}${part(key)}/${offsetText(position)}`, value]]
+  }
+
+  async function rulesAt(
+    partition: number,
+    moment: Moment,
+  ): Promise<ReadonlyMap<string, StateValue | null>> {
+    const then = new Map<string, StateValue | null>()
+    for (let range = prefixRange(formerPrefix(partition), PAGE_LIMIT); ; ) {
+      const page = await store.page(range)
+      for (const [, bytes] of page) {
+        await turns.take()
+        const { key, position, at, value } = codec.decode(bytes) as Former
+        if (then.has(key) || holds(moment, Number(position), at)) continue
+        then.set(key, value.length === 0 ? null : (codec.decode(value) as StateValue))
+      }
+      const last = page.at(-1)?.[0]
+      if (last === undefined || page.length < PAGE_LIMIT) return then
+      range = { ...range, gte: `${last}\0` }
+    }
   }
 
   function changeOf(value: Uint8Array): History {
@@ -333,6 +371,7 @@ export function createHistoryIndex(
 
   return {
     clusterName,
+    rulesAt,
     spans: createSpanIndex(store),
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
@@ -442,6 +481,10 @@ function offsetText(offset: bigint): string {
 
 function beginKey(partition: number): string {
   return `begin/history/${partition}`
+}
+
+function formerPrefix(partition: number): string {
+  return `former/${partition}/`
 }
 
 function nameChanges(lineage: Lineage): StoreChange[] {

@@ -95,10 +95,10 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
 }
 
 /** A position is of one partition. */
-export function meantIn(
-  named: readonly (KnownCluster & ClusterRef)[],
+export function meantIn<T extends KnownCluster & ClusterRef>(
+  named: readonly T[],
   at: Asked | undefined,
-): readonly KnownCluster[] {
+): readonly T[] {
   if (at?.type !== 'position') return named
   const { partition, position } = at
   const own = named.filter((each) => each.partition === partition)

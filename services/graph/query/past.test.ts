@@ -435,7 +435,7 @@ test('what is forgotten stays forgotten where history is read behind lineage', a
         ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns' },
         ...{ name: uid, change, text: '', phase, evidence: null, command: null, partition: 0 },
         ...{ position: BigInt(each), basis: [], at: 1 },
-        object: { phase, createdAt: 0, deletedAt: null, owners: [] },
+        object: { phase, createdAt: 0, deletedAt: null, owners: [], held: null },
       })
       return { key: `c/${uid}`, value }
     }),
@@ -531,6 +531,7 @@ test('where a name was had more often than is read, in whichever cluster, a list
       ...{ type: 'Lineage', cluster: 'a', clusterName: 'a', uid: `u-${each}`, group: '' },
       ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
       ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
+      held: null,
       ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
     }),
   }))
@@ -549,7 +550,7 @@ test('where more objects changed very often than one answer looks at, a tree doe
     ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns', name: uid },
     ...{ change: 'references', text: '', phase: null, evidence: null, command: null, basis: [] },
     ...{ partition: 0, position: BigInt(position), at: position },
-    object: { phase: 'observed', createdAt: 0, deletedAt: null, owners: [OWNER] },
+    object: { phase: 'observed', createdAt: 0, deletedAt: null, owners: [OWNER], held: null },
   })
   for (let each = 0; each < 1_001; each++) {
     // Of the last one alone it is not known whose it was by then.

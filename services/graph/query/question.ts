@@ -32,10 +32,11 @@ import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import { kindsIn } from './kind-name.ts'
-import type { ListParts } from './list-question.ts'
+import { type ListParts, meantIn } from './list-question.ts'
 import { type Asked, askedIn, type Moment } from './moment.ts'
 import { namedClusters } from './not-found.ts'
 import { asOfMoment, unlistedAt } from './past.ts'
+import { heldAt } from './past-held.ts'
 import { pastTree } from './past-tree.ts'
 import { pastWhy } from './past-why.ts'
 import type { Planner } from './plan.ts'
@@ -275,18 +276,25 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   const oneAtATime = queue(MOST_WAITING)
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
+    const { at: text } = askedOf(request)
+    const at = text === undefined ? undefined : askedIn(text)
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
-      await oneAtATime(() => heldIn(views, clusters.readers(), query, scope))
+      await oneAtATime(async () =>
+        at === undefined
+          ? await heldIn(views, clusters.readers(), query, scope)
+          : await heldAt(parts, views, at, scope),
+      )
     const mine = await forwarding.ownOf(request, reply)
     if (mine !== undefined) return json(await own(mine))
-    const asked = await heldClusters(parts, request, scope)
+    const asked = meantIn(await heldClusters(parts, request, scope), at)
     const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
     const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
     // Orders are known to every partition, also where there is no cluster yet.
-    const here = await heldIn([], clusters.readers(), query, scope)
-    const held = heldOfAll([here, ...all.map(({ answer }) => answer)], asked)
-    const doubts = [partial, held.partial].filter((text) => text !== '')
-    return documentOf('Held', { ...held, partial: doubts.join('; ') })
+    const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
+    const held = heldOfAll([...here, ...all.map(({ answer }) => answer)], asked)
+    const doubts = [partial, held.partial].filter((each) => each !== '').join('; ')
+    if (at !== undefined && doubts === '') markImmutable(reply)
+    return documentOf('Held', { ...held, partial: doubts })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const { cluster: named, limit: listed } = askedOf(request)

@@ -1,6 +1,6 @@
 /**
  * What is answered about a moment is what the fold held then: lives with lost events, relists, uids that come back, restores from backups and forgotten objects are
- * folded by the service's own batches, and lists and trees of random moments, and differences between two, are compared with the graphs of then. `MOMENTS=10000` asks for
+ * folded by the service's own batches, and lists and trees of random moments, and differences between two, are compared with the graphs of then, and so is what was held. `MOMENTS=10000` asks for
  * so many moments, and for a third as many pairs.
  */
 import { deepEqual, match, ok } from 'node:assert/strict'
@@ -9,6 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Clock } from '../../../ports/clock.ts'
+import type { KnownHold } from '../../../ports/lineage.ts'
 import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { CLUSTER } from '../../../testing/model-cluster.ts'
@@ -21,9 +22,11 @@ import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import type { Moment } from './moment.ts'
 import type { ListedObject } from './object-list.ts'
 import { createPastDiff, type Difference } from './past-diff.ts'
+import { heldAt } from './past-held.ts'
 import { createPastList } from './past-list.ts'
 import { pastTree } from './past-tree.ts'
-import type { PastObject } from './span-index.ts'
+import { WHOLE } from './sight.ts'
+import { type PastObject, uidIn } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 import type { View } from './view.ts'
 
@@ -73,6 +76,8 @@ const FAMILY: readonly PastAction[] = [
   return { type: 'create', kind: String(kind), name: String(name), ...rest }
 })
 
+const GUARDED: PastAction = { type: 'rule', rule: 'guarded' }
+
 const pick = fc.nat({ max: 30 })
 const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('again' as const), pick }) },
@@ -81,6 +86,13 @@ const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('unwatch' as const),
       kind: fc.constantFrom('pod', 'cm'),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant('rule' as const),
+      rule: fc.constantFrom('pause', 'guarded', 'guarded', 'resume', 'parity', 'dry-run'),
     }),
   },
   { weight: 1, arbitrary: fc.constant({ type: 'backup' } as const) },
@@ -100,7 +112,8 @@ function mixed(
   others: readonly PastAction[],
   chance: Chance,
 ): PastAction[] {
-  const all = [...FAMILY, ...life]
+  const isGuarded = chance.below(2) === 0
+  const all = [...FAMILY, ...(isGuarded ? [GUARDED] : []), ...life]
   for (const other of others) all.splice(chance.below(all.length + 1), 0, other)
   return all
 }
@@ -312,6 +325,28 @@ async function compareTrees(
   }
 }
 
+/** Answers with how many were held. */
+async function compareHeld(
+  index: HistoryIndex,
+  rig: PastRig,
+  snapshot: Snapshot,
+  moment: Moment,
+): Promise<number> {
+  const held = [...snapshot.nodes].filter(([, node]) => node.held !== null)
+  const found: (readonly [string, KnownHold | null | undefined])[] = []
+  for (const [key, isMeant] of await index.spans.heldPage(CLUSTER, moment, '', 10_000)) {
+    const past = isMeant ? index.spans.objectAt(CLUSTER, uidIn(key), moment) : undefined
+    if (past?.held != null) found.push([past.uid, past.held])
+  }
+  deepEqual(new Map(found), new Map(held.map(([uid, node]) => [uid, node.held])))
+  const past = { momentOf: async () => moment, stillKnown: () => undefined }
+  const asked = { type: 'time', at: moment.at } as const
+  const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+  const { mode, pauses, total } = await heldAt({ past, index }, [viewIn(rig)], asked, scope)
+  deepEqual([mode, pauses, total], [snapshot.mode, snapshot.pauses, held.length])
+  return held.length
+}
+
 function isBeyond(index: HistoryIndex, moment: Moment): boolean {
   const horizon = index.spans.horizon(CLUSTER)
   if (horizon === undefined) return false
@@ -321,7 +356,7 @@ function isBeyond(index: HistoryIndex, moment: Moment): boolean {
 test('a list, a tree and a difference of any moments are what was folded by then, and an index that is built anew has the same bytes', async (t) => {
   const lives = life({ hasOrphaning: true, hasKindsGone: true, maxLength: 40 })
   const others = fc.array(OTHERS, { maxLength: 12, size: 'max' })
-  const found = { moments: 0, beyond: 0, objects: 0, changed: 0 }
+  const found = { moments: 0, beyond: 0, objects: 0, changed: 0, held: 0 }
   const pairs = { compared: 0, added: 0, deleted: 0, changed: 0, unclear: 0 }
   await fc.assert(
     fc.asyncProperty(lives, others, fc.nat(), async (actions, besides, seed) => {
@@ -343,6 +378,7 @@ test('a list, a tree and a difference of any moments are what was folded by then
         if (!isSame(snapshot.nodes, last?.nodes)) found.changed += 1
         deepEqual(await listAt(first.index, rig, moment), listOf(snapshot))
         await compareTrees(first.index, snapshot, moment)
+        found.held += await compareHeld(first.index, rig, snapshot, moment)
       }
       for (let left = PAIRS_OF_A_LIFE; left > 0; left--) {
         const [from, to] = inTheirOrder(rig, momentIn(rig, chance), momentIn(rig, chance))
@@ -366,6 +402,7 @@ test('a list, a tree and a difference of any moments are what was folded by then
   ok(found.beyond > 0, 'none beyond the horizon')
   ok(found.changed > compared / 4, `${found.changed} unlike the end`)
   ok(found.objects > compared, `${found.objects} objects`)
+  ok(found.held > compared / 40, `${found.held} held`)
   ok(pairs.compared >= MOMENTS / 6, `${pairs.compared} pairs compared`)
   ok(Math.min(...Object.values(pairs)) > pairs.compared / 20, JSON.stringify(pairs))
 })

@@ -1,5 +1,5 @@
 /**
- * What each object was at any moment, and who referenced it then: the part of the index (history-index.ts) that answers questions about the past.
+ * What each object was at any moment, who referenced it then, and what held it: the part of the index (history-index.ts) that answers questions about the past.
  *
  * What must stay true: it is made of `history` and of the null values of `lineage` alone, so it can be rebuilt, and nothing rests on it. One value an object holds
  * all of its states; each is exact from its event on. What was forgotten, or was never recorded here, lies before the horizon of its cluster: whoever asks for a
@@ -7,7 +7,7 @@
  *
  * Not here: reading the log (history-index.ts), what a moment is and whether it can be asked (moment.ts), answers (past-tree.ts, object-list.ts).
  */
-import type { Phase } from '../../../core/model/node.ts'
+import type { HeldBy, Phase } from '../../../core/model/node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -15,8 +15,9 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
-import type { HistoryRecord, Lineage } from '../../../ports/lineage.ts'
-import type { Store, StoreChange } from '../../../ports/store.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
+import type { HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
+import type { Store, StoreChange, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
 import { part, uidOfPart, uidPart } from './index-key.ts'
@@ -41,6 +42,7 @@ export interface PastObject extends Coordinates {
   readonly position: number
   /** None where it is not there. */
   readonly owners: readonly OwnerReference[]
+  readonly held: KnownHold | null
 }
 
 export interface SpanIndex {
@@ -69,6 +71,13 @@ export interface SpanIndex {
     after: string,
     limit: number,
   ): Promise<readonly string[]>
+  /** Keys of all that were ever held, and whether one may have been at the moment. */
+  heldPage(
+    cluster: ClusterId,
+    moment: Moment,
+    after: string,
+    limit: number,
+  ): Promise<readonly (readonly [key: string, isMeant: boolean])[]>
   /** Keys of objects that had more states than are kept: of a moment before the first one nobody can say who referenced whom. */
   cutPage(cluster: ClusterId, limit: number): Promise<readonly string[]>
   /** Undefined: of this cluster nothing was lost. */
@@ -98,13 +107,22 @@ export function minuteIn(key: string): number {
   return Number(key.split('/').at(-2))
 }
 
-/** One state of an object: position of its event, its append time, the phase, the deletionTimestamp, and which of the lists of owners. */
+/** One state of an object: position of its event, its append time, the phase, the deletionTimestamp, which of the lists of owners, and what held it. */
 type State = readonly [
   position: number,
   at: number,
   phase: PastPhase,
   deletedAt: number | null,
   owners: number,
+  ...held: readonly [] | readonly [HoldState],
+]
+type HoldState = readonly [
+  by: HeldBy,
+  evidence: Evidence | null,
+  what: string,
+  since: number,
+  until: number | null,
+  because: string,
 ]
 type OwnerList = readonly (readonly [
   apiVersion: string,
@@ -133,11 +151,18 @@ export function uidIn(key: string): Uid {
 }
 
 export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
-  async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
+  async function entriesOf(
+    prefix: string,
+    after: string,
+    limit: number,
+  ): Promise<readonly StoreEntry[]> {
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return (await store.page(range)).map(([key]) => key)
+    return await store.page(range)
+  }
+  async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
+    return (await entriesOf(prefix, after, limit)).map(([key]) => key)
   }
   return {
     objectAt(cluster, uid, moment) {
@@ -162,6 +187,10 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
       await keysOf(kindPrefix(cluster, kind), after, limit),
     dependentsPage: async (cluster, owner, after, limit) =>
       await keysOf(edgePrefix(cluster, owner), after, limit),
+    async heldPage(cluster, moment, after, limit) {
+      const page = await entriesOf(heldPrefix(cluster), after, limit)
+      return page.map(([key, bytes]) => [key, isWithin(moment, bytes)] as const)
+    },
     cutPage: async (cluster, limit) => await keysOf(cutPrefix(cluster), '', limit),
     horizon: (cluster) => horizonIn(store.get(horizonKey(cluster))),
   }
@@ -178,11 +207,13 @@ function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject |
       position: s[0]?.[0] ?? 0,
       since: s[0]?.[1] ?? 0,
       owners: [],
+      held: null,
     } as const
     return cut ? { ...about, ...unknown } : undefined
   }
-  const [position, since, phase, deletedAt, owners] = state
-  return { ...about, phase, deletedAt, position, since, owners: (o[owners] ?? []).map(referenceIn) }
+  const [position, since, phase, deletedAt, list, held] = state
+  const owners = (o[list] ?? []).map(referenceIn)
+  return { ...about, phase, deletedAt, position, since, owners, held: holdIn(held) }
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -250,6 +281,7 @@ export class SpanChanges {
       this.#changes.set(changedKey(cluster, minute, uid), null)
     }
     if (life.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), null)
+    if (heldSpan(life) !== undefined) this.#changes.set(heldPrefix(cluster) + uidPart(uid), null)
     for (const owner of ownersOf(life)) {
       this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
@@ -280,13 +312,17 @@ export class SpanChanges {
     const owners = rest.owners.map((each) => {
       return listed({ ...each, blockOwnerDeletion: each.blocking })
     })
+    const held = holdOf(rest.held)
     // Of a suspect nobody can say whether its kind is watched.
     const then = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
     const o = [...(known?.o ?? []), then === 'gone' ? [] : owners]
     this.#putLife(key, cluster, uid, known, {
       i: [group, kind, namespace, name, rest.createdAt],
-      s: [[Number(position), at, then, rest.deletedAt, o.length - 1], ...(known?.s.slice(1) ?? [])],
+      s: [
+        [Number(position), at, then, rest.deletedAt, o.length - 1, ...held],
+        ...(known?.s.slice(1) ?? []),
+      ],
       o,
       base: true,
     })
@@ -334,6 +370,11 @@ export class SpanChanges {
       this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
     }
     this.#putMinutes(cluster, uid, known, kept)
+    const [span, former] = [heldSpan(kept), heldSpan(known)]
+    if (span !== former) {
+      const bytes = span === undefined ? null : Buffer.from(span)
+      this.#changes.set(heldPrefix(cluster) + uidPart(uid), bytes)
+    }
     if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), NO_BYTES)
     if (known?.o === kept.o) return
     const [before, after] = [ownersOf(known), ownersOf(kept)]
@@ -383,6 +424,7 @@ function grown(
     phase,
     object.deletedAt,
     known < 0 ? o.length - 1 : known,
+    ...holdOf(object.held),
   ]
   // Several entries of one event say the same; the log may give an entry twice.
   const before = life.s.filter(([earlier]) => earlier < state[0])
@@ -421,8 +463,8 @@ function isSamePlace(a: Life | undefined, b: Life): boolean {
 function inOrder(life: Life): Life {
   const used = [...new Set(life.s.map(([, , , , owners]) => owners))]
   if (used.length === life.o.length && used.every((list, index) => list === index)) return life
-  const s = life.s.map(([position, at, phase, deletedAt, owners]): State => {
-    return [position, at, phase, deletedAt, used.indexOf(owners)]
+  const s = life.s.map(([position, at, phase, deletedAt, owners, ...held]): State => {
+    return [position, at, phase, deletedAt, used.indexOf(owners), ...held]
   })
   return { ...life, s, o: used.map((index) => life.o[index] ?? []) }
 }
@@ -450,6 +492,39 @@ function listed(reference: OwnerReference): OwnerList[number] {
 function referenceIn(each: OwnerList[number]): OwnerReference {
   const [apiVersion, kind, name, uid, controller, blockOwnerDeletion] = each
   return { apiVersion, kind, name, uid, controller, blockOwnerDeletion }
+}
+
+function holdOf(held: KnownHold | null): readonly [] | readonly [HoldState] {
+  if (held === null) return []
+  const { by, evidence, what, since, until, because } = held
+  return [[by, evidence, what, since, until, because]]
+}
+
+function holdIn(held: HoldState | undefined): KnownHold | null {
+  if (held === undefined) return null
+  const [by, evidence, what, since, until, because] = held
+  return { by, evidence, what, since, until, because }
+}
+
+/** The first event after which it was held, and the one after which it was held no more: position and append time of each. Undefined: it never was. */
+function heldSpan(life: Life | undefined): string | undefined {
+  const first = life?.s.find(isHeld)
+  if (life === undefined || first === undefined) return undefined
+  const [end] = life.s.slice(life.s.findLastIndex(isHeld) + 1)
+  return JSON.stringify([first, ...(end === undefined ? [] : [end])].map(([p, at]) => [p, at]))
+}
+
+function isHeld({ length }: State): boolean {
+  return length > UNHELD_LENGTH
+}
+
+const UNHELD_LENGTH = 5
+
+/** Of a value that `heldSpan` made. */
+function isWithin(moment: Moment, bytes: Uint8Array): boolean {
+  const [first, end] = JSON.parse(Buffer.from(bytes).toString()) as [number, number][]
+  if (first === undefined || !holds(moment, ...first)) return false
+  return end === undefined || !holds(moment, ...end)
 }
 
 /** It is not in the graph. */
@@ -506,6 +581,10 @@ const MINUTE_DIGITS = 12
 
 function cutPrefix(cluster: ClusterId): string {
   return `cut/${part(cluster)}/`
+}
+
+function heldPrefix(cluster: ClusterId): string {
+  return `held/${part(cluster)}/`
 }
 
 function edgePrefix(cluster: ClusterId, owner: Uid): string {

@@ -1,0 +1,179 @@
+/** What was held at a moment of the past is what a graph process answered then. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Held } from '../../../cli/answer.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { checked } from '../../../testing/answer-check.ts'
+import { GraphGroup, tell } from '../../../testing/graph-group.ts'
+import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
+import { BREAKER_STORY, codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
+import { createHistoryIndex } from './history-index.ts'
+
+/** A minute each. */
+const STORY: readonly (readonly string[])[] = [
+  ...BREAKER_STORY.map((line) => [line]),
+  ['put rs/x in other', 'put pod/x in other <- rs/x', 'delete rs/x in other'],
+  ['beat 300'],
+  ['close-breaker anna'],
+  ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'put pod/b <- rs/web'],
+  ['delete rs/web'],
+  ['pause'],
+  ['protect namespace/ns', 'protect kind/Pod all'],
+  ['resume'],
+  ['unprotect kind/Pod all'],
+  ['policy observe guarded'],
+  ['policy enforce guarded'],
+  ['unprotect namespace/ns'],
+  ['beat 600', 'beat 600'],
+  ['beat 600', 'beat 600', 'delete pod/b'],
+  ['budgets 3 3 3', 'many 6 cm/c#', 'many 6 pod/c# <- cm/c#'],
+  ['delete-many 6 cm/c#'],
+  ...Array.from({ length: 12 }, () => ['beat 1']),
+  ['put rs/bulk', 'put pod/bulk <- rs/bulk', 'policy dry-run parity', 'put rs/dry'],
+  ['put pod/dry <- rs/dry', 'delete rs/dry', 'settle pod/dry would-go'],
+  ['policy enforce parity'],
+]
+
+/** All that was said of that moment, but for what no index has. */
+function told({ asOf: _, ...held }: Held): object {
+  return { ...held, refused: [] }
+}
+
+async function heldNow(rig: MinuteRig, scope = ''): Promise<{ at: string[]; held: Held }> {
+  const held = await rig.get<Held>(`/v1/held?${scope}`)
+  const [{ position, time }] = held.asOf as [Held['asOf'][number]]
+  return { at: [`pos:0-${position}`, ...(time === null ? [] : [time])], held }
+}
+
+suite('what was held at a moment', () => {
+  test('is what was answered then: objects, mode, pauses, protections and breakers', async (t) => {
+    const rig = await rigged(t)
+    const then: Awaited<ReturnType<typeof heldNow>>[] = []
+    for (const lines of STORY) {
+      await rig.minute(...lines)
+      then.push(await heldNow(rig), await heldNow(rig, 'namespace=other'))
+    }
+    await rig.minute('beat 1')
+    const seen = { by: new Set<string>(), modes: new Set<string | null>(), rules: 0, unheld: 0 }
+    for (const [index, { at, held }] of then.entries()) {
+      const scope = index % 2 === 0 ? '' : '&namespace=other'
+      for (const moment of at) {
+        const past = await rig.get<Held>(`/v1/held?at=${moment}${scope}`)
+        deepEqual(told(past), told(held), `step ${index} at ${moment}`)
+      }
+      for (const { by } of held.counts) seen.by.add(by)
+      seen.modes.add(held.mode)
+      seen.rules |= Number(held.pauses.length > 0) + 2 * Number(held.protections.length > 0)
+      seen.rules |= 4 * Number(held.breakers.length > 0)
+      if (held.total === 0) seen.unheld += 1
+    }
+    deepEqual([...seen.by].sort(), ['breaker', 'budget', 'hold', 'mode', 'pause', 'protection'])
+    deepEqual([...seen.modes].sort(), ['dry-run', 'enforce', 'observe'])
+    deepEqual([seen.rules, seen.unheld > 0], [7, true])
+  })
+
+  test('is the same out of an index that is built anew over a log that was trimmed', async (t) => {
+    const rig = await rigged(t)
+    await rig.minute('policy enforce guarded', 'protect kind/Pod', 'protect namespace/prod')
+    await rig.minute('put rs/web', 'put pod/a <- rs/web', 'delete rs/web')
+    const { end } = await rig.log.bounds('history', 0)
+    const [digests, events] = [
+      await rig.log.bounds('digests', 0),
+      await rig.log.bounds('events', 0),
+    ]
+    await rig.minute('put cm/late')
+    const { at, held } = await heldNow(rig)
+    await rig.minute('unprotect namespace/prod', 'pause')
+    await rig.minute('beat 1')
+    equal(held.counts[0]?.by, 'protection')
+    while ((await rig.index.lagEntries()) > 0n) await setImmediate()
+    await rig.log.trim('history', 0, end)
+    await rig.log.trim('digests', 0, digests.end)
+    await rig.log.trim('events', 0, events.end)
+    const index = createHistoryIndex(rig.log, codec, systemClock(), emptyStore())
+    const stop = new AbortController()
+    const running = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await running
+    })
+    while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
+    const moment = {
+      type: 'position',
+      position: Number((at[0] ?? '').split('-')[1]),
+      at: Date.parse(at[1] ?? ''),
+    } as const
+    const [[key] = []] = await index.spans.heldPage('c', moment, '', 10)
+    ok(key !== undefined, 'what was held is in the index')
+    const past = index.spans.objectAt('c', 'pod-a', moment)
+    deepEqual([past?.held?.by, past?.held?.what], ['protection', 'delete'])
+    const rules = await index.rulesAt(0, moment)
+    const directives = rules.get('directives')
+    ok(directives?.type === 'Directives')
+    deepEqual(
+      directives.protections.map(({ subject }) => subject),
+      ['kind/Pod', 'namespace/prod'],
+    )
+  })
+
+  test('is kept by whoever asks, and refused where it cannot be known', async (t) => {
+    const rig = await rigged(t)
+    const early = await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
+    await rig.minute('put cm/a')
+    await rig.minute('delete rs/web', 'delete cm/a')
+    const response = await rig.ask(`/v1/held?at=${early}`)
+    match(response.headers.get('cache-control') ?? '', /^private, immutable/)
+    equal((await rig.refused('/v1/held?at=2099-01-01T00:00:00Z')).status, 425)
+    equal((await rig.refused('/v1/held?at=noon')).status, 400)
+    const other = await rig.refused('/v1/held?at=pos:7-1')
+    equal(other.status, 400)
+    match(other.detail, /^pos:7-1 is of partition 7, which none of these clusters is in: /)
+    await rig.log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
+    const lost = await rig.refused(`/v1/held?at=${early}`)
+    equal(lost.status, 410)
+    match(lost.detail, /the earliest moment is /)
+  })
+
+  test('is gathered from the processes that have the clusters', async (t) => {
+    const group = new GraphGroup(2)
+    t.after(async () => await group.stop())
+    const [one, two] = [await group.start(), await group.start()]
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const both = [...lines, 'cluster d', ...lines, 'pause all']
+    const events = eventsOf(both)
+    const partitionOf = (cluster: string): number => (cluster === 'd' ? 1 : 0)
+    await tell(group.log, events, partitionOf)
+    await group.caughtUp()
+    const heldBy = async (url: string, query = ''): Promise<Held> => {
+      const path = `${url}/v1/held?${query}`
+      return (await (await checked(path, await fetch(path))).json()) as Held
+    }
+    const now = await heldBy(one.url)
+    equal(now.counts.length, 2)
+    const times = await Promise.all(
+      [0, 1].map(async (each) => {
+        const { entries } = await group.log.read('events', each, 0n, { limit: 500, waitMs: 0 })
+        return entries.at(-1)?.timestamp ?? 0
+      }),
+    )
+    const at = new Date(Math.max(...times)).toISOString()
+    const beats = ['cluster c', 'beat 1', 'beat 1', 'cluster d', 'beat 1', 'beat 1']
+    const later = eventsOf([...both, 'resume all', ...beats])
+    while (Date.now() <= Math.max(...times)) await setImmediate()
+    await tell(group.log, later.slice(events.length), partitionOf)
+    await group.caughtUp()
+    for (const { url } of [one, two]) {
+      const past = await heldBy(url, `at=${at}`)
+      deepEqual(told(past), told(now))
+      equal(past.pauses.length, 1)
+      deepEqual((await heldBy(url)).pauses, [])
+    }
+    const { end } = await group.log.bounds('events', 1)
+    const ofOne = await heldBy(two.url, `at=pos:1-${end}`)
+    deepEqual(
+      ofOne.counts.map(({ cluster }) => cluster.id),
+      ['d'],
+    )
+  })
+})

@@ -1,0 +1,130 @@
+/**
+ * What was held at a moment of the past, and by what, out of the index: the answer that held.ts gave then.
+ *
+ * What must stay true: rules (mode, pauses, protections, breakers) are read before the index is waited for, so a change that comes meanwhile is in one of the two. A
+ * moment that cannot be asked is refused (past.ts).
+ *
+ * Not here, and in no index: what a cluster refused, and whether another object has the name of an owner that is missing.
+ */
+import type { StateReader } from '../../../core/graph/graph.ts'
+import {
+  breakerKey,
+  DIRECTIVES_KEY,
+  lastPart,
+  namespaceBreakersPrefix,
+  POLICY_KEY,
+} from '../../../core/graph/key.ts'
+import type { StateValue } from '../../../core/model/state.ts'
+import {
+  type HeldObject,
+  type HeldScope,
+  type HeldSource,
+  heldBySources,
+  heldObject,
+  type OpenBreakerOfCluster,
+  type OwnHeld,
+  openOne,
+} from './held.ts'
+import type { HistoryIndex } from './history-index.ts'
+import type { Asked, Moment } from './moment.ts'
+import { asOfMoment, type Past } from './past.ts'
+import { uidIn } from './span-index.ts'
+import { PAGE_KEYS, type View } from './view.ts'
+
+export interface PastHeldParts {
+  readonly past: Past
+  readonly index: Pick<HistoryIndex, 'spans' | 'rulesAt'>
+}
+
+/** In the clusters that this process has. Throws `Problem` where one of them cannot be asked about that moment. */
+export async function heldAt(
+  parts: PastHeldParts,
+  views: readonly View[],
+  asked: Asked,
+  scope: HeldScope,
+): Promise<OwnHeld> {
+  const { past } = parts
+  const all = []
+  for (const view of views) all.push({ view, ...(await thenIn(parts, view, asked)) })
+  const sources = all.map((then) => sourceOf(parts, then))
+  const held = await heldBySources(
+    sources,
+    all.map(({ reader }) => reader),
+    scope,
+  )
+  for (const { view, moment } of all) past.stillKnown(view, moment)
+  return held
+}
+
+interface Then {
+  readonly view: View
+  readonly moment: Moment
+  readonly reader: StateReader
+  /** That ever had a breaker, with others perhaps. */
+  readonly namespaces: ReadonlySet<string>
+}
+
+async function thenIn(
+  { past, index }: PastHeldParts,
+  view: View,
+  asked: Asked,
+): Promise<Omit<Then, 'view'>> {
+  const { cluster, reader } = view
+  const rules = new Map<string, StateValue | null>()
+  const namespaces = new Set<string>()
+  for (const key of [POLICY_KEY, DIRECTIVES_KEY, breakerKey(''), breakerKey(cluster)]) {
+    rules.set(key, reader.get(key) ?? null)
+  }
+  for await (const [key, bytes] of view.entries(namespaceBreakersPrefix(cluster))) {
+    rules.set(key, view.codec.decode(bytes) as StateValue)
+    namespaces.add(lastPart(key))
+  }
+  const moment = await past.momentOf(view, asked)
+  const then = await index.rulesAt(view.partition.partition, moment)
+  for (const [key, value] of then) {
+    rules.set(key, value)
+    if (key.startsWith(namespaceBreakersPrefix(cluster))) namespaces.add(lastPart(key))
+  }
+  return { moment, namespaces, reader: { get: (key) => rules.get(key) ?? undefined } }
+}
+
+function sourceOf({ index }: PastHeldParts, then: Then): HeldSource {
+  const { view, moment } = then
+  return {
+    cluster: view.cluster,
+    asOf: asOfMoment(view, moment),
+    breakers: () => breakersOf(then),
+    objects: () => objectsOf(index, view, moment),
+    described: async (object) => object,
+    refused: () => undefined,
+    partial: () => '',
+  }
+}
+
+async function* breakersOf({
+  view: { cluster },
+  reader,
+  namespaces,
+}: Then): AsyncIterable<OpenBreakerOfCluster> {
+  for (const namespace of ['', ...[...namespaces].sort()]) {
+    yield* openOne(reader, cluster, namespace)
+  }
+}
+
+async function* objectsOf(
+  { spans }: Pick<HistoryIndex, 'spans'>,
+  { cluster, turns }: View,
+  moment: Moment,
+): AsyncIterable<HeldObject> {
+  for (let after = ''; ; ) {
+    const page = await spans.heldPage(cluster, moment, after, PAGE_KEYS)
+    for (const [key, isMeant] of page) {
+      await turns.take()
+      const past = isMeant ? spans.objectAt(cluster, uidIn(key), moment) : undefined
+      if (past?.held != null) yield heldObject(past, past.held)
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_KEYS) return
+    after = last[0]
+  }
+}
