@@ -155,7 +155,7 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
     await publish(task, 1, [{ key: 'north/pod', value }])
     const schemas = mkdtempSync(join(tmpdir(), 'kinfold-schemas-'))
     t.after(() => rmSync(schemas, { recursive: true, force: true }))
-    for (const file of ['lineage.avsc', 'lineage-owner.avsc'])
+    for (const file of ['lineage.avsc', 'lineage-owner.avsc', 'known-hold.avsc'])
       cpSync(join(SCHEMAS, file), join(schemas, file))
     const history = join(schemas, 'history/lineage')
     mkdirSync(history, { recursive: true })

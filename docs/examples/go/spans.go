@@ -50,7 +50,7 @@ type known struct {
 }
 
 func newSpans(schemas, registry string) (view, error) {
-	decoder, err := newDecoder[History](schemas, registry, "owner-reference", "known-object", "history")
+	decoder, err := newDecoder[History](schemas, registry, "owner-reference", "known-hold", "known-object", "history")
 	return &spans{decoder: decoder, objects: map[string]*known{}}, err
 }
 

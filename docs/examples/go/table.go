@@ -35,7 +35,7 @@ type table struct {
 }
 
 func newTable(schemas, registry string) (view, error) {
-	decoder, err := newDecoder[Lineage](schemas, registry, "lineage-owner", "lineage")
+	decoder, err := newDecoder[Lineage](schemas, registry, "lineage-owner", "known-hold", "lineage")
 	return &table{decoder: decoder, objects: map[string]Lineage{}}, err
 }
 

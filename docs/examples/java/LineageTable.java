@@ -125,7 +125,7 @@ public final class LineageTable {
     private boolean isShown;
 
     public List<String> files() {
-      return List.of("lineage-owner", "lineage");
+      return List.of("lineage-owner", "known-hold", "lineage");
     }
 
     public List<String> take(String key, GenericRecord lineage) {
@@ -164,7 +164,7 @@ public final class LineageTable {
     private final Map<String, Known> objects = new HashMap<>();
 
     public List<String> files() {
-      return List.of("owner-reference", "known-object", "history");
+      return List.of("owner-reference", "known-hold", "known-object", "history");
     }
 
     public List<String> take(String key, GenericRecord entry) {

@@ -56,7 +56,7 @@ def crc64(schema):
 class Table:
     """The existing objects. Of each key the last entry counts; `gone` and a null value end it."""
 
-    files = ["lineage-owner", "lineage"]
+    files = ["lineage-owner", "known-hold", "lineage"]
 
     def __init__(self):
         self.objects = {}
@@ -86,7 +86,7 @@ class Spans:
     An entry without `object` changes none of it, nor does one that comes again. What an object was before its first
     entry, if that is not `created`, is not known (`?`). Times are in milliseconds since 1970."""
 
-    files = ["owner-reference", "known-object", "history"]
+    files = ["owner-reference", "known-hold", "known-object", "history"]
 
     def __init__(self):
         # Of each object the beginnings of its open spans: by the text of the owner, or "" for its existence.

@@ -32,7 +32,7 @@ export class Spans {
   readonly #objects = new Map<string, Known>()
 
   constructor(schemas: string, registry: string | undefined) {
-    const files = ['owner-reference', 'known-object', 'history']
+    const files = ['owner-reference', 'known-hold', 'known-object', 'history']
     this.#decoder = new Decoder(schemas, files, registry)
   }
 

@@ -18,7 +18,7 @@ export class Table {
   #isShown = false
 
   constructor(schemas: string, registry: string | undefined) {
-    this.#decoder = new Decoder(schemas, ['lineage-owner', 'lineage'], registry)
+    this.#decoder = new Decoder(schemas, ['lineage-owner', 'known-hold', 'lineage'], registry)
   }
 
   /** Answers what is to be printed of the change. */
