@@ -83,7 +83,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   },
   past: {
     says: 'the index of the past: bytes of a span, trees at random moments, and CPU beside the fold',
-    options: { spans: 1_000_000, dependents: 99, trees: 300, events: 40_000 },
+    options: { spans: 1_000_000, living: 100_000, dependents: 99, trees: 300, events: 40_000 },
     policies: [],
     run: async (options) => await benchPast(options as PastOptions),
   },

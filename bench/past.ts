@@ -2,7 +2,8 @@
  * The index of the past: bytes of a span, the time of a tree of the past over very many of them, and what following history costs beside the fold that wrote it.
  *
  * What must stay true: spans are made by the code of a service, out of entries of history, and questions by the code that answers them; only the entries of the large
- * index are made here, since folding so many takes an hour.
+ * index are made here, since folding so many takes an hour. A span is the life of an object, or one edge: that it referenced an owner. It counts once, whatever
+ * happened to the object; a family is an owner and its dependents, so 1 life and 2 spans a dependent.
  *
  * Not here: the fold's own cost (folding.ts).
  */
@@ -31,6 +32,8 @@ import { machine, quantile, rounded } from './report.ts'
 export interface PastOptions extends Readonly<Record<string, number>> {
   /** Lives and edges of the large index. */
   readonly spans: number
+  /** Objects that were not deleted by the end: whole families, spread over the index. */
+  readonly living: number
   /** Dependents of each owner: trees are of so many objects and one. */
   readonly dependents: number
   readonly trees: number
@@ -42,6 +45,8 @@ const codec = avroCodec()
 const clock = systemClock()
 const PAGE = 500
 const START = Date.parse('2026-01-01T00:00:00Z')
+/** A family is deleted once so many others were created after it: so long it can be asked for whole. */
+const ALIVE_AT_ONCE = 10
 
 export async function benchPast(options: PastOptions): Promise<Report> {
   const large = await inStore(
@@ -58,13 +63,15 @@ export async function benchPast(options: PastOptions): Promise<Report> {
         columns: ['', ''],
         rows: [
           ['spans: lives and edges', large.spans],
+          ['objects that live at the end', large.living],
           ['bytes of a span, on disk', rounded(large.bytes / large.spans)],
           [
             'entries a second, while it was built',
             rounded(large.entries / (large.builtMs / 1_000)),
           ],
-          ['tree, median ms', rounded(quantile(large.treeMs, 0.5), 1)],
-          ['tree, p95 ms', rounded(quantile(large.treeMs, 0.95), 1)],
+          ...timesOf('tree', [...large.treeMs.living, ...large.treeMs.dead]),
+          ...timesOf('tree of a living owner', large.treeMs.living),
+          ...timesOf('tree of a deleted owner', large.treeMs.dead),
           ['objects of a tree, mean', rounded(large.objects / options.trees, 1)],
         ],
       },
@@ -82,6 +89,14 @@ export async function benchPast(options: PastOptions): Promise<Report> {
   }
 }
 
+function timesOf(what: string, ms: readonly number[]): [string, number][] {
+  if (ms.length === 0) return []
+  return [
+    [`${what}, median ms`, rounded(quantile(ms, 0.5), 1)],
+    [`${what}, p95 ms`, rounded(quantile(ms, 0.95), 1)],
+  ]
+}
+
 async function inStore<T>(work: (store: Store, directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-past-'))
   try {
@@ -92,67 +107,138 @@ async function inStore<T>(work: (store: Store, directory: string) => Promise<T>)
   }
 }
 
+type Fate = 'living' | 'dead'
+
 interface Large {
   readonly spans: number
+  readonly living: number
   readonly bytes: number
   readonly entries: number
   readonly builtMs: number
-  readonly treeMs: readonly number[]
+  readonly treeMs: Readonly<Record<Fate, readonly number[]>>
   readonly objects: number
 }
 
-/** Owners with their dependents, each of which lives for a while: created, being deleted, deleted. */
-async function largeIndex(
-  { spans, dependents, trees }: PastOptions,
-  store: Store,
-  directory: string,
-): Promise<Large> {
-  const roots: { readonly uid: string; readonly at: number }[] = []
-  let [made, entries, position] = [0, 0, 0]
+interface Member {
+  readonly uid: string
+  readonly name: string
+  readonly kind: string
+}
+
+interface Family {
+  readonly owner: Member
+  readonly pods: readonly Member[]
+  readonly reference: OwnerReference
+  /** All of it is there from then on. */
+  readonly wholeAt: number
+}
+
+/** When a tree of all of its family can be asked. */
+interface Root {
+  readonly uid: string
+  readonly first: number
+  readonly last: number
+}
+
+/** Owners with their dependents: created, and but for those that live on, being deleted and deleted, while others are created. */
+async function largeIndex(options: PastOptions, store: Store, directory: string): Promise<Large> {
+  const { spans, dependents } = options
+  const families = Math.ceil(spans / (1 + 2 * dependents))
+  const lasting = Math.min(families, Math.ceil(options.living / (1 + dependents)))
+  const dead: Root[] = []
+  const spared: Omit<Root, 'last'>[] = []
+  let [living, entries, position] = [0, 0, 0]
   let changes = new SpanChanges(store, false)
-  const add = async (record: HistoryRecord): Promise<void> => {
-    changes.add(record)
+  const add = async (...about: Parameters<typeof entry>): Promise<void> => {
+    changes.add(entry(...about))
+    position += 1
     entries += 1
     if (entries % PAGE !== 0) return
     await store.write(changes.take(), { changelog: 0n, position: 0n })
     changes = new SpanChanges(store, false)
   }
-  const began = performance.now()
-  while (made < spans) {
-    const owner = { uid: randomUUID(), name: `web-${made.toString(36)}`, kind: 'ReplicaSet' }
-    const reference: OwnerReference = {
-      ...{ apiVersion: 'apps/v1', kind: owner.kind, name: owner.name, uid: owner.uid },
-      ...{ controller: true, blockOwnerDeletion: true },
-    }
-    await add(entry(owner, 'created', 'observed', [], position++))
-    const pods = Array.from({ length: dependents }, (_, each) => {
-      return { uid: randomUUID(), name: `${owner.name}-${each}`, kind: 'Pod' }
-    })
-    for (const pod of pods) await add(entry(pod, 'created', 'observed', [reference], position++))
-    roots.push({ uid: owner.uid, at: START + position })
-    for (const pod of pods) {
-      await add(entry(pod, 'phase', 'deleting', [reference], position++))
-      await add(entry(pod, 'gone', null, [], position++))
-    }
-    made += 1 + 2 * dependents
+  const create = async (name: string): Promise<Family> => {
+    const { owner, pods, reference } = familyNamed(name, dependents)
+    await add(owner, 'created', 'observed', [], position)
+    for (const pod of pods) await add(pod, 'created', 'observed', [reference], position)
+    living += 1 + pods.length
+    return { owner, pods, reference, wholeAt: START + position }
   }
+  const remove = async ({ owner, pods, reference, wholeAt }: Family): Promise<void> => {
+    dead.push({ uid: owner.uid, first: wholeAt, last: START + position - 1 })
+    await add(owner, 'gone', null, [], position)
+    for (const pod of pods) {
+      await add(pod, 'phase', 'deleting', [reference], position)
+      await add(pod, 'gone', null, [], position)
+    }
+    living -= 1 + pods.length
+  }
+  const began = performance.now()
+  const mortal: Family[] = []
+  for (let made = 0; made < families; made++) {
+    const family = await create(`web-${made.toString(36)}`)
+    const isLasting = share(made + 1, families, lasting) > share(made, families, lasting)
+    if (isLasting) spared.push({ uid: family.owner.uid, first: family.wholeAt })
+    else mortal.push(family)
+    if (mortal.length > ALIVE_AT_ONCE) await remove(mortal.shift()!)
+  }
+  for (const family of mortal) await remove(family)
   await store.write(changes.take(), { changelog: 0n, position: 0n })
   const builtMs = performance.now() - began
+  const end = START + position - 1
+  const roots = { living: spared.map((each) => ({ ...each, last: end })), dead }
+  const about = { spans: families * (1 + 2 * dependents), living, entries, builtMs }
+  return { ...about, bytes: await bytesIn(directory), ...(await trees(options, store, roots)) }
+}
+
+/** Of so many, spread evenly over all: how many are among the first. */
+function share(first: number, all: number, many: number): number {
+  return Math.floor((first * many) / all)
+}
+
+function familyNamed(name: string, dependents: number): Omit<Family, 'wholeAt'> {
+  const owner = { uid: randomUUID(), name, kind: 'ReplicaSet' }
+  const reference: OwnerReference = {
+    ...{ apiVersion: 'apps/v1', kind: owner.kind, name, uid: owner.uid },
+    ...{ controller: true, blockOwnerDeletion: true },
+  }
+  const pods = Array.from({ length: dependents }, (_, each) => {
+    return { uid: randomUUID(), name: `${name}-${each}`, kind: 'Pod' }
+  })
+  return { owner, pods, reference }
+}
+
+/** By turns of owners that live and of deleted ones, each at a random moment at which its family was whole. */
+async function trees(
+  { trees: count, dependents }: PastOptions,
+  store: Store,
+  roots: Readonly<Record<Fate, readonly Root[]>>,
+): Promise<Pick<Large, 'treeMs' | 'objects'>> {
   const index = createSpanIndex(store)
-  const treeMs: number[] = []
+  const treeMs: Record<Fate, number[]> = { living: [], dead: [] }
   let objects = 0
-  for (let tree = 0; tree < trees; tree++) {
-    const { uid, at } = roots[Math.floor(Math.random() * roots.length)] ?? { uid: '', at: 0 }
+  for (let tree = 0; tree < count; tree++) {
+    const wanted: Fate = tree % 2 === 0 ? 'living' : 'dead'
+    const other: Fate = wanted === 'living' ? 'dead' : 'living'
+    const fate = roots[wanted].length > 0 ? wanted : other
+    const { uid, first, last } = randomOf(roots[fate])
+    const at = first + Math.floor(Math.random() * (last - first + 1))
     const moment = { type: 'time', at } as const
     const from = performance.now()
     const root = index.objectAt(CLUSTER, uid, moment)
     if (root === undefined) throw new Error('the owner was there')
     const turns = new Turns(clock)
     const view = { spans: index, cluster: CLUSTER, moment, turns, isWhole: true }
-    objects += sizeOf((await pastTree(view, root, false)).answer)
-    treeMs.push(performance.now() - from)
+    const size = sizeOf((await pastTree(view, root, false)).answer)
+    treeMs[fate].push(performance.now() - from)
+    if (size !== dependents + 1) throw new Error(`${size} objects of a family that was whole`)
+    objects += size
   }
-  return { spans: made, bytes: await bytesIn(directory), entries, builtMs, treeMs, objects }
+  return { treeMs, objects }
+}
+
+function randomOf(roots: readonly Root[]): Root {
+  return roots[Math.floor(Math.random() * roots.length)]!
 }
 
 function sizeOf({ children }: TreeNode): number {
@@ -160,7 +246,7 @@ function sizeOf({ children }: TreeNode): number {
 }
 
 function entry(
-  { uid, name, kind }: { readonly uid: string; readonly name: string; readonly kind: string },
+  { uid, name, kind }: Member,
   change: HistoryRecord['change'],
   phase: 'observed' | 'deleting' | null,
   owners: readonly OwnerReference[],

@@ -39,6 +39,7 @@ try {
     await page.screenshot({ path: join(FOLDER, `${name}.png`) })
     await page.context().close()
   }
+  const begun = new Date().toISOString()
   // A rollout, so that there is something to tell of.
   await eventually('a second ReplicaSet is there', async () => {
     const asked = `${url}/v1/objects?cluster=north&namespace=shop&kind=replicasets&gone=true`
@@ -69,6 +70,10 @@ try {
     },
     { ...WINDOW, isDark: true },
   )
+  const changes = new URLSearchParams({ cluster: 'north', namespace: 'shop', from: begun })
+  await picture('changes', `#/diff?${changes}`, async (page) => {
+    await page.getByText(/^\d+ differences: .*deleted/).waitFor()
+  })
   await held(join(FOLDER, 'held.png'))
 } finally {
   await browser.close()

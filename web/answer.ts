@@ -4,12 +4,17 @@
  * What must stay true: a late answer to an earlier question never replaces that of a later one; a page that nobody sees asks nothing again.
  */
 import { useEffect, useState } from 'preact/hooks'
+import { Refusal } from './ask.ts'
+
+const FORBIDDEN = 403
 
 export interface Answered<T> {
   /** Undefined until the first one. */
   readonly answer: T | undefined
   /** Empty: none. */
   readonly refusal: string
+  /** Refused for lack of a right. */
+  readonly isDenied: boolean
   readonly isLoading: boolean
   readonly again: () => void
 }
@@ -18,6 +23,7 @@ interface State<T> {
   readonly key: string
   readonly answer: T | undefined
   readonly refusal: string
+  readonly isDenied: boolean
   readonly isLoading: boolean
 }
 
@@ -34,12 +40,13 @@ export function useAnswer<T>(
     setState((former) => (former.key === key ? { ...former, isLoading: true } : begin(key)))
     load(ended.signal).then(
       (answer) => {
-        if (!ended.signal.aborted) setState({ key, answer, refusal: '', isLoading: false })
+        if (!ended.signal.aborted) setState({ ...begin(key), answer, isLoading: false })
       },
       (error: unknown) => {
         if (ended.signal.aborted) return
         const refusal = error instanceof Error ? error.message : String(error)
-        setState((former) => ({ ...former, key, refusal, isLoading: false }))
+        const isDenied = error instanceof Refusal && error.status === FORBIDDEN
+        setState((former) => ({ ...former, key, refusal, isDenied, isLoading: false }))
       },
     )
     return () => ended.abort()
@@ -51,10 +58,10 @@ export function useAnswer<T>(
     }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
-  const { answer, refusal, isLoading } = state.key === key ? state : begin<T>(key)
-  return { answer, refusal, isLoading, again: () => setTurn((each) => each + 1) }
+  const { key: _, ...now } = state.key === key ? state : begin<T>(key)
+  return { ...now, again: () => setTurn((each) => each + 1) }
 }
 
 function begin<T>(key: string): State<T> {
-  return { key, answer: undefined, refusal: '', isLoading: true }
+  return { key, answer: undefined, refusal: '', isDenied: false, isLoading: true }
 }

@@ -7,9 +7,11 @@ import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
 import { forgetToken, hasToken, whenRefused } from './ask.ts'
 import { CascadeView } from './cascade.ts'
+import { DiffView } from './diff.ts'
 import { HeldView } from './held.ts'
 import { Home } from './home.ts'
 import { Login } from './login.ts'
+import { NamespaceView } from './namespace.ts'
 import { ObjectView } from './object.ts'
 import { PastView } from './past.ts'
 import { linkTo, type Place, usePlace, type View } from './place.ts'
@@ -20,6 +22,8 @@ const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentC
   home: Home,
   search: Search,
   held: HeldView,
+  diff: DiffView,
+  namespace: NamespaceView,
   object: ObjectView,
   plan: PlanView,
   cascade: CascadeView,
@@ -30,6 +34,7 @@ const MENU = [
   ['home', 'Overview'],
   ['search', 'Search'],
   ['held', 'Held'],
+  ['diff', 'Changes'],
 ] as const
 
 /** What the page is asked to show, beside its place. */

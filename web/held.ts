@@ -6,11 +6,12 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Held, HeldPlan } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { type Answered, useAnswer } from './answer.ts'
 import { Approval } from './approval.ts'
 import { ask } from './ask.ts'
 import { Notice, Section, Table } from './frame.ts'
 import { standing } from './need.ts'
+import { OneNamespace } from './one-namespace.ts'
 import { linkTo, type Place } from './place.ts'
 import { clusterText, countOf, kindText, lineOf, nameText, timeText } from './text.ts'
 
@@ -18,10 +19,7 @@ const LISTED = '500'
 
 export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { cluster } = words
-  const asked = useAnswer(
-    `held ${cluster}`,
-    async (signal) => await ask('/v1/held', { cluster }, signal),
-  )
+  const asked = useHeld(cluster)
   // Kept here: once all of it is approved, there is no form any more.
   const [given, setGiven] = useState('')
   const { answer } = asked
@@ -42,6 +40,7 @@ export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
           h('a', { href: linkTo('held') }, 'All clusters'),
         ),
     h(Notice, { asked }),
+    h(OneNamespace, { asked, cluster: cluster ?? '' }),
     h('p', { role: 'status', class: given === '' ? '' : 'notice good' }, lineOf(given)),
     answer === undefined ? null : h(Standing, { held: answer }),
     [...waiting].map(([scope, name]) =>
@@ -59,7 +58,17 @@ export function HeldView({ words }: Pick<Place, 'words'>): ComponentChild {
   )
 }
 
-function Standing({ held }: { readonly held: Held }): ComponentChild {
+/** Undefined: of all clusters, or namespaces. */
+export function useHeld(
+  cluster: string | undefined,
+  namespace?: string | undefined,
+): Answered<Held> {
+  return useAnswer(`held ${cluster} ${namespace}`, async (signal) => {
+    return await ask('/v1/held', { cluster, namespace }, signal)
+  })
+}
+
+export function Standing({ held }: { readonly held: Held }): ComponentChild {
   const lines = standing(held)
   if (lines.length === 0) return null
   return h(Section, {
@@ -72,7 +81,7 @@ function Standing({ held }: { readonly held: Held }): ComponentChild {
   })
 }
 
-function Counts({
+export function Counts({
   held,
   again,
 }: {

@@ -11,6 +11,7 @@ import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
 import { Notice, Section, Table } from './frame.ts'
 import { allNeeds, needsOf } from './need.ts'
+import { OneNamespace } from './one-namespace.ts'
 import { linkTo } from './place.ts'
 import { clusterText, spanText } from './text.ts'
 
@@ -34,6 +35,7 @@ export function Home(): ComponentChild {
     null,
     h('h1', null, 'Overview'),
     h(Notice, { asked }),
+    h(OneNamespace, { asked, cluster: '' }),
     answer === undefined
       ? null
       : [
@@ -99,6 +101,7 @@ function Clusters({
     'Lag',
     'Held',
     'Refused',
+    'Changes',
   ]
   const rows = list.clusters.map((row) => {
     const { cluster, status } = row
@@ -111,13 +114,22 @@ function Clusters({
     const text = isFine ? (isKnown ? 'fine' : 'was fine') : 'needs a person'
     const tone = isFine ? (isKnown ? 'good' : 'quiet') : 'warm'
     const state = h(Chips, { chips: [{ text, tone }] })
-    if (status === null) return [name, state, '?', '?', '?', '?', '?', '?']
+    const changes = h(
+      'a',
+      {
+        href: linkTo('diff', { cluster: cluster.scope }),
+        'aria-label': `What changed in ${clusterText(cluster)}`,
+      },
+      'What changed',
+    )
+    if (status === null) return [name, state, '?', '?', '?', '?', '?', '?', changes]
     const { mode, preset, synced, monitored, heartbeatAgeMs, lagEntries, held, refused } = status
     const total = held === null ? '?' : Object.values(held).reduce((sum, each) => sum + each, 0)
     return [
       ...[name, state, `${mode}, ${preset}`, `${synced} of ${monitored}`],
       heartbeatAgeMs === null ? '?' : `${spanText(heartbeatAgeMs)} ago`,
       ...[`${lagEntries}`, `${total}`, refused === null ? '?' : `${refused}`],
+      changes,
     ]
   })
   return h(Table, { label: 'Clusters', head, rows })

@@ -57,6 +57,11 @@ function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): Co
       { 'aria-label': 'Of this object' },
       h('a', { href: linkTo('object', words), 'aria-current': 'page' }, 'Now'),
       h('a', { href: linkTo('past', words) }, 'Past'),
+      h(
+        'a',
+        { href: linkTo('diff', { cluster: cluster.scope, namespace: object.namespace }) },
+        object.namespace === '' ? 'Changes in its cluster' : 'Changes in its namespace',
+      ),
       isThere ? h('a', { href: linkTo('plan', words) }, 'Plan a deletion') : null,
       isGoing ? h('a', { href: linkTo('cascade', words) }, 'Cascade') : null,
     ),

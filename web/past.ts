@@ -12,9 +12,10 @@ import { ask, Refusal } from './ask.ts'
 import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
 import { Notice, Section, Table } from './frame.ts'
+import { inOrder } from './moment.ts'
 import { Drawing } from './picture.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { countOf, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
+import { countOf, hiddenText, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
 import { differences } from './tree-difference.ts'
 import { itemOfTree } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
@@ -293,6 +294,9 @@ function Moment({
             ? null
             : h('button', { type: 'button', onClick: () => compare('') }, 'Compare with now'),
         ),
+        tree?.root == null
+          ? null
+          : h('p', null, h(InPlace, { ...{ root: tree.root, cluster, at, beside } })),
         isDoubtful ? h('p', { class: 'notice warm', role: 'note' }, DOUBTFUL) : null,
         tree?.root == null || after == null
           ? null
@@ -310,6 +314,24 @@ function Moment({
           ),
         }),
   )
+}
+
+/** Others of its namespace may have changed, too. */
+function InPlace({
+  root: { namespace },
+  cluster,
+  at,
+  beside,
+}: {
+  readonly root: TreeNode
+  readonly cluster: string
+  readonly at: string
+  readonly beside: string
+}): ComponentChild {
+  const [from, to] = inOrder(at, beside)
+  const where = namespace === '' ? 'its cluster' : `namespace ${lineOf(namespace)}`
+  const href = linkTo('diff', { cluster, namespace, from, to })
+  return h('a', { href }, `What changed in ${where} between these moments`)
 }
 
 const DOUBTFUL =
@@ -379,10 +401,11 @@ async function stepsOf(
   for (const uid of deleted.uids) members.add(uid)
   if (deleted.partial !== '') doubts.push(deleted.partial)
   const changes: Change[] = []
-  let read = 0
+  let [read, hidden] = [0, 0]
   for (let page = first; ; ) {
     changes.push(...page.changes.filter(({ uid }) => members.has(uid)))
     read += page.changes.length + page.hidden
+    hidden += page.hidden
     if (page.partial !== '' && !doubts.includes(page.partial)) doubts.push(page.partial)
     if (page.continue === null) break
     if (read >= MOST_READ) {
@@ -392,11 +415,12 @@ async function stepsOf(
     const query = { ...where, since, limit: PAGE, continue: page.continue }
     page = await ask('/v1/changes', query, signal)
   }
+  if (hidden > 0) doubts.push(hiddenText(hidden))
   return { partial: doubts.join('; '), changes }
 }
 
 /** From then on or, where the record begins later, from its beginning. */
-async function firstPage(
+export async function firstPage(
   where: { readonly cluster: string; readonly namespace: string | undefined },
   since: string | undefined,
   signal: AbortSignal,

@@ -5,7 +5,17 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 
-export const VIEWS = ['home', 'search', 'held', 'object', 'plan', 'cascade', 'past'] as const
+export const VIEWS = [
+  'home',
+  'search',
+  'held',
+  'diff',
+  'namespace',
+  'object',
+  'plan',
+  'cascade',
+  'past',
+] as const
 export type View = (typeof VIEWS)[number]
 
 export interface Place {

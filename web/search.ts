@@ -9,7 +9,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ObjectList } from '../cli/answer.ts'
 import { useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
+import { ClusterField, TextField, textsIn } from './field.ts'
 import { Doubt, Notice, Table } from './frame.ts'
+import { OneNamespace } from './one-namespace.ts'
 import { goTo, linkTo, type Place } from './place.ts'
 import { clusterText, countOf, kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
 
@@ -21,29 +23,15 @@ const MOST_READ = 20_000
 const MOST_FOUND = 300
 
 export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
-  const clusters = useAnswer('clusters', async (signal) => await ask('/v1/clusters', {}, signal))
-  const known = clusters.answer?.clusters ?? []
   const submit = (event: Event): void => {
     event.preventDefault()
-    const data = new FormData(event.currentTarget as HTMLFormElement)
-    const text = (name: string): string => String(data.get(name) ?? '').trim()
+    const text = textsIn(event.currentTarget as HTMLFormElement)
     const [kind, name, namespace] = [text('kind'), text('name'), text('namespace')]
-    const gone = data.get('gone') === null ? '' : 'true'
+    const gone = text('gone') === '' ? '' : 'true'
     goTo('search', { kind, name, namespace, cluster: text('cluster'), at: text('at'), gone })
   }
   const field = (name: string, label: string, hint: string): ComponentChild =>
-    h(
-      'label',
-      null,
-      label,
-      h('input', {
-        name,
-        defaultValue: words[name] ?? '',
-        placeholder: hint,
-        autoComplete: 'off',
-        spellcheck: false,
-      }),
-    )
+    h(TextField, { name, label, hint, value: words[name] ?? '' })
   return h(
     'div',
     null,
@@ -54,23 +42,7 @@ export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
       field('kind', 'Kind', 'all, or deploy, pods …'),
       field('name', 'Name contains', 'any'),
       field('namespace', 'Namespace', 'all'),
-      h(
-        'label',
-        null,
-        'Cluster',
-        h(
-          'select',
-          { name: 'cluster' },
-          h('option', { value: '' }, 'all'),
-          known.map(({ cluster }) =>
-            h(
-              'option',
-              { value: cluster.scope, selected: cluster.scope === words['cluster'] },
-              clusterText(cluster),
-            ),
-          ),
-        ),
-      ),
+      h(ClusterField, { value: words['cluster'] ?? '' }),
       field('at', 'At a moment', 'now, or 2026-01-31T09:30:00Z'),
       h(
         'label',
@@ -128,6 +100,7 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
     'div',
     null,
     h(Notice, { asked }),
+    h(OneNamespace, { asked, cluster: words['cluster'] ?? '' }),
     answer === undefined ? h(Doubt, { partial: former.partial }) : null,
     h('p', { role: 'status', ref: seen }, text),
     rows.length === 0 ? null : h(Table, { label: 'Objects', head, rows }),

@@ -66,6 +66,19 @@ export function recordedText(text: string): string {
   return type === undefined ? text : `${verdictText(type)}: ${because}`
 }
 
+const EVIDENCE: Readonly<Record<string, string>> = {
+  orphaning: 'only a reference or a finalizer is removed',
+  deleted: 'the deletion was observed',
+  waiting: 'its owner waits for its dependents',
+  missing: 'missing from a complete list',
+  'not-found': 'a live GET answered NotFound',
+  bulk: 'a bulk deletion',
+}
+
+export function evidenceText(evidence: string): string {
+  return EVIDENCE[evidence] ?? evidence
+}
+
 export interface Named {
   readonly group: string
   readonly kind: string
@@ -79,6 +92,13 @@ export function kindText({ group, kind }: Pick<Named, 'group' | 'kind'>): string
 
 export function nameText({ kind, name }: Pick<Named, 'kind' | 'name'>): string {
   return lineOf(`${kind}/${name}`)
+}
+
+/** What an answer about changes left out; empty: nothing. */
+export function hiddenText(changes: number): string {
+  return changes === 0
+    ? ''
+    : `left out: ${countOf(changes, 'change')} of kinds that you may not list`
 }
 
 /** Such as `12 s` and `3 min`. */

@@ -9,7 +9,7 @@ import { type Chip, Chips } from './chip.ts'
 import { linkTo } from './place.ts'
 import { lineOf, nameText, phaseText, verdictText } from './text.ts'
 import { HIDDEN, type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
-import { Rows, rowHeight } from './window.ts'
+import { movedBy, Rows } from './window.ts'
 
 export interface TreeProps {
   readonly root: Item
@@ -21,8 +21,6 @@ export interface TreeProps {
   readonly load: (item: Item) => void
   readonly onChange: () => void
 }
-
-const PAGE_KEYS: Readonly<Record<string, number>> = { PageUp: -1, PageDown: 1 }
 
 export function TreeView(props: TreeProps): ComponentChild {
   const { root, version, label, cluster, load, onChange } = props
@@ -46,16 +44,10 @@ export function TreeView(props: TreeProps): ComponentChild {
     const row = rows[active]
     if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return
     const { key } = event
-    const height = (event.currentTarget as HTMLElement).clientHeight
-    const page = Math.max(1, Math.floor(height / rowHeight()) - 1)
+    const to = movedBy(event, active, rows.length)
     const item = row.type === 'object' ? row.item : undefined
-    if (key === 'ArrowDown') setWanted(Math.min(active + 1, rows.length - 1))
-    else if (key === 'ArrowUp') setWanted(Math.max(active - 1, 0))
-    else if (key === 'Home') setWanted(0)
-    else if (key === 'End') setWanted(rows.length - 1)
-    else if (PAGE_KEYS[key] !== undefined) {
-      setWanted(Math.max(0, Math.min(active + PAGE_KEYS[key] * page, rows.length - 1)))
-    } else if (key === 'ArrowRight' && item !== undefined && mayHaveChildren(item)) {
+    if (to !== undefined) setWanted(to)
+    else if (key === 'ArrowRight' && item !== undefined && mayHaveChildren(item)) {
       if (item.isOpen) setWanted(Math.min(active + 1, rows.length - 1))
       else setOpen(item, true)
     } else if (key === 'ArrowLeft') {

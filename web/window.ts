@@ -25,8 +25,30 @@ export function windowOf(top: number, height: number, row: number, count: number
   return { first: Math.min(first, count), end: Math.max(end, Math.min(first, count)) }
 }
 
-export function rowHeight(): number {
+function rowHeight(): number {
   return ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+}
+
+/** Where a key leads in such a list; undefined: nowhere. */
+export function movedBy(event: KeyboardEvent, active: number, count: number): number | undefined {
+  const height = (event.currentTarget as HTMLElement).clientHeight
+  const page = Math.max(1, Math.floor(height / rowHeight()) - 1)
+  switch (event.key) {
+    case 'ArrowDown':
+      return Math.min(active + 1, count - 1)
+    case 'ArrowUp':
+      return Math.max(active - 1, 0)
+    case 'PageDown':
+      return Math.min(active + page, count - 1)
+    case 'PageUp':
+      return Math.max(active - page, 0)
+    case 'Home':
+      return 0
+    case 'End':
+      return count - 1
+    default:
+      return undefined
+  }
 }
 
 export interface RowsProps {

@@ -8,6 +8,7 @@ import type { Event } from '../../core/model/event.ts'
 import type { Authority } from '../../runtime/authority.ts'
 import { GraphGroup, tell } from '../graph-group.ts'
 import { HOSTILE_NAMES } from '../hostile.ts'
+import { rigged } from '../minute-rig.ts'
 import { eventsOf } from '../task-rig.ts'
 import { missingBrowser, startBrowser, watched } from './browser.ts'
 import { violations } from './violations.ts'
@@ -112,6 +113,166 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
       await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
     }
     equal(await page.locator('main script, main img').count(), 0)
+  })
+
+  test('what changed between two moments: who deleted it, and how it was', async (t) => {
+    const rig = await rigged(t)
+    // Kinds are listed in the first minute.
+    await rig.minute()
+    const first = ['put deploy/web', 'put rs/web-1 <- deploy/web', 'put rs/web-2 <- deploy/web']
+    const pods = ['put pod/a <- rs/web-1', 'put pod/b <- rs/web-1']
+    const from = await rig.minute(...first, ...pods, 'put cm/gone')
+    await rig.minute('put pod/b <- rs/web-2', 'put cm/new in other', 'delete cm/gone')
+    await rig.minute('delete rs/web-1')
+    await rig.minute('settle pod/a done', 'delete pod/a')
+    const page = await watched(t, browser, rig.url)
+    await page.getByRole('link', { name: 'What changed in test' }).click()
+    await page.getByText('Take one of these spans').waitFor()
+    await page.getByLabel('From').fill(from)
+    await page.keyboard.press('Enter')
+    await page.getByText('5 differences: 1 added, 3 deleted, 1 changed.').waitFor()
+    const grid = page.getByRole('grid', { name: 'Differences' })
+    const rows = await grid.getByRole('row').allTextContents()
+    const because = 'DeleteObject (enforce): ReplicaSet "web-1" no longer exists'
+    const told = rows.map((text) => text.replace(/\d{4}-\d\d-\d\d [\d:]+ UTC/, ' ')).toSorted()
+    deepEqual(told, [
+      'added ConfigMap/newother',
+      'changed Pod/bnsowners ReplicaSet/web-1 → ReplicaSet/web-2',
+      'deleted ConfigMap/gonensby others',
+      `deleted Pod/ansby Kinfold (the deletion was observed): ${because}`,
+      'deleted ReplicaSet/web-1nsby others',
+    ])
+    deepEqual(await violations(page), [])
+    await page.getByText(`kinfold diff --cluster test -A --from ${from}`, { exact: true }).waitFor()
+    await page.getByLabel('Namespace').fill('other')
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('1 difference: 1 added.').waitFor()
+    await page.getByText(`kinfold diff --cluster test -n other --from ${from}`).waitFor()
+    await page.getByLabel('Kind').fill('pods')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing differs.').waitFor()
+    await page.getByLabel('Kind').fill('nonsense')
+    await page.keyboard.press('Enter')
+    await page.getByText('No cluster that is asked serves this kind.').waitFor()
+  })
+
+  test('of 3,000 differences as few rows are rendered as are in sight, to the end', async (t) => {
+    const first = ['put rs/web']
+    const all = eventsOf([...first, 'many 3000 pod/p# <- rs/web'])
+    const count = eventsOf(first).length
+    const { url, group } = await graphOf(t, all.slice(0, count))
+    const from = `pos:0-${(await group.log.bounds('events', 0)).end}`
+    await tell(group.log, all.slice(count))
+    await group.caughtUp()
+    const page = await watched(t, browser, `${url}/#/diff?${new URLSearchParams({ from })}`)
+    const grid = page.getByRole('grid', { name: 'Differences' })
+    await page
+      .getByText('1,000 differences: 1,000 added so far; more come as you scroll.')
+      .waitFor()
+    const counts: number[] = [await grid.getByRole('row').count()]
+    await grid.focus()
+    // The third page is full, and only one more says that it was the last.
+    for (const loaded of ['2,000 diff', '3,000 diff', '3,000 differences: 3,000 added.']) {
+      await page.keyboard.press('End')
+      await page.getByText(loaded).waitFor()
+      counts.push(await grid.getByRole('row').count())
+    }
+    await page.keyboard.press('End')
+    const active = grid.locator('.active')
+    equal(await active.getAttribute('aria-rowindex'), '3000')
+    equal(await grid.getAttribute('aria-rowcount'), '3000')
+    ok(Math.max(...counts) < 60, counts.join())
+    const links = await grid.getByRole('link').allTextContents()
+    equal(new Set(links).size, links.length)
+    const last = (await active.getByRole('link').textContent()) ?? ''
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: last, exact: true }).waitFor()
+  })
+
+  test('moments that cannot be asked, and what is left out, are said', async (t) => {
+    const first = eventsOf(['put cm/a', 'put cm/b'])
+    const all = eventsOf(['put cm/a', 'put cm/b', 'delete cm/a', 'put cm/c'])
+    const { url, group } = await graphOf(t, first)
+    const { end } = await group.log.bounds('events', 0)
+    await tell(group.log, all.slice(first.length))
+    await group.caughtUp()
+    const page = await watched(
+      t,
+      browser,
+      `${url}/#/diff?${new URLSearchParams({ from: `pos:0-${end}` })}`,
+    )
+    // What was deleted leads to what it was.
+    await page.getByText('2 differences: 1 added, 1 deleted.').waitFor()
+    await page.getByRole('link', { name: 'ConfigMap/a' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Past of ConfigMap/a' }).waitFor()
+    await page.getByRole('tree', { name: 'The tree then' }).getByText('ConfigMap/a').waitFor()
+    const asked = async (from: string, to: string, sentence: string | RegExp): Promise<void> => {
+      await page.goto(`${url}/#/diff?${new URLSearchParams({ from, to })}`)
+      await page.getByRole('alert').getByText(sentence).waitFor()
+      await page.getByText('Nothing was compared.').waitFor()
+    }
+    await asked(`pos:0-${end}`, 'pos:0-999999', /is not folded yet; the newest is pos:0-/)
+    await asked(`pos:0-${end + 1n}`, `pos:0-${end}`, /from is later than to/)
+    await asked('yesterday', '', /from/)
+    await page.route('**/v1/diff?**', async (route) => {
+      const answer = await route.fetch()
+      const json = await answer.json()
+      await route.fulfill({ json: { ...json, differences: [], partial: 'left out: 1 object' } })
+    })
+    await page.goto(`${url}/#/diff?${new URLSearchParams({ from: `pos:0-${end}` })}`)
+    await page.getByText('This may be incomplete: left out: 1 object').waitFor()
+    await page.getByText('No difference is known.').waitFor()
+    equal(await page.getByText('Nothing differs').count(), 0)
+    await page.unroute('**/v1/diff?**')
+    await group.log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
+    await group.caughtUp()
+    await asked(`pos:0-${end}`, '', /the earliest moment is .*pos:0-/)
+    deepEqual(await violations(page), [])
+  })
+
+  test('who may not see the whole graph is shown one namespace', async (t) => {
+    const story = ['put rs/web', 'put pod/a <- rs/web', 'put pod/zebra in other']
+    const lost = ['lose rs/web', 'rollback', 'relist rs', 'relist pod']
+    const group = new GraphGroup(1, 0, Date.now())
+    t.after(async () => await group.stop())
+    const authority: Authority = {
+      identify: EVERYBODY.identify,
+      may: async ({ name }, _cluster, { verb, resource, namespace }) => {
+        if (name === 'bob') return true
+        return ['get', 'list'].includes(verb) && resource === 'pods' && namespace === 'ns'
+      },
+    }
+    const { url } = await group.start({ authority, isReadingReviewed: true })
+    await tell(group.log, eventsOf([...story, 'approvals 2', ...lost]))
+    await group.caughtUp()
+    const page = await watched(t, browser, url)
+    await logIn(page, 'ann')
+    const denied = /questions about many objects, to get graphs\.kinfold\.dev/
+    await page.getByRole('alert').getByText(denied).waitFor()
+    deepEqual(await violations(page), [])
+    await page.getByRole('textbox', { name: 'Cluster' }).fill('test')
+    await page.getByRole('textbox', { name: 'Namespace' }).fill('ns')
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByRole('heading', { level: 1, name: 'ns' }).waitFor()
+    const held = page.getByRole('group', { name: 'Held' })
+    await held.getByRole('cell', { name: 'approval', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await page.getByText(/left out: \d+ changes of kinds that you may not list/).waitFor()
+    deepEqual(await violations(page), [])
+    await page.getByLabel('Kind').fill('pods')
+    await page.getByLabel('Name', { exact: true }).fill('a')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Pod/a' }).waitFor()
+    equal(await page.getByText('zebra').count(), 0)
+    // Of more than that the server's sentence is shown.
+    await page.goto(`${url}/#/diff?${new URLSearchParams({ from: 'pos:0-1' })}`)
+    await page.getByRole('alert').getByText(denied).waitFor()
+    await page.goto(`${url}/#/namespace?cluster=test&namespace=other`)
+    await page
+      .getByText('Nothing is recorded')
+      .or(page.getByText('0 objects, 0 changes.'))
+      .waitFor()
+    equal(await page.getByText('Pod/zebra').count(), 0)
   })
 
   test('a token is asked for, kept for this tab, and forgotten', async (t) => {

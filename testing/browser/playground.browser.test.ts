@@ -43,6 +43,17 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
       return status === 200 || `${status}`
     })
 
+  /** Once it can be asked. */
+  const momentNow = async (): Promise<string> => {
+    const moment = new Date().toISOString()
+    await eventually('it is over', async () => {
+      const asked = `${url}/v1/diff?cluster=north&from=${moment}&to=${moment}`
+      const { status } = await fetch(asked)
+      return status === 200 || `${status}`
+    })
+    return moment
+  }
+
   before(async () => {
     browser = await startBrowser()
     folder = mkdtempSync(join(tmpdir(), 'kinfold-page-'))
@@ -66,16 +77,20 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
   })
 
   test('nothing is wrong with any view, however it is looked at', async (t) => {
+    const from = await momentNow()
     const owner = await make('viewed')
     const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'viewed', uid: owner }
     const finalizers = ['example.com/kept']
     await make('viewed-too', { ownerReferences: [reference], finalizers })
     await seen(owner)
     const about = new URLSearchParams({ cluster: 'north', uid: owner })
-    const views: readonly (readonly [string, string])[] = [
+    const views: readonly (readonly [string, string | RegExp])[] = [
       ['', 'Nothing needs a person.'],
       ['#/search?cluster=north&namespace=shop', 'looked through.'],
       ['#/held', 'Nothing is held.'],
+      ['#/diff?cluster=north', 'Take one of these spans'],
+      [`#/diff?${new URLSearchParams({ cluster: 'north', from })}`, /^\d+ differences?: .*added/],
+      ['#/namespace?cluster=north&namespace=default', /^\d+ objects?, \d+ changes?\.$/],
       [`#/object?${about}`, '1 direct dependent'],
       [`#/past?${about}`, 'The tree then'],
       [`#/plan?${about}`, 'Nothing is ordered by this.'],
@@ -213,6 +228,13 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
     const from = page.getByRole('region', { name: /^Different at pos:0-\d+$/ })
     await from.getByText('removed').waitFor()
     match((await from.textContent()) ?? '', /removedConfigMap\/lived-on/)
+    // The same two moments of all of its namespace.
+    await page.getByRole('link', { name: 'What changed in namespace default between' }).click()
+    await page.getByRole('heading', { level: 1, name: 'What changed' }).waitFor()
+    match(page.url(), /namespace=default&from=pos%3A0-\d+&to=pos%3A0-\d+$/)
+    const grid = page.getByRole('grid', { name: 'Differences' })
+    await grid.getByRole('row', { name: /^added .* ConfigMap\/lived-on / }).waitFor()
+    equal(await grid.getByText('ConfigMap/lived-shortly').count(), 0)
   })
 
   test('a picture has each object of the tree, as a link', async (t) => {
