@@ -1,5 +1,5 @@
 /** What is held, and what waits for approval, as people and programs read it. */
-import { equal, match } from 'node:assert/strict'
+import { equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { documentOf } from '../services/graph/api/document.ts'
 import type { HeldAnswer, HeldPlan } from '../services/graph/query/held.ts'
@@ -149,4 +149,25 @@ To release them: kinfold approve sha256:abc --cluster north --why …
     planText(waiting({ ...plan, total: 0 }), 'table'),
     'Nothing waits for approval in cluster north.\n',
   )
+})
+
+test('what was held at a moment names nothing that would end it now', () => {
+  const then = 'before pos:0-7, 2026-01-31T09:30:00Z'
+  const text = heldText(told(held), 'table', then)
+  match(
+    text,
+    /^What was held before pos:0-7, 2026-01-31T09:30:00Z:\nThe breaker of cluster north was/,
+  )
+  ok(!text.includes('To close it'))
+  const pauses = [{ cluster: north, who: 'ann', why: 'a restore' }]
+  equal(
+    heldText(told({ ...none, pauses }), 'table', then),
+    `What was held ${then}:\nCluster north is paused by ann (a restore).\nNothing was held.\n`,
+  )
+  for (const [mode, sentence] of [
+    ['observe', 'In mode observe Kinfold deleted nothing, so no object was listed as held.'],
+    [null, 'Nothing was held: Kinfold had no policy yet.'],
+  ] as const) {
+    equal(heldText(told({ ...none, mode }), 'table', then), `What was held ${then}:\n${sentence}\n`)
+  }
 })

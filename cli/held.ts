@@ -88,7 +88,9 @@ export function heldText(answer: Held, output: Output, moment?: string): string 
   const refused = answer.refused.map(refusedText)
   const head = moment === undefined ? '' : `What was held ${moment}:\n`
   const above = [head, ...pauses, ...protections, ...breakers, ...refused].join('')
-  if (answer.total === 0) return above + nothingText(answer)
+  if (answer.total === 0) {
+    return above + (moment === undefined ? nothingText(answer) : pastNothingText(answer))
+  }
   if (answer.counts.length === 0) return `${above}${countOf(answer.total, 'object')} held.\n`
   const rows = answer.counts.map((each) => {
     const { cluster, by, evidence, namespace, group, kind, count, since, until, because } = each
@@ -109,6 +111,14 @@ function nothingText({ mode, refused }: Held): string {
     return 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n'
   }
   return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
+}
+
+function pastNothingText({ mode }: Held): string {
+  if (mode === null) return 'Nothing was held: Kinfold had no policy yet.\n'
+  const isObserving = mode === 'observe'
+  return isObserving
+    ? 'In mode observe Kinfold deleted nothing, so no object was listed as held.\n'
+    : 'Nothing was held.\n'
 }
 
 function refusedText({ cluster, ...count }: Held['refused'][number]): string {

@@ -471,7 +471,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     'Held',
     {
       ...FRESH,
-      mode: say('Null where this process has no partition.', orNull(MODE)),
+      mode: say(
+        'Null where this process has no partition, and at a moment before the first policy.',
+        orNull(MODE),
+      ),
       pauses: listOf(record({ cluster: CLUSTER_OR_NULL, ...ORDERED })),
       protections: listOf(record({ cluster: CLUSTER_OR_NULL, subject: TEXT, ...ORDERED })),
       breakers: listOf(

@@ -95,7 +95,7 @@ export interface RefusedCount extends BlockedCount {
 }
 
 export interface HeldAnswer {
-  /** Of the policy; null where this process has no partition. */
+  /** Of the policy; null where this process has no partition, and at a moment before the first policy. */
   readonly mode: Mode | null
   /** While one stands nothing goes where it is for. */
   readonly pauses: readonly StandingOrder[]

@@ -124,6 +124,8 @@ suite('what was held at a moment', () => {
     await rig.minute('delete rs/web', 'delete cm/a')
     const response = await rig.ask(`/v1/held?at=${early}`)
     match(response.headers.get('cache-control') ?? '', /^private, immutable/)
+    const first = await rig.get<Held>('/v1/held?at=2020-01-01T00:00:00Z')
+    deepEqual([first.mode, first.total], [null, 0])
     equal((await rig.refused('/v1/held?at=2099-01-01T00:00:00Z')).status, 425)
     equal((await rig.refused('/v1/held?at=noon')).status, 400)
     const other = await rig.refused('/v1/held?at=pos:7-1')

@@ -53,7 +53,8 @@ export async function heldAt(
     scope,
   )
   for (const { view, moment } of all) past.stillKnown(view, moment)
-  return held
+  const isRuled = all.some(({ reader }) => reader.get(POLICY_KEY) !== undefined)
+  return isRuled ? held : { ...held, mode: null }
 }
 
 interface Then {
