@@ -1,6 +1,6 @@
 /**
- * Beside upstream's collector, in mode observe: what a person deletes, and what that collector then deletes, comes back with `kinfold restore`, and is not
- * collected again.
+ * Beside upstream's collector and its controllers of Deployments, in mode observe: what a person deletes, and what that collector then deletes, comes back with
+ * `kinfold restore`, what controllers made is made by them again, and nothing is collected again.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { type Ran, runKinfold } from '../testing/kinfold-command.ts'
 import { KinfoldProcess } from '../testing/kinfold-process.ts'
 import {
   CONFIG_MAP,
+  collectionPath,
   DEPLOYMENT,
   type Kind,
   type Made,
@@ -38,6 +39,10 @@ interface Stored {
   readonly data?: unknown
 }
 
+interface Named {
+  readonly metadata: { readonly name: string }
+}
+
 interface Result {
   readonly kind: string
   readonly name: string
@@ -59,7 +64,8 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
 
   before(async () => {
     plane = await startControlPlane()
-    await plane.startControllerManager({ collector: true, clientLimitsLifted: true })
+    const extraArgs = ['--controllers=deployment-controller,replicaset-controller']
+    await plane.startControllerManager({ collector: true, clientLimitsLifted: true, extraArgs })
     data = join(plane.folder, 'kinfold')
     key = join(plane.folder, 'key')
     writeFileSync(key, Buffer.alloc(32, 7).toString('base64'), { mode: 0o600 })
@@ -89,10 +95,9 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
     deepEqual((await read(root)).spec, tree.spec)
     deepEqual((await read(settings)).data, { color: 'blue' })
     deepEqual((await read(token)).data, { token: Buffer.from('hidden').toString('base64') })
-    // As its controller does.
-    const controller = { ...referenceTo(root), controller: true }
-    const set = await make(plane, { kind: REPLICA_SET, name: 'web-2', owners: [controller] })
-    const pod = await make(plane, { kind: POD, name: 'web-2-a', owners: [set] })
+    const set = await madeFor(root, REPLICA_SET)
+    const pod = await madeFor(set, POD)
+    ok(tree.all.every(({ uid }) => uid !== set.uid && uid !== pod.uid))
     const all = [root, settings, token, set, pod]
     await collects([referenceTo(tree.root)])
     deepEqual(await missingOf(plane, all), [])
@@ -146,13 +151,15 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
     return await KinfoldProcess.start({ kubeconfig, data, flags: [...flags, ...secrets] })
   }
 
-  /** A Deployment with what its controller makes, and with what a person made for it. */
+  /** A Deployment with what controllers make for it, and with what a person made for it. */
   async function makeTree(name: string) {
-    const root = await make(plane, { kind: DEPLOYMENT, name })
+    const labels = { app: name }
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'b' }] } }
+    const spec = { selector: { matchLabels: labels }, template }
+    const root = await make(plane, { kind: { ...DEPLOYMENT, body: { spec } }, name })
     const owners = [{ ...referenceTo(root), blockOwnerDeletion: true }]
-    const controller = [{ ...referenceTo(root), controller: true, blockOwnerDeletion: true }]
-    const set = await make(plane, { kind: REPLICA_SET, name: `${name}-1`, owners: controller })
-    const pod = await make(plane, { kind: POD, name: `${name}-1-a`, owners: [set] })
+    const set = await madeFor(root, REPLICA_SET)
+    const pod = await madeFor(set, POD)
     const settings = await make(plane, { kind: SETTINGS, name: `${name}-settings`, owners })
     const token = await make(plane, { kind: TOKEN, name: `${name}-token`, owners })
     const all = [set, pod, settings, token]
@@ -161,6 +168,23 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
       return verdicts.every((verdict) => verdict === 'keep') || verdicts.join()
     })
     return { root, all, spec: (await read(root)).spec }
+  }
+
+  /** By a controller. */
+  async function madeFor(owner: Made, of: Kind): Promise<Made> {
+    let made: Made | undefined
+    await eventually(`a ${of.kind} of ${owner.name} is made`, async () => {
+      const path = collectionPath(of, 'default')
+      const { body } = await plane.request<{ items: (Stored & Named)[] }>('GET', path)
+      const found = body.items.find(({ metadata }) => {
+        return metadata.ownerReferences?.some(({ uid }) => uid === owner.uid)
+      })
+      if (found === undefined) return `none of ${body.items.length}`
+      const { name, uid, resourceVersion } = found.metadata
+      made = { kind: of, namespace: 'default', name, uid, resourceVersion }
+      return true
+    })
+    return made!
   }
 
   async function restore(name: string, ...more: readonly string[]): Promise<Ran> {
