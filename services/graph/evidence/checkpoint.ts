@@ -14,8 +14,8 @@ import { IN_TOTO } from './statement.ts'
 
 export const CHECKPOINT = 'https://kinfold.dev/checkpoint/v1'
 
-/** What was observed, what was decided and what was published of it. Compacted topics follow from these, and snapshots are trimmed by number. */
-const CHECKED: readonly Topic[] = ['events', 'commands', 'history']
+/** What was observed, what was decided, what was published of it, and what the rules were before. Compacted topics follow from these, and snapshots are trimmed by number. */
+const CHECKED: readonly Topic[] = ['events', 'commands', 'history', 'digests']
 
 /** Of a topic and partition at most; a log that lost its beginning can be compared from the first whole one on. */
 const MAX_BLOCKS = 128n

@@ -492,7 +492,7 @@ suite('a log that was changed', () => {
       ],
       () => [],
     ]
-    for (const about of ['events', 'commands', 'history'] as const) {
+    for (const about of ['events', 'commands', 'history', 'digests'] as const) {
       const { start } = await log.bounds(about, 0)
       for (const change of changes) {
         const other = altered(log, about, start, change)
