@@ -2,13 +2,26 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Held } from '../../../cli/answer.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
 import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
-import { BREAKER_STORY, codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
+import {
+  appendAll,
+  assign,
+  BREAKER_STORY,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewOf,
+} from '../../../testing/task-rig.ts'
 import { createHistoryIndex } from './history-index.ts'
+import { createPast } from './past.ts'
+import { heldAt } from './past-held.ts'
+import { WHOLE } from './sight.ts'
 
 /** A minute each. */
 const STORY: readonly (readonly string[])[] = [
@@ -133,6 +146,79 @@ suite('what was held at a moment', () => {
     const lost = await rig.refused(`/v1/held?at=${early}`)
     equal(lost.status, 410)
     match(lost.detail, /the earliest moment is /)
+  })
+
+  test('has the rules of then where the fold passes the moment only while the question waits', async (t) => {
+    const clock = systemClock()
+    const log = new MemoryLog({ partitions: 1, clock })
+    await assign(log)
+    const lines = ['policy enforce guarded', 'put rs/web']
+    const [before, all] = [eventsOf(lines), eventsOf([...lines, 'pause', 'policy observe guarded'])]
+    await appendAll(log, before)
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    // The fold goes on as soon as the question waits for it.
+    let waits = 0
+    const sleep = async (): Promise<void> => {
+      waits += 1
+      if (waits === 1) await appendAll(log, all.slice(before.length))
+      await running.caughtUp()
+    }
+    const past = createPast({ log, clock: { ...clock, sleep }, index })
+    const { end } = await log.bounds('events', 0)
+    const position = end + BigInt(all.length - before.length)
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const held = await heldAt(
+      { past, index, inTurn: async (work) => await work() },
+      [viewOf(running.task)],
+      { type: 'position', partition: 0, position },
+      scope,
+    )
+    ok(waits > 0)
+    deepEqual([held.mode, held.pauses.length], ['observe', 1])
+  })
+
+  test('is not told as nothing of an object of which older states are not kept', async (t) => {
+    const rig = await rigged(t)
+    await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
+    await rig.minute('delete rs/web')
+    const { at } = await heldNow(rig)
+    const often = Array.from({ length: 110 }, () => ['pause', 'resume'])
+    await rig.minute(...often.flat())
+    await rig.minute('put rs/web', 'put pod/a')
+    await rig.minute(
+      ...Array.from({ length: 110 }, () => ['put pod/a <- rs/web', 'put pod/a']).flat(),
+    )
+    const path = `/v1/held?at=${at[0]}`
+    const { partial } = await rig.get<Held>(path)
+    equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
+    match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
+    equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
+  })
+
+  test('keeps nobody waiting who asks for a plan, however many ask for a moment to come', async (t) => {
+    const rig = await rigged(t)
+    await rig.minute('put rs/web', 'put pod/a <- rs/web')
+    const later = Array.from({ length: 20 }, () => rig.refused('/v1/held?at=2099-01-01T00:00:00Z'))
+    const plan = await rig.ask('/v1/plan?kind=ReplicaSet&name=web&namespace=ns')
+    equal(plan.status, 200, await plan.text())
+    deepEqual(new Set((await Promise.all(later)).map(({ status }) => status)), new Set([425]))
+  })
+
+  test('of no cluster may not be kept: one may be seen', async (t) => {
+    const group = new GraphGroup(1)
+    t.after(async () => await group.stop())
+    const { url } = await group.start()
+    const response = await fetch(`${url}/v1/held?at=2026-01-01T00:00:00Z`)
+    equal(response.status, 200, await response.text())
+    equal(/immutable/.test(response.headers.get('cache-control') ?? ''), false)
   })
 
   test('is gathered from the processes that have the clusters', async (t) => {

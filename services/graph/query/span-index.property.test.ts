@@ -339,10 +339,15 @@ async function compareHeld(
     if (past?.held != null) found.push([past.uid, past.held])
   }
   deepEqual(new Map(found), new Map(held.map(([uid, node]) => [uid, node.held])))
-  const past = { momentOf: async () => moment, stillKnown: () => undefined }
+  const past = {
+    passed: async () => undefined,
+    momentOf: async () => moment,
+    stillKnown: () => undefined,
+  }
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => await work()
   const asked = { type: 'time', at: moment.at } as const
   const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
-  const { mode, pauses, total } = await heldAt({ past, index }, [viewIn(rig)], asked, scope)
+  const { mode, pauses, total } = await heldAt({ past, index, inTurn }, [viewIn(rig)], asked, scope)
   deepEqual([mode, pauses, total], [snapshot.mode, snapshot.pauses, held.length])
   return held.length
 }
