@@ -262,4 +262,37 @@ suite('what was held at a moment', () => {
       ['d'],
     )
   })
+
+  test('is the same, or refused the same, whichever process is asked: other clusters of the partition have no part in it', async (t) => {
+    const group = new GraphGroup(2)
+    t.after(async () => await group.stop())
+    const [one, two] = [await group.start(), await group.start()]
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const all = [...lines, 'cluster d', ...lines, 'cluster e', ...lines]
+    const partitionOf = (cluster: string): number => (cluster === 'c' ? 0 : 1)
+    const events = eventsOf(all)
+    await tell(group.log, events, partitionOf)
+    const { entries } = await group.log.read('events', 1, 0n, { limit: 500, waitMs: 0 })
+    const last = Math.max(...entries.map(({ timestamp }) => timestamp))
+    while (Date.now() <= last) await setImmediate()
+    // Of e nothing was recorded after that.
+    const more = eventsOf([...all, 'cluster d', 'beat 1', 'beat 1'])
+    await tell(group.log, more.slice(events.length), partitionOf)
+    await group.caughtUp()
+    const at = new Date(last).toISOString()
+    for (const { url } of [one, two]) {
+      for (const moment of ['', `&at=${at}`]) {
+        const path = `${url}/v1/held?cluster=d${moment}`
+        const response = await checked(path, await fetch(path))
+        equal(response.status, 200, path)
+        const { total, partial } = (await response.json()) as Held
+        deepEqual([total, partial], [1, ''], path)
+      }
+      const path = `${url}/v1/held?cluster=e&at=${at}`
+      const refused = await checked(path, await fetch(path))
+      equal(refused.status, 425)
+      const { detail } = (await refused.json()) as { detail: string }
+      match(detail, /^nothing of cluster .* was recorded after .* yet, /)
+    }
+  })
 })
