@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Held } from '../../../cli/answer.ts'
+import type { KnownHold } from '../../../ports/lineage.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
@@ -22,6 +23,7 @@ import { createHistoryIndex } from './history-index.ts'
 import { createPast } from './past.ts'
 import { heldAt } from './past-held.ts'
 import { WHOLE } from './sight.ts'
+import { createSpanIndex, SpanChanges } from './span-index.ts'
 
 /** A minute each. */
 const STORY: readonly (readonly string[])[] = [
@@ -117,7 +119,7 @@ suite('what was held at a moment', () => {
       position: Number((at[0] ?? '').split('-')[1]),
       at: Date.parse(at[1] ?? ''),
     } as const
-    const [[key] = []] = await index.spans.heldPage('c', moment, '', 10)
+    const [[key] = []] = await index.spans.heldPage('c', undefined, moment, '', 10)
     ok(key !== undefined, 'what was held is in the index')
     const past = index.spans.objectAt('c', 'pod-a', moment)
     deepEqual([past?.held?.by, past?.held?.what], ['protection', 'delete'])
@@ -201,6 +203,36 @@ suite('what was held at a moment', () => {
     equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
     match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
     equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
+  })
+
+  test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
+    const store = emptyStore()
+    const spans = createSpanIndex(store)
+    const [by, evidence, what, because] = ['pause', 'deleted', 'delete', 'paused'] as const
+    const held: KnownHold = { by, evidence, what, since: 1, until: null, because }
+    const tell = async (namespace: string, position: number, isHeld: boolean): Promise<void> => {
+      const changes = new SpanChanges(store, false)
+      changes.add({
+        ...{ type: 'History', change: 'references', text: '', evidence: null, command: null },
+        ...{ cluster: 'c', group: '', kind: 'Pod', namespace, name: 'a', uid: 'pod-a' },
+        ...{ partition: 0, position: BigInt(position), basis: [], at: position, phase: null },
+        object: {
+          ...{ phase: 'observed', createdAt: null, deletedAt: null, owners: [] },
+          held: isHeld ? held : null,
+        },
+      })
+      await store.write(changes.take(), { changelog: 0n, position: 0n })
+    }
+    const inNamespace = async (namespace: string | undefined): Promise<number> =>
+      (await spans.heldPage('c', namespace, { type: 'time', at: 1 }, '', 10)).length
+    const counts = async (): Promise<number[]> =>
+      await Promise.all(['ns', 'other', '', undefined].map(inNamespace))
+    await tell('ns', 1, true)
+    deepEqual(await counts(), [1, 0, 0, 1])
+    await tell('other', 2, true)
+    deepEqual(await counts(), [0, 1, 0, 1])
+    await tell('', 3, false)
+    deepEqual(await counts(), [0, 0, 1, 1])
   })
 
   test('keeps nobody waiting who asks for a plan, however many ask for a moment to come', async (t) => {

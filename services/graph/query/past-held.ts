@@ -100,7 +100,7 @@ function sourceOf({ index }: PastHeldParts, then: Then, scope: HeldScope): HeldS
     asOf: asOfMoment(view, moment),
     breakers: () => breakersOf(then),
     async *objects() {
-      yield* objectsOf(index, view, moment)
+      yield* objectsOf(index, then, scope)
       cut = await cutText(index, then, scope)
     },
     described: async (object) => object,
@@ -141,11 +141,11 @@ async function* breakersOf({
 
 async function* objectsOf(
   { spans }: Pick<HistoryIndex, 'spans'>,
-  { cluster, turns }: View,
-  moment: Moment,
+  { view: { cluster, turns }, moment }: Then,
+  { namespace }: HeldScope,
 ): AsyncIterable<HeldObject> {
   for (let after = ''; ; ) {
-    const page = await spans.heldPage(cluster, moment, after, PAGE_KEYS)
+    const page = await spans.heldPage(cluster, namespace, moment, after, PAGE_KEYS)
     for (const [key, isMeant] of page) {
       await turns.take()
       const past = isMeant ? spans.objectAt(cluster, uidIn(key), moment) : undefined
