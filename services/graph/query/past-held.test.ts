@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import type { Held } from '../../../cli/answer.ts'
+import type { Diff, Held } from '../../../cli/answer.ts'
 import type { KnownHold } from '../../../ports/lineage.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -233,6 +233,21 @@ suite('what was held at a moment', () => {
     deepEqual(await counts(), [0, 1, 0, 1])
     await tell('', 3, false)
     deepEqual(await counts(), [0, 0, 1, 1])
+  })
+
+  test('is no change of the object: a difference has the time of the last one', async (t) => {
+    const rig = await rigged(t)
+    const from = await rig.minute('policy enforce guarded', 'put rs/web')
+    const put = await rig.minute('put pod/a <- rs/web')
+    await rig.minute('delete rs/web')
+    await rig.minute('pause')
+    const to = await rig.minute('resume')
+    await rig.minute('beat 1')
+    const { differences } = await rig.get<Diff>(`/v1/diff?from=${from}&to=${to}`)
+    const [added] = differences.filter(({ name }) => name === 'a')
+    deepEqual([added?.change, added?.at], ['added', put])
+    const later = await rig.get<Diff>(`/v1/diff?from=${put}&to=${to}&kind=Pod`)
+    deepEqual(later.differences, [])
   })
 
   test('keeps nobody waiting who asks for a plan, however many ask for a moment to come', async (t) => {

@@ -37,7 +37,7 @@ export interface PastObject extends Coordinates {
   readonly phase: PastPhase
   readonly createdAt: number | null
   readonly deletedAt: number | null
-  /** Append time of the event that brought this state about, and its position. */
+  /** Append time of the event that brought this state about, but for what held it, and its position. */
   readonly since: number
   readonly position: number
   /** None where it is not there. */
@@ -200,7 +200,8 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
 function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject | undefined {
   const [group, kind, namespace, name, createdAt] = i
   const about = { group, kind, namespace, name, uid, createdAt }
-  const state = s.findLast(([position, at]) => holds(moment, position, at))
+  const last = s.findLastIndex(([position, at]) => holds(moment, position, at))
+  const state = s[last]
   if (state === undefined) {
     const unknown = {
       phase: 'unknown',
@@ -212,9 +213,23 @@ function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject |
     } as const
     return cut ? { ...about, ...unknown } : undefined
   }
-  const [position, since, phase, deletedAt, list, held] = state
+  const [, , phase, deletedAt, list, held] = state
+  const [position, since] = s[beganAt(s, last)] ?? state
   const owners = (o[list] ?? []).map(referenceIn)
   return { ...about, phase, deletedAt, position, since, owners, held: holdIn(held) }
+}
+
+/** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
+function beganAt(all: readonly State[], last: number): number {
+  let first = last
+  while (first > 0 && isOtherHold(all[first - 1], all[first])) first -= 1
+  return first
+}
+
+function isOtherHold(a: State | undefined, b: State | undefined): boolean {
+  const [was, is] = [a?.slice(PHASE_AT, UNHELD_LENGTH), b?.slice(PHASE_AT, UNHELD_LENGTH)]
+  const isSame = JSON.stringify(was) === JSON.stringify(is)
+  return isSame && JSON.stringify(a?.[UNHELD_LENGTH]) !== JSON.stringify(b?.[UNHELD_LENGTH])
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -525,6 +540,8 @@ function isHeld({ length }: State): boolean {
   return length > UNHELD_LENGTH
 }
 
+/** Of a state: where its phase is, and where what held it. */
+const PHASE_AT = 2
 const UNHELD_LENGTH = 5
 
 /** Of a value that `heldSpan` made. */
