@@ -2,13 +2,28 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Held } from '../../../cli/answer.ts'
+import { MemoryLog } from '../../../adapters/memory/log.ts'
+import type { Diff, Held } from '../../../cli/answer.ts'
+import type { KnownHold } from '../../../ports/lineage.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
 import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
-import { BREAKER_STORY, codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
+import {
+  appendAll,
+  assign,
+  BREAKER_STORY,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+  viewOf,
+} from '../../../testing/task-rig.ts'
 import { createHistoryIndex } from './history-index.ts'
+import { createPast } from './past.ts'
+import { heldAt } from './past-held.ts'
+import { WHOLE } from './sight.ts'
+import { createSpanIndex, SpanChanges } from './span-index.ts'
 
 /** A minute each. */
 const STORY: readonly (readonly string[])[] = [
@@ -104,7 +119,7 @@ suite('what was held at a moment', () => {
       position: Number((at[0] ?? '').split('-')[1]),
       at: Date.parse(at[1] ?? ''),
     } as const
-    const [[key] = []] = await index.spans.heldPage('c', moment, '', 10)
+    const [[key] = []] = await index.spans.heldPage('c', undefined, moment, '', 10)
     ok(key !== undefined, 'what was held is in the index')
     const past = index.spans.objectAt('c', 'pod-a', moment)
     deepEqual([past?.held?.by, past?.held?.what], ['protection', 'delete'])
@@ -135,6 +150,124 @@ suite('what was held at a moment', () => {
     const lost = await rig.refused(`/v1/held?at=${early}`)
     equal(lost.status, 410)
     match(lost.detail, /the earliest moment is /)
+  })
+
+  test('has the rules of then where the fold passes the moment only while the question waits', async (t) => {
+    const clock = systemClock()
+    const log = new MemoryLog({ partitions: 1, clock })
+    await assign(log)
+    const lines = ['policy enforce guarded', 'put rs/web']
+    const [before, all] = [eventsOf(lines), eventsOf([...lines, 'pause', 'policy observe guarded'])]
+    await appendAll(log, before)
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    // The fold goes on as soon as the question waits for it.
+    let waits = 0
+    const sleep = async (): Promise<void> => {
+      waits += 1
+      if (waits === 1) await appendAll(log, all.slice(before.length))
+      await running.caughtUp()
+    }
+    const past = createPast({ log, clock: { ...clock, sleep }, index })
+    const { end } = await log.bounds('events', 0)
+    const position = end + BigInt(all.length - before.length)
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const held = await heldAt(
+      { past, index, inTurn: async (work) => await work() },
+      [viewOf(running.task)],
+      { type: 'position', partition: 0, position },
+      scope,
+    )
+    ok(waits > 0)
+    deepEqual([held.mode, held.pauses.length], ['observe', 1])
+  })
+
+  test('is not told as nothing of an object of which older states are not kept', async (t) => {
+    const rig = await rigged(t)
+    await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
+    await rig.minute('delete rs/web')
+    const { at } = await heldNow(rig)
+    const often = Array.from({ length: 110 }, () => ['pause', 'resume'])
+    await rig.minute(...often.flat())
+    await rig.minute('put rs/web', 'put pod/a')
+    await rig.minute(
+      ...Array.from({ length: 110 }, () => ['put pod/a <- rs/web', 'put pod/a']).flat(),
+    )
+    const path = `/v1/held?at=${at[0]}`
+    const { partial } = await rig.get<Held>(path)
+    equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
+    match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
+    equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
+  })
+
+  test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
+    const store = emptyStore()
+    const spans = createSpanIndex(store)
+    const [by, evidence, what, because] = ['pause', 'deleted', 'delete', 'paused'] as const
+    const held: KnownHold = { by, evidence, what, since: 1, until: null, because }
+    const tell = async (namespace: string, position: number, isHeld: boolean): Promise<void> => {
+      const changes = new SpanChanges(store, false)
+      changes.add({
+        ...{ type: 'History', change: 'references', text: '', evidence: null, command: null },
+        ...{ cluster: 'c', group: '', kind: 'Pod', namespace, name: 'a', uid: 'pod-a' },
+        ...{ partition: 0, position: BigInt(position), basis: [], at: position, phase: null },
+        object: {
+          ...{ phase: 'observed', createdAt: null, deletedAt: null, owners: [] },
+          held: isHeld ? held : null,
+        },
+      })
+      await store.write(changes.take(), { changelog: 0n, position: 0n })
+    }
+    const inNamespace = async (namespace: string | undefined): Promise<number> =>
+      (await spans.heldPage('c', namespace, { type: 'time', at: 1 }, '', 10)).length
+    const counts = async (): Promise<number[]> =>
+      await Promise.all(['ns', 'other', '', undefined].map(inNamespace))
+    await tell('ns', 1, true)
+    deepEqual(await counts(), [1, 0, 0, 1])
+    await tell('other', 2, true)
+    deepEqual(await counts(), [0, 1, 0, 1])
+    await tell('', 3, false)
+    deepEqual(await counts(), [0, 0, 1, 1])
+  })
+
+  test('is no change of the object: a difference has the time of the last one', async (t) => {
+    const rig = await rigged(t)
+    const from = await rig.minute('policy enforce guarded', 'put rs/web')
+    const put = await rig.minute('put pod/a <- rs/web')
+    await rig.minute('delete rs/web')
+    await rig.minute('pause')
+    const to = await rig.minute('resume')
+    await rig.minute('beat 1')
+    const { differences } = await rig.get<Diff>(`/v1/diff?from=${from}&to=${to}`)
+    const [added] = differences.filter(({ name }) => name === 'a')
+    deepEqual([added?.change, added?.at], ['added', put])
+    const later = await rig.get<Diff>(`/v1/diff?from=${put}&to=${to}&kind=Pod`)
+    deepEqual(later.differences, [])
+  })
+
+  test('keeps nobody waiting who asks for a plan, however many ask for a moment to come', async (t) => {
+    const rig = await rigged(t)
+    await rig.minute('put rs/web', 'put pod/a <- rs/web')
+    const later = Array.from({ length: 20 }, () => rig.refused('/v1/held?at=2099-01-01T00:00:00Z'))
+    const plan = await rig.ask('/v1/plan?kind=ReplicaSet&name=web&namespace=ns')
+    equal(plan.status, 200, await plan.text())
+    deepEqual(new Set((await Promise.all(later)).map(({ status }) => status)), new Set([425]))
+  })
+
+  test('of no cluster may not be kept: one may be seen', async (t) => {
+    const group = new GraphGroup(1)
+    t.after(async () => await group.stop())
+    const { url } = await group.start()
+    const response = await fetch(`${url}/v1/held?at=2026-01-01T00:00:00Z`)
+    equal(response.status, 200, await response.text())
+    equal(/immutable/.test(response.headers.get('cache-control') ?? ''), false)
   })
 
   test('is gathered from the processes that have the clusters', async (t) => {
@@ -177,5 +310,38 @@ suite('what was held at a moment', () => {
       ofOne.counts.map(({ cluster }) => cluster.id),
       ['d'],
     )
+  })
+
+  test('is the same, or refused the same, whichever process is asked: other clusters of the partition have no part in it', async (t) => {
+    const group = new GraphGroup(2)
+    t.after(async () => await group.stop())
+    const [one, two] = [await group.start(), await group.start()]
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const all = [...lines, 'cluster d', ...lines, 'cluster e', ...lines]
+    const partitionOf = (cluster: string): number => (cluster === 'c' ? 0 : 1)
+    const events = eventsOf(all)
+    await tell(group.log, events, partitionOf)
+    const { entries } = await group.log.read('events', 1, 0n, { limit: 500, waitMs: 0 })
+    const last = Math.max(...entries.map(({ timestamp }) => timestamp))
+    while (Date.now() <= last) await setImmediate()
+    // Of e nothing was recorded after that.
+    const more = eventsOf([...all, 'cluster d', 'beat 1', 'beat 1'])
+    await tell(group.log, more.slice(events.length), partitionOf)
+    await group.caughtUp()
+    const at = new Date(last).toISOString()
+    for (const { url } of [one, two]) {
+      for (const moment of ['', `&at=${at}`]) {
+        const path = `${url}/v1/held?cluster=d${moment}`
+        const response = await checked(path, await fetch(path))
+        equal(response.status, 200, path)
+        const { total, partial } = (await response.json()) as Held
+        deepEqual([total, partial], [1, ''], path)
+      }
+      const path = `${url}/v1/held?cluster=e&at=${at}`
+      const refused = await checked(path, await fetch(path))
+      equal(refused.status, 425)
+      const { detail } = (await refused.json()) as { detail: string }
+      match(detail, /^nothing of cluster .* was recorded after .* yet, /)
+    }
   })
 })

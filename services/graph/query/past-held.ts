@@ -1,8 +1,9 @@
 /**
  * What was held at a moment of the past, and by what, out of the index: the answer that held.ts gave then.
  *
- * What must stay true: rules (mode, pauses, protections, breakers) are read before the index is waited for, so a change that comes meanwhile is in one of the two. A
- * moment that cannot be asked is refused (past.ts).
+ * What must stay true: rules (mode, pauses, protections, breakers) are read once the fold has passed the moment, and before the index is waited for: so a change before
+ * the moment is in them, and one that comes meanwhile is in one of the two. A moment that cannot be asked is refused (past.ts); an object of which the index does not say
+ * whether it was held is named in `partial`.
  *
  * Not here, and in no index: what a cluster refused, and whether another object has the name of an owner that is missing.
  */
@@ -31,9 +32,14 @@ import { asOfMoment, type Past } from './past.ts'
 import { uidIn } from './span-index.ts'
 import { PAGE_KEYS, type View } from './view.ts'
 
+/** Objects with more states than are kept that one answer looks at. */
+const MOST_CUT = 1_000
+
 export interface PastHeldParts {
   readonly past: Past
   readonly index: Pick<HistoryIndex, 'spans' | 'rulesAt'>
+  /** In it objects are read: what is waited for is nobody's turn. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** In the clusters that this process has. Throws `Problem` where one of them cannot be asked about that moment. */
@@ -44,14 +50,11 @@ export async function heldAt(
   scope: HeldScope,
 ): Promise<OwnHeld> {
   const { past } = parts
-  const all = []
+  const all: Then[] = []
   for (const view of views) all.push({ view, ...(await thenIn(parts, view, asked)) })
-  const sources = all.map((then) => sourceOf(parts, then))
-  const held = await heldBySources(
-    sources,
-    all.map(({ reader }) => reader),
-    scope,
-  )
+  const sources = all.map((then) => sourceOf(parts, then, scope))
+  const readers = all.map(({ reader }) => reader)
+  const held = await parts.inTurn(() => heldBySources(sources, readers, scope))
   for (const { view, moment } of all) past.stillKnown(view, moment)
   const isRuled = all.some(({ reader }) => reader.get(POLICY_KEY) !== undefined)
   return isRuled ? held : { ...held, mode: null }
@@ -71,6 +74,7 @@ async function thenIn(
   asked: Asked,
 ): Promise<Omit<Then, 'view'>> {
   const { cluster, reader } = view
+  await past.passed(view, asked)
   const rules = new Map<string, StateValue | null>()
   const namespaces = new Set<string>()
   for (const key of [POLICY_KEY, DIRECTIVES_KEY, breakerKey(''), breakerKey(cluster)]) {
@@ -89,17 +93,41 @@ async function thenIn(
   return { moment, namespaces, reader: { get: (key) => rules.get(key) ?? undefined } }
 }
 
-function sourceOf({ index }: PastHeldParts, then: Then): HeldSource {
+function sourceOf({ index }: PastHeldParts, then: Then, scope: HeldScope): HeldSource {
   const { view, moment } = then
+  let cut = ''
   return {
     cluster: view.cluster,
     asOf: asOfMoment(view, moment),
     breakers: () => breakersOf(then),
-    objects: () => objectsOf(index, view, moment),
+    async *objects() {
+      yield* objectsOf(index, then, scope)
+      cut = await cutText(index, then, scope)
+    },
     described: async (object) => object,
     refused: () => undefined,
-    partial: () => '',
+    partial: () => cut,
   }
+}
+
+/** What held these then is not kept. */
+async function cutText(
+  { spans }: Pick<HistoryIndex, 'spans'>,
+  { view: { cluster, turns }, moment }: Then,
+  { namespace }: HeldScope,
+): Promise<string> {
+  const keys = await spans.cutPage(cluster, MOST_CUT)
+  let count = 0
+  for (const key of keys) {
+    await turns.take()
+    const object = spans.objectAt(cluster, uidIn(key), moment)
+    const isMeant = namespace === undefined || object?.namespace === namespace
+    if (isMeant && object?.phase === 'unknown') count += 1
+  }
+  if (count === 0 && keys.length < MOST_CUT) return ''
+  const most = keys.length < MOST_CUT ? `${count}` : `more than ${count}`
+  const objects = most === '1' ? '1 object' : `${most} objects`
+  return `whether ${objects} that changed very often ${most === '1' ? 'was' : 'were'} held is not kept so far back`
 }
 
 async function* breakersOf({
@@ -114,11 +142,11 @@ async function* breakersOf({
 
 async function* objectsOf(
   { spans }: Pick<HistoryIndex, 'spans'>,
-  { cluster, turns }: View,
-  moment: Moment,
+  { view: { cluster, turns }, moment }: Then,
+  { namespace }: HeldScope,
 ): AsyncIterable<HeldObject> {
   for (let after = ''; ; ) {
-    const page = await spans.heldPage(cluster, moment, after, PAGE_KEYS)
+    const page = await spans.heldPage(cluster, namespace, moment, after, PAGE_KEYS)
     for (const [key, isMeant] of page) {
       await turns.take()
       const past = isMeant ? spans.objectAt(cluster, uidIn(key), moment) : undefined

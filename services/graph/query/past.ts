@@ -26,6 +26,8 @@ const SINCE_MS = 30_000
 const MOST_NAMED = 5
 
 export interface Past {
+  /** Waits a moment until everything before it is folded. Throws `Problem` where it is not. */
+  passed(view: View, asked: Asked): Promise<void>
   /** Where nothing is missing. Throws `Problem` otherwise. */
   momentOf(view: View, asked: Asked): Promise<Moment>
   /** To be called behind all that was read: throws `Problem` where something of the moment was forgotten meanwhile. */
@@ -72,6 +74,7 @@ export function createPast({ log, clock, index }: PastParts): Past {
   }
 
   return {
+    passed,
     stillKnown,
     async momentOf(view, asked) {
       const { partition } = view.partition

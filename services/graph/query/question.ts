@@ -27,7 +27,13 @@ import {
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
-import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
+import {
+  type Answer,
+  clusterMarked,
+  readJson,
+  readStream,
+  readUnlessRefused,
+} from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
@@ -274,26 +280,30 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
   const { access, clusters, forwarding, planner, query } = parts
   // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
   const oneAtATime = queue(MOST_WAITING)
+  // What was held is searched among all that ever was: who waits for what is now waits for none of these.
+  const pastInTurn = queue(MOST_WAITING)
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
     const { at: text } = askedOf(request)
     const at = text === undefined ? undefined : askedIn(text)
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
-      await oneAtATime(async () =>
-        at === undefined
-          ? await heldIn(views, clusters.readers(), query, scope)
-          : await heldAt(parts, views, at, scope),
-      )
+      at === undefined
+        ? await oneAtATime(() => heldIn(views, clusters.readers(), query, scope))
+        : await heldAt({ ...parts, inTurn: pastInTurn }, views, at, scope)
     const mine = await forwarding.ownOf(request, reply)
-    if (mine !== undefined) return json(await own(mine))
     const asked = meantIn(await heldClusters(parts, request, scope), at)
-    const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
+    // A partition may have others beside those that are asked about.
+    const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
+    if (mine !== undefined) return json(await own(mine.filter(isAsked)))
+    const read = async (answer: Answer): Promise<OwnHeld> =>
+      (await (at === undefined ? readJson : readUnlessRefused)(answer)) as OwnHeld
     const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
     // Orders are known to every partition, also where there is no cluster yet.
     const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
     const held = heldOfAll([...here, ...all.map(({ answer }) => answer)], asked)
     const doubts = [partial, held.partial].filter((each) => each !== '').join('; ')
-    if (at !== undefined && doubts === '') markImmutable(reply)
+    // Of what no cluster was seen of yet, one may tell later.
+    if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
     return documentOf('Held', { ...held, partial: doubts })
   })
   server.get('/v1/plan/held', async (request, reply) => {
@@ -438,7 +448,8 @@ function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return async (work) => {
-    if (waiting > most) throw new Problem(429, 'too many plans are being made; ask again later')
+    if (waiting > most)
+      throw new Problem(429, 'too many such questions are being answered; ask again later')
     waiting += 1
     const mine = last.then(work)
     last = mine.catch(() => undefined)

@@ -325,6 +325,8 @@ async function compareTrees(
   }
 }
 
+const NOW: Moment = { type: 'time', at: Number.MAX_SAFE_INTEGER }
+
 /** Answers with how many were held. */
 async function compareHeld(
   index: HistoryIndex,
@@ -334,15 +336,29 @@ async function compareHeld(
 ): Promise<number> {
   const held = [...snapshot.nodes].filter(([, node]) => node.held !== null)
   const found: (readonly [string, KnownHold | null | undefined])[] = []
-  for (const [key, isMeant] of await index.spans.heldPage(CLUSTER, moment, '', 10_000)) {
+  for (const [key, isMeant] of await index.spans.heldPage(CLUSTER, undefined, moment, '', 10_000)) {
     const past = isMeant ? index.spans.objectAt(CLUSTER, uidIn(key), moment) : undefined
     if (past?.held != null) found.push([past.uid, past.held])
   }
   deepEqual(new Map(found), new Map(held.map(([uid, node]) => [uid, node.held])))
-  const past = { momentOf: async () => moment, stillKnown: () => undefined }
+  const everywhere = await index.spans.heldPage(CLUSTER, undefined, moment, '', 10_000)
+  const namespaceOf = (key: string): string =>
+    index.spans.objectAt(CLUSTER, uidIn(key), NOW)?.namespace ?? ''
+  for (const namespace of new Set(everywhere.map(([key]) => namespaceOf(key)))) {
+    deepEqual(
+      await index.spans.heldPage(CLUSTER, namespace, moment, '', 10_000),
+      everywhere.filter(([key]) => namespaceOf(key) === namespace),
+    )
+  }
+  const past = {
+    passed: async () => undefined,
+    momentOf: async () => moment,
+    stillKnown: () => undefined,
+  }
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => await work()
   const asked = { type: 'time', at: moment.at } as const
   const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
-  const { mode, pauses, total } = await heldAt({ past, index }, [viewIn(rig)], asked, scope)
+  const { mode, pauses, total } = await heldAt({ past, index, inTurn }, [viewIn(rig)], asked, scope)
   deepEqual([mode, pauses, total], [snapshot.mode, snapshot.pauses, held.length])
   return held.length
 }
@@ -393,7 +409,7 @@ test('a list, a tree and a difference of any moments are what was folded by then
       await caughtUp(second)
       deepEqual(await spansOf(second), await spansOf(first))
     }),
-    { numRuns: Math.ceil(MOMENTS / MOMENTS_OF_A_LIFE) },
+    { numRuns: Math.ceil(MOMENTS / MOMENTS_OF_A_LIFE), endOnFailure: true },
   )
   const compared = found.moments - found.beyond
   t.diagnostic(`${JSON.stringify(found)}, ${compared} compared; pairs: ${JSON.stringify(pairs)}`)

@@ -37,7 +37,7 @@ export interface PastObject extends Coordinates {
   readonly phase: PastPhase
   readonly createdAt: number | null
   readonly deletedAt: number | null
-  /** Append time of the event that brought this state about, and its position. */
+  /** Append time of the event that brought this state about, but for what held it, and its position. */
   readonly since: number
   readonly position: number
   /** None where it is not there. */
@@ -71,9 +71,10 @@ export interface SpanIndex {
     after: string,
     limit: number,
   ): Promise<readonly string[]>
-  /** Keys of all that were ever held, and whether one may have been at the moment. */
+  /** Keys of all that were ever held in a namespace (undefined: in all), and whether one may have been at the moment. */
   heldPage(
     cluster: ClusterId,
+    namespace: string | undefined,
     moment: Moment,
     after: string,
     limit: number,
@@ -187,8 +188,8 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
       await keysOf(kindPrefix(cluster, kind), after, limit),
     dependentsPage: async (cluster, owner, after, limit) =>
       await keysOf(edgePrefix(cluster, owner), after, limit),
-    async heldPage(cluster, moment, after, limit) {
-      const page = await entriesOf(heldPrefix(cluster), after, limit)
+    async heldPage(cluster, namespace, moment, after, limit) {
+      const page = await entriesOf(heldPrefix(cluster, namespace), after, limit)
       return page.map(([key, bytes]) => [key, isWithin(moment, bytes)] as const)
     },
     cutPage: async (cluster, limit) => await keysOf(cutPrefix(cluster), '', limit),
@@ -199,7 +200,8 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
 function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject | undefined {
   const [group, kind, namespace, name, createdAt] = i
   const about = { group, kind, namespace, name, uid, createdAt }
-  const state = s.findLast(([position, at]) => holds(moment, position, at))
+  const last = s.findLastIndex(([position, at]) => holds(moment, position, at))
+  const state = s[last]
   if (state === undefined) {
     const unknown = {
       phase: 'unknown',
@@ -211,9 +213,23 @@ function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject |
     } as const
     return cut ? { ...about, ...unknown } : undefined
   }
-  const [position, since, phase, deletedAt, list, held] = state
+  const [, , phase, deletedAt, list, held] = state
+  const [position, since] = s[beganAt(s, last)] ?? state
   const owners = (o[list] ?? []).map(referenceIn)
   return { ...about, phase, deletedAt, position, since, owners, held: holdIn(held) }
+}
+
+/** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
+function beganAt(all: readonly State[], last: number): number {
+  let first = last
+  while (first > 0 && isOtherHold(all[first - 1], all[first])) first -= 1
+  return first
+}
+
+function isOtherHold(a: State | undefined, b: State | undefined): boolean {
+  const [was, is] = [a?.slice(PHASE_AT, UNHELD_LENGTH), b?.slice(PHASE_AT, UNHELD_LENGTH)]
+  const isSame = JSON.stringify(was) === JSON.stringify(is)
+  return isSame && JSON.stringify(a?.[UNHELD_LENGTH]) !== JSON.stringify(b?.[UNHELD_LENGTH])
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -281,7 +297,7 @@ export class SpanChanges {
       this.#changes.set(changedKey(cluster, minute, uid), null)
     }
     if (life.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), null)
-    if (heldSpan(life) !== undefined) this.#changes.set(heldPrefix(cluster) + uidPart(uid), null)
+    if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, uid, life), null)
     for (const owner of ownersOf(life)) {
       this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
@@ -370,11 +386,7 @@ export class SpanChanges {
       this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
     }
     this.#putMinutes(cluster, uid, known, kept)
-    const [span, former] = [heldSpan(kept), heldSpan(known)]
-    if (span !== former) {
-      const bytes = span === undefined ? null : Buffer.from(span)
-      this.#changes.set(heldPrefix(cluster) + uidPart(uid), bytes)
-    }
+    this.#putHeld(cluster, uid, known, kept)
     if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), NO_BYTES)
     if (known?.o === kept.o) return
     const [before, after] = [ownersOf(known), ownersOf(kept)]
@@ -384,6 +396,16 @@ export class SpanChanges {
     for (const owner of before) {
       if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
     }
+  }
+
+  #putHeld(cluster: ClusterId, uid: Uid, known: Life | undefined, kept: Life): void {
+    const [span, former] = [heldSpan(kept), heldSpan(known)]
+    const isMoved = known !== undefined && known.i[2] !== kept.i[2]
+    if (span === former && !isMoved) return
+    if (known !== undefined && former !== undefined) {
+      this.#changes.set(heldKey(cluster, uid, known), null)
+    }
+    if (span !== undefined) this.#changes.set(heldKey(cluster, uid, kept), Buffer.from(span))
   }
 
   #putMinutes(cluster: ClusterId, uid: Uid, known: Life | undefined, kept: Life): void {
@@ -518,6 +540,8 @@ function isHeld({ length }: State): boolean {
   return length > UNHELD_LENGTH
 }
 
+/** Of a state: where its phase is, and where what held it. */
+const PHASE_AT = 2
 const UNHELD_LENGTH = 5
 
 /** Of a value that `heldSpan` made. */
@@ -583,8 +607,14 @@ function cutPrefix(cluster: ClusterId): string {
   return `cut/${part(cluster)}/`
 }
 
-function heldPrefix(cluster: ClusterId): string {
-  return `held/${part(cluster)}/`
+/** Undefined: of all namespaces. */
+function heldPrefix(cluster: ClusterId, namespace: string | undefined): string {
+  const all = `held/${part(cluster)}/`
+  return namespace === undefined ? all : `${all}${part(namespace)}/`
+}
+
+function heldKey(cluster: ClusterId, uid: Uid, { i: [, , namespace] }: Life): string {
+  return heldPrefix(cluster, namespace) + uidPart(uid)
 }
 
 function edgePrefix(cluster: ClusterId, owner: Uid): string {
