@@ -106,23 +106,7 @@ export async function call(url: string, options: Call): Promise<Answer | string>
 }
 
 /** The JSON of an answer that is read whole. */
-export async function readJson(answer: Answer): Promise<unknown> {
-  const text = await wholeOf(answer)
-  if (answer.statusCode === 200) return JSON.parse(text)
-  throw new Error(`${answer.statusCode} ${text.slice(0, 200)}`)
-}
-
-/** The same of a question about a moment: which one can be asked depends on no process, so the refusal of one is that of all. */
-export async function readUnlessRefused(answer: Answer): Promise<unknown> {
-  if (!REFUSED.has(answer.statusCode)) return await readJson(answer)
-  const { detail } = JSON.parse(await wholeOf(answer)) as { readonly detail: string }
-  throw new Problem(answer.statusCode, detail)
-}
-
-/** A moment that is kept no longer, or not folded yet. */
-const REFUSED: ReadonlySet<number> = new Set([410, 425])
-
-async function wholeOf({ body }: Answer): Promise<string> {
+export async function readJson({ statusCode, body }: Answer): Promise<unknown> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of body) {
@@ -130,7 +114,9 @@ async function wholeOf({ body }: Answer): Promise<string> {
     bytes += part.length
     if (bytes > WHOLE_BYTES) throw new Error(`it is longer than ${WHOLE_BYTES} bytes`)
   }
-  return Buffer.concat(parts).toString()
+  const text = Buffer.concat(parts).toString()
+  if (statusCode === 200) return JSON.parse(text)
+  throw new Error(`${statusCode} ${text.slice(0, 200)}`)
 }
 
 /** The parts of an answer as they come. */

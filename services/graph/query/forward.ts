@@ -43,7 +43,6 @@ export interface Gathered<T> {
 export interface Gathering<T> {
   readonly asked: readonly KnownCluster[]
   readonly own: (views: readonly View[]) => Promise<T>
-  /** A `Problem` that it throws is the answer to all. */
   readonly read: (answer: Answer) => Promise<T>
 }
 
@@ -170,7 +169,6 @@ class Round<T> {
       try {
         return this.#keep(partitions, await this.#gathering.read(answer))
       } catch (error) {
-        if (error instanceof Problem) throw error
         failure = `its answer cannot be read: ${error instanceof Error ? error.message : error}`
       }
     }

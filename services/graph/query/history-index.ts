@@ -100,6 +100,8 @@ export interface HistoryIndex {
    * were then; null for nothing. The others are what they are now.
    */
   rulesAt(partition: number, moment: Moment): Promise<ReadonlyMap<string, StateValue | null>>
+  /** What rules were before that time, in milliseconds, was removed before it was read. */
+  rulesBegin(partition: number): number
   /** How far it has read this partition of `history`. */
   position(partition: number): bigint
   /** Undefined while it has read nothing there. */
@@ -209,6 +211,10 @@ export function createHistoryIndex(
     const page = await readable(topic, partition, read)
     if (page.next === known) return false
     const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
+    if (topic === 'digests' && known === 0n && from > 0n) {
+      const { earliest } = await reachOfPartition(log, 'history', partition)
+      changes.set(rulesBeginKey(partition), Buffer.from(`${earliest ?? clock.now()}`))
+    }
     const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
     const spans = new SpanChanges(store, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
@@ -372,6 +378,10 @@ export function createHistoryIndex(
   return {
     clusterName,
     rulesAt,
+    rulesBegin(partition) {
+      const bytes = store.get(rulesBeginKey(partition))
+      return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
+    },
     spans: createSpanIndex(store),
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
@@ -485,6 +495,10 @@ function beginKey(partition: number): string {
 
 function formerPrefix(partition: number): string {
   return `former/${partition}/`
+}
+
+function rulesBeginKey(partition: number): string {
+  return `begin/digests/${partition}`
 }
 
 function nameChanges(lineage: Lineage): StoreChange[] {

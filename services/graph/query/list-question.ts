@@ -54,6 +54,9 @@ interface Cursor {
   readonly after: string
 }
 
+/** It cannot be asked, or not about that moment: nobody else's answer waits for one cluster that is silent, or of which something was forgotten. */
+const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
+
 const START: Cursor = { cluster: '', after: '' }
 
 export function addObjectList(server: FastifyInstance, parts: ListParts): void {
@@ -87,7 +90,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         return documentOf('ObjectList', { answer: told, partial, asOf })
       })
     } catch (error) {
-      const isAway = error instanceof Problem && error.status === 503
+      const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
       if (!isAway || marked !== undefined || ids.length === 1) throw error
       return documentOf('ObjectList', emptyPage(next, error.message))
     }

@@ -123,6 +123,7 @@ suite('what was held at a moment', () => {
     ok(key !== undefined, 'what was held is in the index')
     const past = index.spans.objectAt('c', 'pod-a', moment)
     deepEqual([past?.held?.by, past?.held?.what], ['protection', 'delete'])
+    ok(index.rulesBegin(0) > 0 && index.rulesBegin(0) <= moment.at)
     const rules = await index.rulesAt(0, moment)
     const directives = rules.get('directives')
     ok(directives?.type === 'Directives')
@@ -280,22 +281,23 @@ suite('what was held at a moment', () => {
     const partitionOf = (cluster: string): number => (cluster === 'd' ? 1 : 0)
     await tell(group.log, events, partitionOf)
     await group.caughtUp()
+    /** Append time of the last event. */
+    const newest = async (): Promise<string> => {
+      const pages = [0, 1].map((each) => {
+        return group.log.read('events', each, 0n, { limit: 500, waitMs: 0 })
+      })
+      const times = (await Promise.all(pages)).map(({ entries }) => entries.at(-1)?.timestamp ?? 0)
+      return new Date(Math.max(...times)).toISOString()
+    }
     const heldBy = async (url: string, query = ''): Promise<Held> => {
       const path = `${url}/v1/held?${query}`
       return (await (await checked(path, await fetch(path))).json()) as Held
     }
     const now = await heldBy(one.url)
     equal(now.counts.length, 2)
-    const times = await Promise.all(
-      [0, 1].map(async (each) => {
-        const { entries } = await group.log.read('events', each, 0n, { limit: 500, waitMs: 0 })
-        return entries.at(-1)?.timestamp ?? 0
-      }),
-    )
-    const at = new Date(Math.max(...times)).toISOString()
+    const at = await newest()
     const beats = ['cluster c', 'beat 1', 'beat 1', 'cluster d', 'beat 1', 'beat 1']
     const later = eventsOf([...both, 'resume all', ...beats])
-    while (Date.now() <= Math.max(...times)) await setImmediate()
     await tell(group.log, later.slice(events.length), partitionOf)
     await group.caughtUp()
     for (const { url } of [one, two]) {
@@ -303,6 +305,22 @@ suite('what was held at a moment', () => {
       deepEqual(told(past), told(now))
       equal(past.pauses.length, 1)
       deepEqual((await heldBy(url)).pauses, [])
+    }
+    // One that is silent from then on stops no answer about the other.
+    const silent = await newest()
+    const more = eventsOf([...both, 'resume all', ...beats, 'cluster c', 'beat 1', 'beat 1'])
+    await tell(group.log, more.slice(later.length), partitionOf)
+    await group.caughtUp()
+    for (const { url } of [one, two]) {
+      const left = await heldBy(url, `at=${silent}`)
+      match(left.partial, /^left out: nothing of cluster test was recorded after /)
+      deepEqual(
+        left.counts.map(({ cluster }) => cluster.id),
+        ['c'],
+      )
+      equal((await fetch(`${url}/v1/held?cluster=d&at=${silent}`)).status, 425)
+      const listed = await fetch(`${url}/v1/objects?kind=pod&at=${silent}`)
+      equal(listed.status, 200, await listed.text())
     }
     const { end } = await group.log.bounds('events', 1)
     const ofOne = await heldBy(two.url, `at=pos:1-${end}`)

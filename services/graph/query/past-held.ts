@@ -2,7 +2,8 @@
  * What was held at a moment of the past, and by what, out of the index: the answer that held.ts gave then.
  *
  * What must stay true: rules (mode, pauses, protections, breakers) are read once the fold has passed the moment, and before the index is waited for: so a change before
- * the moment is in them, and one that comes meanwhile is in one of the two. A moment that cannot be asked is refused (past.ts); an object of which the index does not say
+ * the moment is in them, and one that comes meanwhile is in one of the two. A cluster that cannot be asked about the moment (past.ts) is named in `partial`, and refused
+ * where it alone is asked for; an object of which the index does not say
  * whether it was held is named in `partial`.
  *
  * Not here, and in no index: what a cluster refused, and whether another object has the name of an owner that is missing.
@@ -15,7 +16,10 @@ import {
   namespaceBreakersPrefix,
   POLICY_KEY,
 } from '../../../core/graph/key.ts'
+import type { ClusterId } from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { type ClusterRef, timeOf } from '../api/document.ts'
 import {
   type HeldObject,
   type HeldScope,
@@ -37,27 +41,58 @@ const MOST_CUT = 1_000
 
 export interface PastHeldParts {
   readonly past: Past
-  readonly index: Pick<HistoryIndex, 'spans' | 'rulesAt'>
+  readonly index: Pick<HistoryIndex, 'spans' | 'rulesAt' | 'rulesBegin'>
   /** In it objects are read: what is waited for is nobody's turn. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** In the clusters that this process has. Throws `Problem` where one of them cannot be asked about that moment. */
+export interface OwnPastHeld extends OwnHeld {
+  /** Of the clusters that cannot be asked about the moment. */
+  readonly refusals: readonly Refusal[]
+}
+
+export interface Refusal {
+  readonly cluster: ClusterId
+  readonly status: number
+  readonly detail: string
+}
+
+/** In the clusters that this process has. */
 export async function heldAt(
   parts: PastHeldParts,
   views: readonly View[],
   asked: Asked,
   scope: HeldScope,
-): Promise<OwnHeld> {
+): Promise<OwnPastHeld> {
   const { past } = parts
-  const all: Then[] = []
-  for (const view of views) all.push({ view, ...(await thenIn(parts, view, asked)) })
+  // Each may wait for its fold.
+  const looked = await Promise.all(views.map(async (view) => await thenOf(parts, view, asked)))
+  const all = looked.filter((each) => 'reader' in each)
   const sources = all.map((then) => sourceOf(parts, then, scope))
   const readers = all.map(({ reader }) => reader)
   const held = await parts.inTurn(() => heldBySources(sources, readers, scope))
   for (const { view, moment } of all) past.stillKnown(view, moment)
   const isRuled = all.some(({ reader }) => reader.get(POLICY_KEY) !== undefined)
-  return isRuled ? held : { ...held, mode: null }
+  const refusals = looked.filter((each) => 'status' in each)
+  return { ...held, mode: isRuled ? held.mode : null, refusals }
+}
+
+/** Who cannot be asked, of all; throws where that is everybody: what is left would be no answer. */
+export function leftOut(all: readonly OwnHeld[], asked: readonly ClusterRef[]): string {
+  const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnPastHeld).refusals : []))
+  const [first] = refusals
+  if (first === undefined) return ''
+  if (refusals.length === asked.length) throw new Problem(first.status, first.detail)
+  return refusals.map(({ detail }) => `left out: ${detail}`).join('; ')
+}
+
+async function thenOf(parts: PastHeldParts, view: View, asked: Asked): Promise<Then | Refusal> {
+  try {
+    return { view, ...(await thenIn(parts, view, asked)) }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { cluster: view.cluster, status: error.status, detail: error.message }
+  }
 }
 
 interface Then {
@@ -85,7 +120,16 @@ async function thenIn(
     namespaces.add(lastPart(key))
   }
   const moment = await past.momentOf(view, asked)
-  const then = await index.rulesAt(view.partition.partition, moment)
+  const { partition } = view.partition
+  const then = await index.rulesAt(partition, moment)
+  const begin = index.rulesBegin(partition)
+  if (moment.at < begin) {
+    const since = timeOf(begin)
+    throw new Problem(
+      410,
+      `what held objects of cluster ${view.name} is kept no longer; the earliest moment is ${since}`,
+    )
+  }
   for (const [key, value] of then) {
     rules.set(key, value)
     if (key.startsWith(namespaceBreakersPrefix(cluster))) namespaces.add(lastPart(key))

@@ -27,13 +27,7 @@ import {
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
-import {
-  type Answer,
-  clusterMarked,
-  readJson,
-  readStream,
-  readUnlessRefused,
-} from './forward-call.ts'
+import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from './held.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
@@ -42,7 +36,7 @@ import { type ListParts, meantIn } from './list-question.ts'
 import { type Asked, askedIn, type Moment } from './moment.ts'
 import { namedClusters } from './not-found.ts'
 import { asOfMoment, unlistedAt } from './past.ts'
-import { heldAt } from './past-held.ts'
+import { heldAt, leftOut } from './past-held.ts'
 import { pastTree } from './past-tree.ts'
 import { pastWhy } from './past-why.ts'
 import type { Planner } from './plan.ts'
@@ -295,13 +289,15 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     // A partition may have others beside those that are asked about.
     const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
     if (mine !== undefined) return json(await own(mine.filter(isAsked)))
-    const read = async (answer: Answer): Promise<OwnHeld> =>
-      (await (at === undefined ? readJson : readUnlessRefused)(answer)) as OwnHeld
+    const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
     const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
     // Orders are known to every partition, also where there is no cluster yet.
     const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
-    const held = heldOfAll([...here, ...all.map(({ answer }) => answer)], asked)
-    const doubts = [partial, held.partial].filter((each) => each !== '').join('; ')
+    const told = all.map(({ answer }) => answer)
+    const held = heldOfAll([...here, ...told], asked)
+    const doubts = [partial, held.partial, leftOut(told, asked)]
+      .filter((each) => each !== '')
+      .join('; ')
     // Of what no cluster was seen of yet, one may tell later.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
     return documentOf('Held', { ...held, partial: doubts })

@@ -271,7 +271,8 @@ export class SpanChanges {
   forget(cluster: ClusterId, uid: Uid, timestamp: number): number | undefined {
     const key = lifeKey(cluster, uid)
     const life = this.#life(key)
-    const isOut = ([, at, phase]: State): boolean => at <= timestamp && OUT.has(phase)
+    // What is forgotten was deleted long before: at that very time it is another life, which may be read before this is, or later.
+    const isOut = ([, at, phase]: State): boolean => at < timestamp && OUT.has(phase)
     const last = life?.s.findLastIndex(isOut) ?? -1
     const gone = life?.s[last]
     if (life === undefined || gone === undefined) return undefined
