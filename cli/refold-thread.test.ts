@@ -1,10 +1,12 @@
 /** Partitions folded again in threads: the same results and errors as one after the other, and a signal ends them. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { subscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, suite, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import { policyFor } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -131,12 +133,18 @@ suite('partitions in threads', () => {
     const stop = new AbortController()
     const reason = new Error('stopped')
     const folded: number[] = []
+    const threads: Worker[] = []
+    subscribe('worker_threads', (made) => {
+      threads.push((made as { readonly worker: Worker }).worker)
+    })
     const running = refoldInThreads({ data }, REPLAYING, stop.signal, (events) => {
       folded.push(events)
       stop.abort(reason)
     })
     await rejects(running, reason)
     deepEqual(folded, [10_000])
-    ok(!process.getActiveResourcesInfo().includes('MessagePort'))
+    ok(threads.length > 0)
+    // As Node says of one that has ended.
+    ok(threads.every(({ threadId }) => threadId === -1))
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Folds the partitions of a log again, each in a thread of its own, as many at once as there are processors.
+ * Folds the partitions of a log again in threads, as many at once as there are processors.
  *
  * What must stay true: results and error are those of one partition after the other. A signal ends all threads at once, in the middle of an event.
  *
@@ -80,19 +80,24 @@ export async function refoldPartitions<R extends Refolding>(
   const failures = new Map<number, unknown>()
   let next = 0
   const oneByOne = async (): Promise<void> => {
+    await using thread = newThread()
     while (next < partitions && failures.size === 0) {
       const partition = next++
       const over = new AbortController()
       threads.set(partition, over)
       const either = AbortSignal.any([signal, over.signal])
       try {
-        const result = await inThread({ flags, partition, refolding }, either, (events, atMs) => {
-          folded.set(partition, events)
-          progress?.(
-            Array.from(folded.values()).reduce((sum, each) => sum + each, 0),
-            atMs,
-          )
-        })
+        const result = await thread.answer(
+          { flags, partition, refolding },
+          either,
+          (events, atMs) => {
+            folded.set(partition, events)
+            progress?.(
+              Array.from(folded.values()).reduce((sum, each) => sum + each, 0),
+              atMs,
+            )
+          },
+        )
         results[partition] = result as ResultOf<R>
       } catch (error) {
         // One before it may fail, too, and is the one that would have failed first.
@@ -107,28 +112,37 @@ export async function refoldPartitions<R extends Refolding>(
   return results
 }
 
-async function inThread(
-  order: Order,
-  signal: AbortSignal,
-  progress: Progress,
-): Promise<Results[keyof Results]> {
-  signal.throwIfAborted()
-  const { promise, resolve, reject } = Promise.withResolvers<Results[keyof Results]>()
-  const stop = (): void => reject(signal.reason)
-  signal.addEventListener('abort', stop)
-  const thread = new Worker(new URL(import.meta.url), { workerData: { order } })
-  thread.on('message', (message: Message) => {
-    if (message.type === 'folded') progress(message.events, message.atMs)
-    else if (message.type === 'result') resolve(message.result)
-    else reject(errorOf(message.failure))
-  })
-  thread.on('error', reject)
-  thread.on('exit', () => reject(new Error(`the thread of partition ${order.partition} has ended`)))
-  try {
-    return await promise
-  } finally {
-    signal.removeEventListener('abort', stop)
-    await thread.terminate()
+interface Thread extends AsyncDisposable {
+  /** One order after the other. */
+  answer(order: Order, signal: AbortSignal, progress: Progress): Promise<Results[keyof Results]>
+}
+
+function newThread(): Thread {
+  const thread = new Worker(new URL(import.meta.url), { workerData: { isRefolding: true } })
+  return {
+    async answer(order, signal, progress) {
+      signal.throwIfAborted()
+      const { promise, resolve, reject } = Promise.withResolvers<Results[keyof Results]>()
+      const stop = (): void => reject(signal.reason)
+      const end = (): void => reject(new Error(`the thread of partition ${order.partition} ended`))
+      const hear = (message: Message): void => {
+        if (message.type === 'folded') progress(message.events, message.atMs)
+        else if (message.type === 'result') resolve(message.result)
+        else reject(errorOf(message.failure))
+      }
+      signal.addEventListener('abort', stop)
+      thread.on('message', hear).on('error', reject).on('exit', end)
+      thread.postMessage(order)
+      try {
+        return await promise
+      } finally {
+        signal.removeEventListener('abort', stop)
+        thread.off('message', hear).off('error', reject).off('exit', end)
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await thread.terminate()
+    },
   }
 }
 
@@ -137,11 +151,11 @@ function errorOf({ name, message, stack, code, exitCode }: Failure): Error {
   return Object.assign(new Error(message), { name, stack, code })
 }
 
-const order = isMainThread ? undefined : (workerData as { order?: Order } | null)?.order
-if (order !== undefined) {
+const isRefolding = (workerData as { isRefolding?: boolean } | null)?.isRefolding === true
+if (!isMainThread && isRefolding) {
   // All that Node 22 has to say is that node:sqlite is new.
   process.removeAllListeners('warning')
-  post(await messageOf(order))
+  parentPort?.on('message', (order: Order) => void messageOf(order).then(post))
 }
 
 function post(message: Message): void {
