@@ -89,7 +89,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   },
   replay: {
     says: 'a log in SQLite folded again offline, under its own policy and another one',
-    options: { events: 200_000, living: 2_500, rounds: 3 },
+    options: { events: 200_000, living: 2_500, rounds: 3, partitions: 1 },
     policies: [],
     run: async (options) => await benchReplay(options as ReplayOptions),
   },

@@ -1,7 +1,8 @@
 /**
- * A log folded again offline, as `kinfold audit replay` does: events a second, under the policy of the log and under another one.
+ * A log folded again offline, as `kinfold audit replay` does: events a second of all partitions, under the policy of the log and under another one.
  *
- * What must stay true: a real task wrote the log, all its topics included, into SQLite; what is measured is the code of the command, from the open file on.
+ * What must stay true: real tasks wrote the log, all its topics included, into SQLite; what is measured is the code of the command, its threads included, from the
+ * checked file on.
  *
  * Not here: the fold beside its writes (folding.ts).
  */
@@ -10,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
-import { openSqliteLog } from '../adapters/sqlite/log.ts'
-import { type Policy, policyFor } from '../core/model/policy.ts'
+import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
+import { refoldPartitions } from '../cli/refold-thread.ts'
+import { policyFor } from '../core/model/policy.ts'
 import type { Produced } from '../ports/log.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { replayPartition } from '../services/graph/audit/replay.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import { beginning, CLUSTER, Ownership, POLICY, pulse } from './ownership.ts'
@@ -26,6 +27,8 @@ export interface ReplayOptions extends Readonly<Record<string, number>> {
   /** Objects that exist at once. */
   readonly living: number
   readonly rounds: number
+  /** `events` and `living` are of all. */
+  readonly partitions: number
 }
 
 interface Replayed {
@@ -45,10 +48,12 @@ const APPENDED_AT_ONCE = 1_000
 export async function benchReplay(options: ReplayOptions): Promise<Report> {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-replay-'))
   try {
-    await writeLog(options, directory)
+    await writeLog(options, join(directory, 'log'))
     const all: Replayed[] = []
     for (let round = 0; round < options.rounds; round++) {
-      for (const policy of ['parity', 'guarded'] as const) all.push(await replay(directory, policy))
+      for (const policy of ['parity', 'guarded'] as const) {
+        all.push(await replay(directory, options.partitions, policy))
+      }
     }
     const rows = (['parity', 'guarded'] as const).map((policy) => {
       const each = all.filter((one) => one.policy === policy)
@@ -72,45 +77,64 @@ export async function benchReplay(options: ReplayOptions): Promise<Report> {
   }
 }
 
-async function replay(directory: string, preset: Replayed['policy']): Promise<Replayed> {
-  await using log = await openSqliteLog({ directory, clock, readOnly: true })
-  await using store = new MemoryStore()
-  const policyFrom = ({ rememberMs }: Policy): Policy => ({
-    ...policyFor('enforce', preset),
-    rememberMs,
-  })
-  const span = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, policyFrom }
+async function replay(
+  data: string,
+  partitions: number,
+  preset: Replayed['policy'],
+): Promise<Replayed> {
+  const policy = policyFor('enforce', preset)
+  const refolding = { type: 'replay', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, policy } as const
   const [began, before] = [performance.now(), process.cpuUsage()]
-  const parts = { log, codec, store, partition: 0, ...span }
-  const { events, differences } = await replayPartition(parts, new AbortController().signal)
+  const { signal } = new AbortController()
+  const results = await refoldPartitions({ flags: { data }, refolding, partitions }, signal)
   const { user, system } = process.cpuUsage(before)
   const seconds = (performance.now() - began) / 1_000
-  return { policy: preset, events, seconds, cpuSeconds: (user + system) / 1e6, differences }
+  const sum = (of: 'events' | 'differences'): number =>
+    results.reduce((total, each) => total + each[of], 0)
+  return {
+    ...{ policy: preset, seconds, cpuSeconds: (user + system) / 1e6 },
+    ...{ events: sum('events'), differences: sum('differences') },
+  }
 }
 
-async function writeLog({ events, living }: ReplayOptions, directory: string): Promise<void> {
-  await using log = await openSqliteLog({ directory, partitions: 1, clock })
-  const told = new Ownership(0, 1, living)
-  await giveOrder(log, codec, POLICY, [0])
+async function writeLog(options: ReplayOptions, directory: string): Promise<void> {
+  const { partitions } = options
+  await using log = await openSqliteLog({ directory, partitions, clock })
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  await giveOrder(log, codec, POLICY, all)
+  for (const partition of all) await writeEvents(options, log, partition)
+  for (const partition of all) await foldAll(log, partition)
+}
+
+async function writeEvents(
+  { events, living, partitions }: ReplayOptions,
+  log: SqliteLog,
+  partition: number,
+): Promise<void> {
+  const told = new Ownership(partition, partitions, living / partitions)
   const begin = beginning().map((event) => ({ key: CLUSTER, value: codec.encode(event) }))
-  await log.append('events', 0, begin)
-  for (let made = 0; made < events; made += APPENDED_AT_ONCE) {
-    const count = Math.min(APPENDED_AT_ONCE, events - made)
+  await log.append('events', partition, begin)
+  const all = Math.ceil(events / partitions)
+  for (let made = 0; made < all; made += APPENDED_AT_ONCE) {
+    const count = Math.min(APPENDED_AT_ONCE, all - made)
     const records = Array.from({ length: count }, (_, index): Produced => {
       const isPulse = (made + index) % PULSE_EVERY === 0
       const { home, event } = isPulse ? { home: CLUSTER, event: pulse() } : told.next()
       return { key: home, value: codec.encode(event) }
     })
-    await log.append('events', 0, records)
+    await log.append('events', partition, records)
   }
+}
+
+async function foldAll(log: SqliteLog, partition: number): Promise<void> {
   const [ended, done] = [new AbortController(), Promise.withResolvers<void>()]
   // Its own records included: what they have left to do would be a difference.
   const committed = async (position: bigint): Promise<void> => {
-    if (position >= (await log.bounds('events', 0)).end - 1n) done.resolve()
+    if (position >= (await log.bounds('events', partition)).end - 1n) done.resolve()
   }
   const observe = { committed: (_records: number, position: bigint) => void committed(position) }
   await using store = new MemoryStore()
-  const task = new Task({ log, codec, clock, store, partition: 0, observe })
+  const task = new Task({ log, codec, clock, store, partition, observe })
   const running = task.run(ended.signal)
   await done.promise
   ended.abort()

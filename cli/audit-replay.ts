@@ -81,22 +81,10 @@ async function resultsOf(
   flags: ReplayFlags,
   { from, to, policy }: Span & { readonly policy: Policy },
 ): Promise<ReplayResult[]> {
-  const { refoldLog } = await import('./refold.ts')
-  const { replayPartition } = await import('../services/graph/audit/replay.ts')
-  const { TooEarlyError } = await import('../services/graph/audit/reach.ts')
-  const signal = stopSignal()
-  const fromMs = Date.parse(from)
+  const { refoldInThreads } = await import('./refold-thread.ts')
   const toMs = to === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(to)
-  try {
-    return await refoldLog(flags, async (parts) => {
-      const policyFrom = ({ rememberMs }: Policy): Policy => ({ ...policy, rememberMs })
-      const span = { fromMs, toMs, policyFrom, progress }
-      return await replayPartition({ ...parts, ...span }, signal)
-    })
-  } catch (error) {
-    if (error instanceof TooEarlyError) throw new ExitError(EXIT.failure, error.message)
-    throw error
-  }
+  const replaying = { type: 'replay', fromMs: Date.parse(from), toMs, policy } as const
+  return await refoldInThreads(flags, replaying, stopSignal(), progress)
 }
 
 /** On a terminal: a span of months takes minutes. */

@@ -50,10 +50,8 @@ interface AuditFlags extends RefoldFlags {
 }
 
 async function resultsOf(flags: AuditFlags): Promise<AuditResult[]> {
-  const { refoldLog } = await import('./refold.ts')
-  const { auditPartition } = await import('../services/graph/audit/audit.ts')
-  const signal = stopSignal()
-  return await refoldLog(flags, async (parts) => await auditPartition(parts, signal))
+  const { refoldInThreads } = await import('./refold-thread.ts')
+  return await refoldInThreads(flags, { type: 'verify' }, stopSignal())
 }
 
 function tell(result: AuditResult): string {

@@ -46,6 +46,9 @@ suite('evidence, over Kafka,', { skip: missingKafka() ?? false }, () => {
     await ran(0, /2 decisions and \d+ changes/, ...exporting, '--from', '1h', '--cluster', 'c')
     await ran(0, /2 decisions, /, 'evidence', 'verify', out, '--key', pub)
 
+    await ran(0, /partition 0: identical.*\npartition 1: identical/, 'audit', 'verify', ...at)
+    await ran(1, /; 2 differences\n/, 'audit', 'replay', ...at, '--from', '1h')
+
     const file = join(folder, 'checkpoint.json')
     await ran(
       0,

@@ -34,23 +34,27 @@ export function offline(): Offline {
   return { codec: avroCodec(), schemas: knownSchemas(), newStore: () => new MemoryStore() }
 }
 
-/** The log that flags name: a data directory's, unless there are brokers. */
-export async function refoldLog<T>(flags: RefoldFlags, each: Each<T>): Promise<T[]> {
-  return await readLog(flags, async (log) => await refoldAll(log, each))
-}
-
-export async function readLog<T>(flags: RefoldFlags, read: (log: Log) => Promise<T>): Promise<T> {
+/** The log that flags name: a data directory's, unless there are brokers. `isVerified`: this process has opened it before. */
+export async function readLog<T>(
+  flags: RefoldFlags,
+  read: (log: Log) => Promise<T>,
+  isVerified: boolean = false,
+): Promise<T> {
   const section = configFile(flags)['kafka']
   const isOnKafka =
     flags.brokers !== undefined || (section !== undefined && flags.data === undefined)
   return isOnKafka
     ? await readBrokers(kafkaConfig(flags, section, flags.config ?? 'kafka'), read)
-    : await readDirectory(flags.data ?? defaultDataDirectory(), read)
+    : await readDirectory(flags.data ?? defaultDataDirectory(), read, isVerified)
 }
 
-async function readDirectory<T>(data: string, read: (log: Log) => Promise<T>): Promise<T> {
-  const directory = logDirectoryIn(data)
-  await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
+async function readDirectory<T>(
+  data: string,
+  read: (log: Log) => Promise<T>,
+  isVerified: boolean,
+): Promise<T> {
+  const options = { directory: logDirectoryIn(data), clock: systemClock(), readOnly: true }
+  await using log = await openSqliteLog({ ...options, isVerified })
   return await read(log)
 }
 
@@ -65,12 +69,8 @@ async function readBrokers<T>(
   return await read(log)
 }
 
-async function refoldAll<T>(log: Log, each: Each<T>): Promise<T[]> {
+export async function refoldOne<T>(log: Log, partition: number, each: Each<T>): Promise<T> {
   const { codec, newStore } = offline()
-  const results: T[] = []
-  for (let partition = 0; partition < log.partitions('events'); partition++) {
-    await using store = newStore()
-    results.push(await each({ log, codec, store, partition }))
-  }
-  return results
+  await using store = newStore()
+  return await each({ log, codec, store, partition })
 }

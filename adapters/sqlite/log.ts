@@ -48,6 +48,8 @@ export interface SqliteLogOptions {
   readonly clock: Clock
   /** Takes no lock and sees the commits of another process: for audits. */
   readonly readOnly?: boolean | undefined
+  /** This process has read the file through before: what is read of it now is checked all the same. */
+  readonly isVerified?: boolean | undefined
   /** Beyond this size the file accepts no writes. */
   readonly maxBytes?: number | undefined
   /** Traces of records are kept, too: the file gets a column for them, which is never removed. */
@@ -76,7 +78,7 @@ export async function openSqliteLog(options: SqliteLogOptions): Promise<SqliteLo
       traces: options.traces ?? false,
     })
     checkPartitions(options, file)
-    await verifyFile(file)
+    if (options.isVerified !== true) await verifyFile(file)
     file.opened()
     return new SqliteLog(file, lock, options.clock)
   } catch (error) {

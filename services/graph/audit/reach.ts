@@ -19,24 +19,17 @@ export class TooEarlyError extends Error {
   }
 }
 
-/** An append time in milliseconds, or a position of the partition. */
-export type Reach =
-  | { readonly type: 'time'; readonly at: number }
-  | { readonly type: 'position'; readonly position: bigint }
-
 /**
  * Loads the newest snapshot behind which everything from there on is still ahead; undefined for the beginning of the log. Throws `TooEarlyError`, and where another
  * version of the fold wrote the log or the snapshot.
  */
 export async function loadBaseBefore(
   parts: RefoldParts,
-  reach: Reach,
+  atMs: number,
 ): Promise<Position | undefined> {
   checkFoldVersion(await foldVersionOf(parts.log, parts.codec))
   const isAhead = async (position: bigint): Promise<boolean> =>
-    reach.type === 'position'
-      ? position <= reach.position
-      : (await timeOf(parts, position)) <= reach.at
+    (await timeOf(parts, position)) <= atMs
   const base = await loadBase(parts, async (bases) => {
     for (const each of bases.toReversed()) if (await isAhead(each.position)) return each
     return undefined

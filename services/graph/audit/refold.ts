@@ -14,6 +14,7 @@ import type { Entry, Log, Topic } from '../../../ports/log.ts'
 import type { Digest, Former, Snapshot } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import type { Batch } from '../fold/batch.ts'
+import { lastPosition } from '../fold/fold-version.ts'
 import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
 import { CHUNKS_PER_READ, type SnapshotPlace, snapshots } from '../fold/retention.ts'
 
@@ -98,7 +99,7 @@ export async function committedEnd(parts: ReadParts): Promise<bigint> {
 }
 
 async function committed({ log, codec, partition }: ReadParts): Promise<Position | undefined> {
-  const last = (await log.latest('changelog', partition)).find(({ key }) => key === POSITION_KEY)
+  const last = await lastPosition(log, partition)
   return last?.value == null ? undefined : (codec.decode(last.value) as Position)
 }
 

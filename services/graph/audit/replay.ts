@@ -16,6 +16,7 @@ import type { ClusterId, GroupKind, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
 import type { Entry } from '../../../ports/log.ts'
+import { type DecodedFold, decodedFold } from './decoded-fold.ts'
 import { loadBaseBefore } from './reach.ts'
 import {
   committedEnd,
@@ -25,7 +26,6 @@ import {
   READ_LIMIT,
   type RefoldParts,
 } from './refold.ts'
-import { ReplayFold } from './replay-fold.ts'
 
 export interface ReplayParts extends RefoldParts {
   /** Append times in milliseconds: the first one, and the first one beyond. */
@@ -137,10 +137,8 @@ class Replay {
 
   async run(signal: AbortSignal): Promise<ReplayResult> {
     const { log, partition, fromMs, toMs } = this.#parts
-    const fold = new ReplayFold(
-      this.#parts,
-      await loadBaseBefore(this.#parts, { type: 'time', at: fromMs }),
-    )
+    const base = await loadBaseBefore(this.#parts, fromMs)
+    const fold = await decodedFold(this.#parts, base)
     // Before the commands: those of what is committed are on the log by now.
     const end = await committedEnd(this.#parts)
     const did = await this.#did(0n)
@@ -157,18 +155,17 @@ class Replay {
         all += 1
         if (all % PROGRESS_EVENTS === 0) this.#parts.progress?.(all, entry.timestamp)
         if (from === undefined && entry.timestamp < fromMs) {
-          await fold.fold(await eventOf(this.#parts, fold, entry), this.#at(fold, entry))
+          fold.fold(await eventOf(this.#parts, fold, entry), this.#at(fold, entry))
           continue
         }
         if (from === undefined) {
           from = entry.offset
           this.#noteBegun(fold, did, from)
-          await this.#begin(fold, entry)
+          this.#begin(fold, entry)
         }
         lastMs = entry.timestamp
         await this.#foldOne(fold, entry, did.get(entry.offset) ?? [])
       }
-      await fold.stored()
     }
     const to = fold.position.position
     // What is left on the agenda was left by the fold that wrote the span, too: it is no difference.
@@ -182,19 +179,19 @@ class Replay {
     }
   }
 
-  #at(fold: ReplayFold, { offset, timestamp }: Pick<Entry, 'offset' | 'timestamp'>): At {
+  #at(fold: DecodedFold, { offset, timestamp }: Pick<Entry, 'offset' | 'timestamp'>): At {
     const { partition, partitions } = fold.position
     return { partition, partitions, position: offset, timestamp }
   }
 
-  async #foldOne(fold: ReplayFold, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
+  async #foldOne(fold: DecodedFold, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
     this.#events += 1
     const read = await eventOf(this.#parts, fold, entry)
-    const outcome = await fold.fold(this.#eventFor(read), this.#at(fold, entry))
+    const outcome = fold.fold(this.#eventFor(read), this.#at(fold, entry))
     this.#follow(fold, outcome, entry.timestamp)
     if (read.type === 'CommandSettled') this.#noteResult(read)
     // The log has no `Continue` for what only this policy has to do.
-    if (read.type === 'Heartbeat') await this.#drain(fold, entry.offset, entry.timestamp)
+    if (read.type === 'Heartbeat') this.#drain(fold, entry.offset, entry.timestamp)
     for (const command of did) {
       const subject = this.#subjectOf(command)
       subject.didMs ??= entry.timestamp
@@ -221,21 +218,21 @@ class Replay {
   }
 
   /** The policy, before the first record of the span, with all that it has judged again. */
-  async #begin(fold: ReplayFold, entry: Entry): Promise<void> {
+  #begin(fold: DecodedFold, entry: Entry): void {
     const former = policyOf(fold.graph).policy
     this.#didEnforce = former.mode === 'enforce'
     this.#policy = this.#parts.policyFrom(former)
     const event: PolicyChanged = {
       ...{ type: 'PolicyChanged', policy: this.#policy, who: 'replay', why: 'another policy' },
     }
-    const outcome = await fold.fold(event, this.#at(fold, entry))
+    const outcome = fold.fold(event, this.#at(fold, entry))
     this.#follow(fold, outcome, entry.timestamp)
-    await this.#drain(fold, entry.offset, entry.timestamp)
+    this.#drain(fold, entry.offset, entry.timestamp)
   }
 
   /** What Kinfold was deleting when the span began: its end is no result of the span. */
   #noteBegun(
-    fold: ReplayFold,
+    fold: DecodedFold,
     did: ReadonlyMap<bigint, readonly DeleteObject[]>,
     from: bigint,
   ): void {
@@ -267,7 +264,7 @@ class Replay {
     return this.#asked.get(`${verb} ${objectKey(cluster, uid)}`)
   }
 
-  #follow(fold: ReplayFold, outcome: Outcome, atMs: number): void {
+  #follow(fold: DecodedFold, outcome: Outcome, atMs: number): void {
     for (const command of outcome.commands) {
       const { cluster, target, type } = command
       this.#asked.set(`${type} ${objectKey(cluster, target.uid)}`, command.id)
@@ -380,12 +377,9 @@ class Replay {
   }
 
   /** Another policy may have more to do than the log has records for. */
-  async #drain(fold: ReplayFold, offset: bigint, atMs: number): Promise<void> {
+  #drain(fold: DecodedFold, offset: bigint, atMs: number): void {
     for (let slice = 0; slice < SLICES_LIMIT; slice++) {
-      const outcome = await fold.fold(
-        { type: 'Continue' },
-        this.#at(fold, { offset, timestamp: atMs }),
-      )
+      const outcome = fold.fold({ type: 'Continue' }, this.#at(fold, { offset, timestamp: atMs }))
       this.#follow(fold, outcome, atMs)
       if (!outcome.continues) return
     }

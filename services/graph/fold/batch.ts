@@ -10,7 +10,7 @@ import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
 import { breakerKey, DIRECTIVES_KEY, POLICY_KEY, POSITION_KEY } from '../../../core/graph/key.ts'
-import type { At, Outcome } from '../../../core/graph/outcome.ts'
+import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
@@ -164,13 +164,12 @@ export class Batch {
 
   /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
   #publish(outcome: Outcome, nodes: readonly ChangedNode[], at: At): void {
-    for (const { cluster, node, before, after } of nodes) {
-      const { uid } = node.object
-      const key = objectKey(cluster, uid)
-      if (outcome.touched.has(key) || !isOtherHold(before, after)) continue
-      outcome.touched.set(key, { cluster, uid, last: null })
-    }
-    for (const touch of outcome.touched.values()) {
+    const held = nodes.flatMap(({ cluster, node: { object }, before, after }): Touch[] => {
+      const isTouched = outcome.touched.has(objectKey(cluster, object.uid))
+      if (isTouched || !isOtherHold(before, after)) return []
+      return [{ cluster, uid: object.uid, last: null }]
+    })
+    for (const touch of [...outcome.touched.values(), ...held]) {
       const lineage = lineageOf(this.#graph, touch, at)
       if (lineage === null) continue
       this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)

@@ -68,7 +68,8 @@ export function checkFoldVersion(found: FoundVersion): void {
   throw new LogError('FORMAT', `${what}: ${remedy}`)
 }
 
-async function lastPosition(log: Log, partition: number): Promise<Entry | undefined> {
+/** Undefined where nothing was committed. */
+export async function lastPosition(log: Log, partition: number): Promise<Entry | undefined> {
   const { start, end } = await log.bounds('changelog', partition)
   for (let count = FIRST_LOOK; ; count *= 2n) {
     const from = end - count > start ? end - count : start
