@@ -6,6 +6,7 @@
 import { MemoryLog } from '../adapters/memory/log.ts'
 import { MemoryStore } from '../adapters/memory/store.ts'
 import { directivesOf, kindOf, nodeOf, policyOf } from '../core/graph/graph.ts'
+import { POLICY_KEY } from '../core/graph/key.ts'
 import type { Command } from '../core/model/command.ts'
 import type { Event } from '../core/model/event.ts'
 import { EMPTY_SET } from '../core/model/hash.ts'
@@ -57,7 +58,8 @@ export interface Snapshot {
   readonly unwatched: ReadonlySet<string>
   /** Whose deletion was the event before it. */
   readonly deleted: string | undefined
-  readonly mode: string
+  /** Null before the first policy. */
+  readonly mode: string | null
   readonly pauses: readonly Pause[]
 }
 
@@ -246,7 +248,8 @@ export class PastRig {
       return kindOf(this.#batch.graph, CLUSTER, kind)?.phase === 'unmonitored' ? [name] : []
     })
     const deleted = event.type === 'ObjectDeleted' ? event.object.uid : undefined
-    const { mode } = policyOf(this.#batch.graph).policy
+    const isRuled = this.#batch.graph.get(POLICY_KEY) !== undefined
+    const mode = isRuled ? policyOf(this.#batch.graph).policy.mode : null
     const { pauses } = directivesOf(this.#batch.graph)
     const rules = { mode, pauses, unwatched: new Set(unwatched) }
     this.snapshots.push({ position, at, nodes, deleted, ...rules })
