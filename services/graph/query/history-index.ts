@@ -182,7 +182,7 @@ export function createHistoryIndex(
     const [next, end] = baseOf(partition) ?? [0n, 0n]
     if (next >= end || !(await isAtEnd('history', partition))) return false
     const { page } = await pageFrom('lineage', partition, next)
-    const spans = new SpanChanges(store, true)
+    const spans = new SpanChanges(store, codec, true)
     for (const { key, offset, timestamp, value } of page.entries) {
       if (offset >= end) break
       await turns.take()
@@ -210,7 +210,7 @@ export function createHistoryIndex(
     if (page.next === known) return false
     const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
     const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
-    const spans = new SpanChanges(store, isTrimmed)
+    const spans = new SpanChanges(store, codec, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
       await turns.take()
@@ -372,7 +372,7 @@ export function createHistoryIndex(
   return {
     clusterName,
     rulesAt,
-    spans: createSpanIndex(store),
+    spans: createSpanIndex(store, codec),
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
         const [next, end] = baseOf(p) ?? [0n, 0n]
