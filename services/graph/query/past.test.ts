@@ -630,3 +630,33 @@ test('of several clusters that one is meant that had the object then, whichever 
 })
 
 const ALL = { limit: 1_000, waitMs: 0 }
+
+test('what is forgotten of an object that came again leaves no key of its former owners and minutes', async () => {
+  const store = emptyStore()
+  const spans = new SpanChanges(store, codec, false)
+  const told = (
+    change: HistoryRecord['change'],
+    owner: string | null,
+    position: number,
+  ): HistoryRecord => ({
+    ...{ type: 'History', cluster: 'c', uid: 'pod', group: '', kind: 'Pod', namespace: 'ns' },
+    ...{ name: 'pod', change, text: '', phase: null, evidence: null, command: null, basis: [] },
+    ...{ partition: 0, position: BigInt(position), at: position * MINUTE_MS },
+    object: {
+      ...{ phase: owner === null ? null : 'observed', createdAt: 0, deletedAt: null, held: null },
+      owners: owner === null ? [] : [{ ...OWNER, uid: owner }],
+    },
+  })
+  spans.add(told('created', 'first', 1))
+  spans.add(told('gone', null, 2))
+  spans.add(told('created', 'second', 3))
+  await store.write(spans.take(), { changelog: 0n, position: 0n })
+  const forgetting = new SpanChanges(store, codec, false)
+  equal(forgetting.forget('c', 'pod', 2 * MINUTE_MS), 3)
+  await store.write(forgetting.take(), { changelog: 0n, position: 0n })
+  const keys = [...(await contentOf(store)).keys()]
+  deepEqual(
+    keys.filter((key) => /^(owned|changed)/.test(key)),
+    ['changed/c/000000000003/pod', 'owned/c/second/pod'],
+  )
+})
