@@ -148,14 +148,14 @@ async function largeIndex(options: PastOptions, store: Store, directory: string)
   const dead: Root[] = []
   const spared: Omit<Root, 'last'>[] = []
   let [living, entries, position] = [0, 0, 0]
-  let changes = new SpanChanges(store, false)
+  let changes = new SpanChanges(store, codec, false)
   const add = async (...about: Parameters<typeof entry>): Promise<void> => {
     changes.add(entry(...about))
     position += 1
     entries += 1
     if (entries % PAGE !== 0) return
     await store.write(changes.take(), { changelog: 0n, position: 0n })
-    changes = new SpanChanges(store, false)
+    changes = new SpanChanges(store, codec, false)
   }
   const create = async (name: string): Promise<Family> => {
     const { owner, pods, reference } = familyNamed(name, dependents)
@@ -214,7 +214,7 @@ async function trees(
   store: Store,
   roots: Readonly<Record<Fate, readonly Root[]>>,
 ): Promise<Pick<Large, 'treeMs' | 'objects'>> {
-  const index = createSpanIndex(store)
+  const index = createSpanIndex(store, codec)
   const treeMs: Record<Fate, number[]> = { living: [], dead: [] }
   let objects = 0
   for (let tree = 0; tree < count; tree++) {
@@ -314,7 +314,7 @@ async function follow(
   for (let next = 0n; ; ) {
     const page = await log.read('history', 0, next, { limit: PAGE, waitMs: 0 })
     if (page.entries.length === 0) break
-    const changes = new SpanChanges(index, false)
+    const changes = new SpanChanges(index, codec, false)
     for (const { value } of page.entries) {
       if (value !== null) changes.add(codec.decode(value) as HistoryRecord)
     }

@@ -1,11 +1,12 @@
 /**
- * The internal records of the services on the log.
+ * The internal records of the services, on the log and in the store of an index.
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
  * Not here: events, commands and public records (core/model).
  */
 import type { CommandId } from '../core/model/id.ts'
+import type { Phase } from '../core/model/node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -15,6 +16,7 @@ import type {
   Uid,
 } from '../core/model/object.ts'
 import type { Mode, Protection } from '../core/model/policy.ts'
+import type { KnownHold } from './lineage.ts'
 
 /**
  * Small, compacted. In `orders`, which the graph alone may write: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts). In `control`:
@@ -185,6 +187,35 @@ export interface Actor {
 /** `evict`: a pod, by its subresource. */
 export type DeletionVerb = 'delete' | 'deletecollection' | 'evict'
 
+/** `hidden`: its kind is not watched, so it may be there. `unknown`: of a moment before the first of its states that is kept. */
+export type PastPhase = Phase | 'gone' | 'hidden' | 'unknown'
+
+/** In the index of the past: an object, and all of its states that are remembered. */
+export interface Life extends Coordinates {
+  readonly type: 'Life'
+  readonly createdAt: number | null
+  /** By position, the oldest first. */
+  readonly states: readonly LifeState[]
+  /** The different lists of them that states have, in the order of the first state of each. */
+  readonly owners: readonly (readonly OwnerReference[])[]
+  /** What it was before the first state is not known. */
+  readonly isCut: boolean
+  /** The first state is from lineage, which may have later records of it. */
+  readonly isBase: boolean
+}
+
+/** What an object is from an event on. */
+export interface LifeState {
+  /** Of that event, and its append time. */
+  readonly position: number
+  readonly at: number
+  readonly phase: PastPhase
+  readonly deletedAt: number | null
+  /** Which of the lists. */
+  readonly owners: number
+  readonly held: KnownHold | null
+}
+
 export type ServiceRecord =
   | Control
   | OrderGiven
@@ -192,6 +223,7 @@ export type ServiceRecord =
   | Watermark
   | Digest
   | Former
+  | Life
   | Snapshot
   | DeadLetter
   | Archived

@@ -26,6 +26,7 @@ const OTHER_TYPES: Readonly<
   Watermark: true,
   Digest: true,
   Former: true,
+  Life: true,
   Snapshot: true,
   DeadLetter: true,
   Archived: true,

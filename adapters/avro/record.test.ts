@@ -56,7 +56,13 @@ import type {
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
 import type { KnownHold, KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
-import type { Archived, Control, DeletionVerb } from '../../ports/service-record.ts'
+import type {
+  Archived,
+  Control,
+  DeletionVerb,
+  LifeState,
+  PastPhase,
+} from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
@@ -503,6 +509,33 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     at: number,
     key: text,
     value: fc.uint8Array(),
+  },
+  Life: {
+    ...place,
+    createdAt: maybe(number),
+    states: list(
+      record<LifeState>({
+        position: number,
+        at: number,
+        phase: word<PastPhase>({
+          observed: 1,
+          deleting: 1,
+          waiting: 1,
+          orphaning: 1,
+          reaped: 1,
+          suspect: 1,
+          gone: 1,
+          hidden: 1,
+          unknown: 1,
+        }),
+        deletedAt: maybe(number),
+        owners: number,
+        held: maybe(knownHold),
+      }),
+    ),
+    owners: list(list(reference)),
+    isCut: truth,
+    isBase: truth,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {

@@ -184,7 +184,7 @@ export function createHistoryIndex(
     const [next, end] = baseOf(partition) ?? [0n, 0n]
     if (next >= end || !(await isAtEnd('history', partition))) return false
     const { page } = await pageFrom('lineage', partition, next)
-    const spans = new SpanChanges(store, true)
+    const spans = new SpanChanges(store, codec, true)
     for (const { key, offset, timestamp, value } of page.entries) {
       if (offset >= end) break
       await turns.take()
@@ -216,7 +216,7 @@ export function createHistoryIndex(
       changes.set(rulesBeginKey(partition), Buffer.from(`${earliest ?? clock.now()}`))
     }
     const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
-    const spans = new SpanChanges(store, isTrimmed)
+    const spans = new SpanChanges(store, codec, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
       await turns.take()
@@ -382,7 +382,7 @@ export function createHistoryIndex(
       const bytes = store.get(rulesBeginKey(partition))
       return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
     },
-    spans: createSpanIndex(store),
+    spans: createSpanIndex(store, codec),
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
         const [next, end] = baseOf(p) ?? [0n, 0n]

@@ -210,11 +210,11 @@ suite('what was held at a moment', () => {
 
   test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
     const store = emptyStore()
-    const spans = createSpanIndex(store)
+    const spans = createSpanIndex(store, codec)
     const [by, evidence, what, because] = ['pause', 'deleted', 'delete', 'paused'] as const
     const held: KnownHold = { by, evidence, what, since: 1, until: null, because }
     const tell = async (namespace: string, position: number, isHeld: boolean): Promise<void> => {
-      const changes = new SpanChanges(store, false)
+      const changes = new SpanChanges(store, codec, false)
       changes.add({
         ...{ type: 'History', change: 'references', text: '', evidence: null, command: null },
         ...{ cluster: 'c', group: '', kind: 'Pod', namespace, name: 'a', uid: 'pod-a' },

@@ -244,7 +244,7 @@ test('an index that is built anew over trimmed history refuses what it cannot kn
   await rig.log.trim('history', 0, end)
   const store = emptyStore()
   const index = await followed(rig.log, store)
-  const horizon = createSpanIndex(store).horizon('c')
+  const horizon = createSpanIndex(store, codec).horizon('c')
   ok(horizon !== undefined && horizon.at > Date.parse(kept), 'what was trimmed cannot be asked')
   const moment = { type: 'time', at: Date.parse(last) } as const
   ok(moment.at >= horizon.at)
@@ -545,7 +545,7 @@ test('where a name was had more often than is read, in whichever cluster, a list
 
 test('where more objects changed very often than one answer looks at, a tree does not count as whole', async () => {
   const store = emptyStore()
-  const spans = new SpanChanges(store, false)
+  const spans = new SpanChanges(store, codec, false)
   const known = (uid: string, position: number): HistoryRecord => ({
     ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns', name: uid },
     ...{ change: 'references', text: '', phase: null, evidence: null, command: null, basis: [] },
@@ -561,7 +561,7 @@ test('where more objects changed very often than one answer looks at, a tree doe
   await store.write(spans.take(), { changelog: 0n, position: 0n })
   const moment = { type: 'time', at: 500 } as const
   const turns = new Turns(systemClock())
-  const view = { spans: createSpanIndex(store), cluster: 'c', moment, turns, isWhole: true }
+  const view = { spans: createSpanIndex(store, codec), cluster: 'c', moment, turns, isWhole: true }
   const root = view.spans.objectAt('c', 'u-0', moment)
   ok(root !== undefined)
   match((await pastTree(view, root, false)).cut, /^over 1000 objects changed very often: /)
@@ -630,3 +630,33 @@ test('of several clusters that one is meant that had the object then, whichever 
 })
 
 const ALL = { limit: 1_000, waitMs: 0 }
+
+test('what is forgotten of an object that came again leaves no key of its former owners and minutes', async () => {
+  const store = emptyStore()
+  const spans = new SpanChanges(store, codec, false)
+  const told = (
+    change: HistoryRecord['change'],
+    owner: string | null,
+    position: number,
+  ): HistoryRecord => ({
+    ...{ type: 'History', cluster: 'c', uid: 'pod', group: '', kind: 'Pod', namespace: 'ns' },
+    ...{ name: 'pod', change, text: '', phase: null, evidence: null, command: null, basis: [] },
+    ...{ partition: 0, position: BigInt(position), at: position * MINUTE_MS },
+    object: {
+      ...{ phase: owner === null ? null : 'observed', createdAt: 0, deletedAt: null, held: null },
+      owners: owner === null ? [] : [{ ...OWNER, uid: owner }],
+    },
+  })
+  spans.add(told('created', 'first', 1))
+  spans.add(told('gone', null, 2))
+  spans.add(told('created', 'second', 3))
+  await store.write(spans.take(), { changelog: 0n, position: 0n })
+  const forgetting = new SpanChanges(store, codec, false)
+  equal(forgetting.forget('c', 'pod', 2 * MINUTE_MS + 1), 3)
+  await store.write(forgetting.take(), { changelog: 0n, position: 0n })
+  const keys = [...(await contentOf(store)).keys()]
+  deepEqual(
+    keys.filter((key) => /^(owned|changed)/.test(key)),
+    ['changed/c/000000000003/pod', 'owned/c/second/pod'],
+  )
+})

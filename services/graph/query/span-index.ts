@@ -7,7 +7,6 @@
  *
  * Not here: reading the log (history-index.ts), what a moment is and whether it can be asked (moment.ts), answers (past-tree.ts, object-list.ts).
  */
-import type { HeldBy, Phase } from '../../../core/model/node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -15,8 +14,9 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
-import type { Evidence } from '../../../core/model/proof.ts'
+import type { Codec } from '../../../ports/codec.ts'
 import type { HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
+import type { Life, LifeState, PastPhase } from '../../../ports/service-record.ts'
 import type { Store, StoreChange, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
@@ -28,9 +28,6 @@ import { holds } from './moment.ts'
 const MOST_STATES = 200
 /** And as many as have so many owner references together: each entry about the object costs time for all of them. The newest is kept whatever it has. */
 const MOST_REFERENCES = 1_000
-
-/** `hidden`: it may be there, and nobody says: its kind is not watched. `unknown`: of a moment before the first of its states that is kept. */
-export type PastPhase = Phase | 'gone' | 'hidden' | 'unknown'
 
 export interface PastObject extends Coordinates {
   readonly uid: Uid
@@ -108,50 +105,12 @@ export function minuteIn(key: string): number {
   return Number(key.split('/').at(-2))
 }
 
-/** One state of an object: position of its event, its append time, the phase, the deletionTimestamp, which of the lists of owners, and what held it. */
-type State = readonly [
-  position: number,
-  at: number,
-  phase: PastPhase,
-  deletedAt: number | null,
-  owners: number,
-  ...held: readonly [] | readonly [HoldState],
-]
-type HoldState = readonly [
-  by: HeldBy,
-  evidence: Evidence | null,
-  what: string,
-  since: number,
-  until: number | null,
-  because: string,
-]
-type OwnerList = readonly (readonly [
-  apiVersion: string,
-  kind: string,
-  name: string,
-  uid: Uid,
-  controller: boolean | null,
-  blocking: boolean | null,
-])[]
-
-/** A value of the store, as JSON: short, since there is one of each object that is remembered. */
-interface Life {
-  /** Group, kind, namespace, name, creation. */
-  readonly i: readonly [string, string, string, string, number | null]
-  readonly s: readonly State[]
-  readonly o: readonly OwnerList[]
-  /** What it was before the first state is not known. */
-  readonly cut?: true
-  /** The first state is from lineage, which may have later records of it. */
-  readonly base?: true
-}
-
 /** The uid at the end of a key of a page. */
 export function uidIn(key: string): Uid {
   return uidOfPart(key.slice(key.lastIndexOf('/') + 1))
 }
 
-export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
+export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec): SpanIndex {
   async function entriesOf(
     prefix: string,
     after: string,
@@ -167,13 +126,13 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
   }
   return {
     objectAt(cluster, uid, moment) {
-      const bytes = store.get(lifeKey(cluster, uid))
-      return bytes === undefined ? undefined : stateAt(lifeIn(bytes), uid, moment)
+      const bytes = store.get(lifeKey(cluster, uidPart(uid)))
+      return bytes === undefined ? undefined : stateAt(codec.decode(bytes) as Life, uid, moment)
     },
     objectBetween(cluster, uid, from, to) {
-      const bytes = store.get(lifeKey(cluster, uid))
+      const bytes = store.get(lifeKey(cluster, uidPart(uid)))
       if (bytes === undefined) return undefined
-      const life = lifeIn(bytes)
+      const life = codec.decode(bytes) as Life
       return { before: stateAt(life, uid, from), after: stateAt(life, uid, to) }
     },
     async changedPage(cluster, { first, last }, after, limit) {
@@ -197,71 +156,78 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>): SpanIndex {
   }
 }
 
-function stateAt({ i, s, o, cut }: Life, uid: Uid, moment: Moment): PastObject | undefined {
-  const [group, kind, namespace, name, createdAt] = i
+function stateAt(life: Life, uid: Uid, moment: Moment): PastObject | undefined {
+  const { group, kind, namespace, name, createdAt, states, isCut } = life
   const about = { group, kind, namespace, name, uid, createdAt }
-  const last = s.findLastIndex(([position, at]) => holds(moment, position, at))
-  const state = s[last]
+  const last = states.findLastIndex(({ position, at }) => holds(moment, position, at))
+  const state = states[last]
   if (state === undefined) {
     const unknown = {
       phase: 'unknown',
       deletedAt: null,
-      position: s[0]?.[0] ?? 0,
-      since: s[0]?.[1] ?? 0,
+      position: states[0]?.position ?? 0,
+      since: states[0]?.at ?? 0,
       owners: [],
       held: null,
     } as const
-    return cut ? { ...about, ...unknown } : undefined
+    return isCut ? { ...about, ...unknown } : undefined
   }
-  const [, , phase, deletedAt, list, held] = state
-  const [position, since] = s[beganAt(s, last)] ?? state
-  const owners = (o[list] ?? []).map(referenceIn)
-  return { ...about, phase, deletedAt, position, since, owners, held: holdIn(held) }
+  const { phase, deletedAt, held } = state
+  const { position, at: since } = states[beganAt(states, last)] ?? state
+  return { ...about, phase, deletedAt, position, since, owners: ownersIn(life, state), held }
 }
 
 /** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
-function beganAt(all: readonly State[], last: number): number {
+function beganAt(all: readonly LifeState[], last: number): number {
   let first = last
   while (first > 0 && isOtherHold(all[first - 1], all[first])) first -= 1
   return first
 }
 
-function isOtherHold(a: State | undefined, b: State | undefined): boolean {
-  const [was, is] = [a?.slice(PHASE_AT, UNHELD_LENGTH), b?.slice(PHASE_AT, UNHELD_LENGTH)]
-  const isSame = JSON.stringify(was) === JSON.stringify(is)
-  return isSame && JSON.stringify(a?.[UNHELD_LENGTH]) !== JSON.stringify(b?.[UNHELD_LENGTH])
+function isOtherHold(a: LifeState | undefined, b: LifeState | undefined): boolean {
+  if (a === undefined || b === undefined) return false
+  const isSame = a.phase === b.phase && a.deletedAt === b.deletedAt && a.owners === b.owners
+  return isSame && JSON.stringify(a.held) !== JSON.stringify(b.held)
+}
+
+function ownersIn({ owners }: Life, state: LifeState): readonly OwnerReference[] {
+  return owners[state.owners] ?? []
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
 export class SpanChanges {
   readonly #store: Pick<Store, 'get'>
+  readonly #codec: Codec
   readonly #isTrimmed: boolean
   readonly #changes = new Map<string, Uint8Array | null>()
   /** Lives that this page changed, by key: an object mostly has several entries in it. Null where it was forgotten. */
   readonly #lives = new Map<string, Life | null>()
 
   /** `isTrimmed`: history was, before it was first read. */
-  constructor(store: Pick<Store, 'get'>, isTrimmed: boolean) {
+  constructor(store: Pick<Store, 'get'>, codec: Codec, isTrimmed: boolean) {
     this.#store = store
+    this.#codec = codec
     this.#isTrimmed = isTrimmed
   }
 
   take(): StoreChange[] {
-    const lives = [...this.#lives].map(([key, life]): StoreChange => {
-      return [key, life === null ? null : bytesOf(life)]
-    })
-    return [...lives, ...this.#changes]
+    const all: StoreChange[] = []
+    for (const [key, life] of this.#lives) {
+      all.push([key, life === null ? null : this.#codec.encode(life)])
+    }
+    for (const change of this.#changes) all.push(change)
+    return all
   }
 
   add(record: HistoryRecord): void {
     const { cluster, uid, change, object } = record
     if (object === null && !OF_OBJECT.has(change)) return
-    const key = lifeKey(cluster, uid)
-    const known = this.#life(key)
+    const id = uidPart(uid)
+    const known = this.#life(cluster, id)
     const life = known ?? this.#begun(record)
     // An older version recorded no owners: nobody can say what there was until it is all told anew.
     if (object === null) this.#raise(cluster, NEVER)
-    else this.#putLife(key, cluster, uid, known, grown(life, record, object))
+    else this.#putLife(cluster, id, known, grown(life, record, object))
   }
 
   /**
@@ -269,38 +235,36 @@ export class SpanChanges {
    * is there once more, with the same uid; undefined where it is not.
    */
   forget(cluster: ClusterId, uid: Uid, timestamp: number): number | undefined {
-    const key = lifeKey(cluster, uid)
-    const life = this.#life(key)
+    const id = uidPart(uid)
+    const life = this.#life(cluster, id)
     // What is forgotten was deleted long before: at that very time it is another life, which may be read before this is, or later.
-    const isOut = ([, at, phase]: State): boolean => at < timestamp && OUT.has(phase)
-    const last = life?.s.findLastIndex(isOut) ?? -1
-    const gone = life?.s[last]
+    const isOut = ({ at, phase }: LifeState): boolean => at < timestamp && OUT.has(phase)
+    const last = life?.states.findLastIndex(isOut) ?? -1
+    const gone = life?.states[last]
     if (life === undefined || gone === undefined) return undefined
-    this.#raise(cluster, { position: gone[0] + 1, at: gone[1] })
-    const left = life.s.slice(last + 1)
-    const [again] = left
+    this.#raise(cluster, { position: gone.position + 1, at: gone.at })
+    const states = life.states.slice(last + 1)
+    const [again] = states
     if (again !== undefined) {
-      const isNode = left.some(([, , phase]) => !OUT.has(phase))
-      const [group, kind, namespace, name, createdAt] = life.i
-      const i = [group, kind, namespace, name, isNode ? createdAt : null] as const
-      const { base: _, ...rest } = life
-      this.#putLife(key, cluster, uid, life, { ...rest, i, s: left })
-      return again[0]
+      const isNode = states.some(({ phase }) => !OUT.has(phase))
+      const createdAt = isNode ? life.createdAt : null
+      this.#putLife(cluster, id, life, { ...life, createdAt, states, isBase: false })
+      return again.position
     }
-    this.#putOut(cluster, uid, life)
+    this.#putOut(cluster, id, life)
     return undefined
   }
 
-  #putOut(cluster: ClusterId, uid: Uid, life: Life): void {
-    this.#lives.set(lifeKey(cluster, uid), null)
-    this.#changes.set(listKey(cluster, uid, life), null)
-    for (const minute of minutesOf(life)) {
-      this.#changes.set(changedKey(cluster, minute, uid), null)
+  #putOut(cluster: ClusterId, id: string, life: Life): void {
+    this.#lives.set(lifeKey(cluster, id), null)
+    this.#changes.set(listKey(cluster, id, life), null)
+    for (const minute of minutesOf(life.states)) {
+      this.#changes.set(changedKey(cluster, minute, id), null)
     }
-    if (life.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), null)
-    if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, uid, life), null)
-    for (const owner of ownersOf(life)) {
-      this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
+    if (life.isCut) this.#changes.set(cutPrefix(cluster) + id, null)
+    if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, id, life), null)
+    for (const owner of ownersOf(life.owners)) {
+      this.#changes.set(edgePrefix(cluster, owner) + id, null)
     }
   }
 
@@ -320,37 +284,37 @@ export class SpanChanges {
     at,
     ...rest
   }: Lineage): void {
-    const key = lifeKey(cluster, uid)
-    const known = this.#life(key)
-    const [first, next] = known?.s ?? []
-    const isOlder = first !== undefined && first[0] >= Number(position)
-    const isInHistory = next !== undefined && next[0] <= Number(position)
-    if ((known !== undefined && !known.base) || isOlder || isInHistory) return
-    const owners = rest.owners.map((each) => {
-      return listed({ ...each, blockOwnerDeletion: each.blocking })
+    const id = uidPart(uid)
+    const known = this.#life(cluster, id)
+    const [first, ...later] = known?.states ?? []
+    const [next] = later
+    const isOlder = first !== undefined && first.position >= Number(position)
+    const isInHistory = next !== undefined && next.position <= Number(position)
+    if ((known !== undefined && !known.isBase) || isOlder || isInHistory) return
+    const listed = rest.owners.map(({ standing: _, blocking: blockOwnerDeletion, ...each }) => {
+      return { ...each, blockOwnerDeletion }
     })
-    const held = holdOf(rest.held)
     // Of a suspect nobody can say whether its kind is watched.
     const then = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
-    const o = [...(known?.o ?? []), then === 'gone' ? [] : owners]
-    this.#putLife(key, cluster, uid, known, {
-      i: [group, kind, namespace, name, rest.createdAt],
-      s: [
-        [Number(position), at, then, rest.deletedAt, o.length - 1, ...held],
-        ...(known?.s.slice(1) ?? []),
-      ],
-      o,
-      base: true,
+    const owners = [...(known?.owners ?? []), then === 'gone' ? [] : listed]
+    const state: LifeState = {
+      ...{ position: Number(position), at, phase: then, deletedAt: rest.deletedAt },
+      ...{ owners: owners.length - 1, held: rest.held },
+    }
+    this.#putLife(cluster, id, known, {
+      ...{ type: 'Life', group, kind, namespace, name, createdAt: rest.createdAt },
+      ...{ states: [state, ...later], owners, isCut: false, isBase: true },
     })
   }
 
   /** The same of one that was forgotten: a record before that one may still be there. */
   baseForgotten(cluster: ClusterId, uid: Uid, timestamp: number): void {
-    const life = this.#life(lifeKey(cluster, uid))
-    const [first, ...later] = life?.s ?? []
-    if (life?.base && first !== undefined && later.length === 0 && first[1] <= timestamp) {
-      this.#putOut(cluster, uid, life)
+    const id = uidPart(uid)
+    const life = this.#life(cluster, id)
+    const [first, ...later] = life?.states ?? []
+    if (life?.isBase && first !== undefined && later.length === 0 && first.at <= timestamp) {
+      this.#putOut(cluster, id, life)
     } else this.forget(cluster, uid, timestamp)
   }
 
@@ -376,54 +340,74 @@ export class SpanChanges {
   }: HistoryRecord): Life {
     if (change !== 'created' && this.#isTrimmed)
       this.#raise(cluster, { position: Number(position) + 1, at })
-    return { i: [group, kind, namespace, name, object?.createdAt ?? null], s: [], o: [] }
+    const createdAt = object?.createdAt ?? null
+    const about = { type: 'Life', group, kind, namespace, name, createdAt } as const
+    return { ...about, states: [], owners: [], isCut: false, isBase: false }
   }
 
-  #putLife(key: string, cluster: ClusterId, uid: Uid, known: Life | undefined, life: Life): void {
+  #putLife(cluster: ClusterId, id: string, known: Life | undefined, life: Life): void {
     const kept = inOrder(life)
-    this.#lives.set(key, kept)
+    this.#lives.set(lifeKey(cluster, id), kept)
     if (!isSamePlace(known, kept)) {
-      if (known !== undefined) this.#changes.set(listKey(cluster, uid, known), null)
-      this.#changes.set(listKey(cluster, uid, kept), NO_BYTES)
+      if (known !== undefined) this.#changes.set(listKey(cluster, id, known), null)
+      this.#changes.set(listKey(cluster, id, kept), NO_BYTES)
     }
-    this.#putMinutes(cluster, uid, known, kept)
-    this.#putHeld(cluster, uid, known, kept)
-    if (kept.cut && !known?.cut) this.#changes.set(cutPrefix(cluster) + uidPart(uid), NO_BYTES)
-    if (known?.o === kept.o) return
-    const [before, after] = [ownersOf(known), ownersOf(kept)]
-    for (const owner of after) {
-      if (!before.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), NO_BYTES)
-    }
-    for (const owner of before) {
-      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + uidPart(uid), null)
-    }
+    this.#putMinutes(cluster, id, known, kept)
+    this.#putHeld(cluster, id, known, kept)
+    if (kept.isCut && !known?.isCut) this.#changes.set(cutPrefix(cluster) + id, NO_BYTES)
+    this.#putEdges(cluster, id, known, kept)
   }
 
-  #putHeld(cluster: ClusterId, uid: Uid, known: Life | undefined, kept: Life): void {
+  #putHeld(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
     const [span, former] = [heldSpan(kept), heldSpan(known)]
-    const isMoved = known !== undefined && known.i[2] !== kept.i[2]
+    const isMoved = known !== undefined && known.namespace !== kept.namespace
     if (span === former && !isMoved) return
     if (known !== undefined && former !== undefined) {
-      this.#changes.set(heldKey(cluster, uid, known), null)
+      this.#changes.set(heldKey(cluster, id, known), null)
     }
-    if (span !== undefined) this.#changes.set(heldKey(cluster, uid, kept), Buffer.from(span))
+    if (span !== undefined) this.#changes.set(heldKey(cluster, id, kept), Buffer.from(span))
   }
 
-  #putMinutes(cluster: ClusterId, uid: Uid, known: Life | undefined, kept: Life): void {
-    const [before, after] = [minutesOf(known), minutesOf(kept)]
-    for (const minute of after) {
-      if (!before.has(minute)) this.#changes.set(changedKey(cluster, minute, uid), NO_BYTES)
+  #putEdges(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
+    const lists = known?.owners ?? []
+    if (lists === kept.owners) return
+    const same = countSame(lists, kept.owners)
+    const before = ownersOf(lists)
+    for (const list of kept.owners.slice(same)) {
+      for (const { uid } of list) {
+        if (!before.has(uid)) this.#changes.set(edgePrefix(cluster, uid) + id, NO_BYTES)
+      }
     }
-    for (const minute of before) {
-      if (!after.has(minute)) this.#changes.set(changedKey(cluster, minute, uid), null)
+    if (same === lists.length) return
+    const after = ownersOf(kept.owners)
+    for (const owner of before) {
+      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + id, null)
     }
   }
 
-  #life(key: string): Life | undefined {
+  #putMinutes(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
+    const states = known?.states ?? []
+    const same = countSame(states, kept.states)
+    // All that were known are kept, mostly, and one is new.
+    const before = same === states.length ? undefined : minutesOf(states)
+    for (const { at } of kept.states.slice(same)) {
+      const minute = minuteOf(at)
+      const wasThere = before?.has(minute) ?? states.some((each) => minuteOf(each.at) === minute)
+      if (!wasThere) this.#changes.set(changedKey(cluster, minute, id), NO_BYTES)
+    }
+    if (same === states.length) return
+    const after = minutesOf(kept.states)
+    for (const minute of minutesOf(states)) {
+      if (!after.has(minute)) this.#changes.set(changedKey(cluster, minute, id), null)
+    }
+  }
+
+  #life(cluster: ClusterId, id: string): Life | undefined {
+    const key = lifeKey(cluster, id)
     const changed = this.#lives.get(key)
     if (changed !== undefined) return changed ?? undefined
     const bytes = this.#store.get(key)
-    return bytes === undefined ? undefined : lifeIn(bytes)
+    return bytes === undefined ? undefined : (this.#codec.decode(bytes) as Life)
   }
 
   #get(key: string): Uint8Array | undefined {
@@ -437,40 +421,45 @@ function grown(
   { change, position, at, group, kind, namespace, name }: HistoryRecord,
   object: NonNullable<HistoryRecord['object']>,
 ): Life {
-  const phase = object.phase ?? (change === 'gone' ? 'gone' : 'hidden')
-  const list = object.owners.map(listed)
-  const known = life.o.findIndex((each) => isSameList(each, list))
-  const o = known < 0 ? [...life.o, list] : life.o
-  const state: State = [
-    Number(position),
+  const known = life.owners.findIndex((each) => isSameList(each, object.owners))
+  const owners = known < 0 ? [...life.owners, object.owners] : life.owners
+  const state: LifeState = {
+    position: Number(position),
     at,
-    phase,
-    object.deletedAt,
-    known < 0 ? o.length - 1 : known,
-    ...holdOf(object.held),
-  ]
+    phase: object.phase ?? (change === 'gone' ? 'gone' : 'hidden'),
+    deletedAt: object.deletedAt,
+    owners: known < 0 ? owners.length - 1 : known,
+    held: object.held,
+  }
   // Several entries of one event say the same; the log may give an entry twice.
-  const before = life.s.filter(([earlier]) => earlier < state[0])
+  const before = life.states.findLastIndex((earlier) => earlier.position < state.position)
+  const all = [...life.states.slice(0, before + 1), state]
   // What is deleted may be another that had the same uid.
-  const place = change === 'gone' ? life.i : ([group, kind, namespace, name] as const)
-  const all = [...before, state]
-  const s = newest(all, o)
-  const cut = life.cut === true || s.length < all.length
+  const place = change === 'gone' ? life : { group, kind, namespace, name }
+  const states = newest(all, owners)
+  const isCut = life.isCut || states.length < all.length
   return {
-    i: [place[0], place[1], place[2], place[3], object.createdAt ?? life.i[4]],
-    s,
-    o,
-    ...(cut && { cut }),
-    ...(life.base && !cut && { base: life.base }),
+    type: 'Life',
+    group: place.group,
+    kind: place.kind,
+    namespace: place.namespace,
+    name: place.name,
+    createdAt: object.createdAt ?? life.createdAt,
+    states,
+    owners,
+    isCut,
+    isBase: life.isBase && !isCut,
   }
 }
 
-function newest(all: readonly State[], lists: readonly OwnerList[]): readonly State[] {
-  const listed = new Set<number>()
+function newest(all: readonly LifeState[], lists: Life['owners']): readonly LifeState[] {
+  const most = lists.reduce((sum, list) => sum + list.length, 0)
+  if (all.length <= MOST_STATES && most <= MOST_REFERENCES) return all
+  const counted = new Set<number>()
   let references = 0
-  const tooOld = all.findLastIndex(([, , , , owners], index) => {
-    if (!listed.has(owners)) references += lists[owners]?.length ?? 0
-    listed.add(owners)
+  const tooOld = all.findLastIndex(({ owners }, index) => {
+    if (!counted.has(owners)) references += lists[owners]?.length ?? 0
+    counted.add(owners)
     const count = all.length - index
     return count > 1 && (count > MOST_STATES || references > MOST_REFERENCES)
   })
@@ -479,71 +468,72 @@ function newest(all: readonly State[], lists: readonly OwnerList[]): readonly St
 
 /** It is listed below the same kind. */
 function isSamePlace(a: Life | undefined, b: Life): boolean {
-  return a !== undefined && a.i[0] === b.i[0] && a.i[1] === b.i[1]
+  return a !== undefined && a.group === b.group && a.kind === b.kind
 }
 
 /** Lists of owners are in the order in which states name them, and no others are kept. */
 function inOrder(life: Life): Life {
-  const used = [...new Set(life.s.map(([, , , , owners]) => owners))]
-  if (used.length === life.o.length && used.every((list, index) => list === index)) return life
-  const s = life.s.map(([position, at, phase, deletedAt, owners, ...held]): State => {
-    return [position, at, phase, deletedAt, used.indexOf(owners), ...held]
-  })
-  return { ...life, s, o: used.map((index) => life.o[index] ?? []) }
+  if (isInOrder(life)) return life
+  const used = [...new Set(life.states.map(({ owners }) => owners))]
+  const states = life.states.map((state) => ({ ...state, owners: used.indexOf(state.owners) }))
+  return { ...life, states, owners: used.map((index) => life.owners[index] ?? []) }
 }
 
-function isSameList(a: OwnerList, b: OwnerList): boolean {
+function isInOrder({ states, owners }: Life): boolean {
+  let named = 0
+  for (const state of states) {
+    if (state.owners > named) return false
+    if (state.owners === named) named += 1
+  }
+  return named === owners.length
+}
+
+function isSameList(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
+  return a.length === b.length && a.every((each, index) => isSameReference(each, b[index]!))
+}
+
+function isSameReference(a: OwnerReference, b: OwnerReference): boolean {
   return (
-    a.length === b.length &&
-    a.every((reference, index) => reference.every((each, field) => each === b[index]?.[field]))
+    a.uid === b.uid &&
+    a.controller === b.controller &&
+    a.blockOwnerDeletion === b.blockOwnerDeletion &&
+    a.name === b.name &&
+    a.kind === b.kind &&
+    a.apiVersion === b.apiVersion
   )
 }
 
-function ownersOf(life: Life | undefined): Set<Uid> {
-  return new Set(life?.o.flatMap((list) => list.map(([, , , uid]) => uid)))
+/** Of the first values of both: how many are the very same. Mostly all that were known are, and one is new. */
+function countSame<T>(known: readonly T[], kept: readonly T[]): number {
+  let same = 0
+  while (same < known.length && known[same] === kept[same]) same += 1
+  return same
 }
 
-function minutesOf(life: Life | undefined): Set<number> {
-  return new Set(life?.s.map(([, at]) => minuteOf(at)))
+function ownersOf(lists: Life['owners']): Set<Uid> {
+  const owners = new Set<Uid>()
+  for (const list of lists) for (const { uid } of list) owners.add(uid)
+  return owners
 }
 
-function listed(reference: OwnerReference): OwnerList[number] {
-  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
-  return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
-}
-
-function referenceIn(each: OwnerList[number]): OwnerReference {
-  const [apiVersion, kind, name, uid, controller, blockOwnerDeletion] = each
-  return { apiVersion, kind, name, uid, controller, blockOwnerDeletion }
-}
-
-function holdOf(held: KnownHold | null): readonly [] | readonly [HoldState] {
-  if (held === null) return []
-  const { by, evidence, what, since, until, because } = held
-  return [[by, evidence, what, since, until, because]]
-}
-
-function holdIn(held: HoldState | undefined): KnownHold | null {
-  if (held === undefined) return null
-  const [by, evidence, what, since, until, because] = held
-  return { by, evidence, what, since, until, because }
+function minutesOf(states: readonly LifeState[]): Set<number> {
+  const minutes = new Set<number>()
+  for (const { at } of states) minutes.add(minuteOf(at))
+  return minutes
 }
 
 /** The first event after which it was held, and the one after which it was held no more: position and append time of each. Undefined: it never was. */
 function heldSpan(life: Life | undefined): string | undefined {
-  const first = life?.s.find(isHeld)
+  const first = life?.states.find(isHeld)
   if (life === undefined || first === undefined) return undefined
-  const [end] = life.s.slice(life.s.findLastIndex(isHeld) + 1)
-  return JSON.stringify([first, ...(end === undefined ? [] : [end])].map(([p, at]) => [p, at]))
+  const [end] = life.states.slice(life.states.findLastIndex(isHeld) + 1)
+  const ends = end === undefined ? [first] : [first, end]
+  return JSON.stringify(ends.map(({ position, at }) => [position, at]))
 }
 
-function isHeld({ length }: State): boolean {
-  return length > UNHELD_LENGTH
+function isHeld({ held }: LifeState): boolean {
+  return held !== null
 }
-
-/** Of a state: where its phase is, and where what held it. */
-const PHASE_AT = 2
-const UNHELD_LENGTH = 5
 
 /** Of a value that `heldSpan` made. */
 function isWithin(moment: Moment, bytes: Uint8Array): boolean {
@@ -564,36 +554,41 @@ function bytesOf(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }
 
-function lifeIn(bytes: Uint8Array): Life {
-  return JSON.parse(Buffer.from(bytes).toString()) as Life
-}
-
 function horizonIn(bytes: Uint8Array | undefined): Horizon | undefined {
   if (bytes === undefined) return undefined
   const [position = 0, at = 0] = JSON.parse(Buffer.from(bytes).toString()) as number[]
   return { position, at }
 }
 
-function lifeKey(cluster: ClusterId, uid: Uid): string {
-  return `life/${part(cluster)}/${uidPart(uid)}`
+/** The last one is mostly the next one, too. */
+let lastCluster: readonly [cluster: ClusterId, part: string] = ['', '']
+
+function clusterPart(cluster: ClusterId): string {
+  if (lastCluster[0] !== cluster) lastCluster = [cluster, uidPart(cluster)]
+  return lastCluster[1]
+}
+
+/** `id` is the `uidPart` of the object, here and below. */
+function lifeKey(cluster: ClusterId, id: string): string {
+  return `life/${clusterPart(cluster)}/${id}`
 }
 
 /** Null: of all kinds. */
 export function kindPrefix(cluster: ClusterId, kind: GroupKind | null): string {
-  const all = `lives/${part(cluster)}/`
+  const all = `lives/${clusterPart(cluster)}/`
   return kind === null ? all : `${all}${part(kind.kind)}.${part(kind.group)}/`
 }
 
-function listKey(cluster: ClusterId, uid: Uid, { i: [group, kind] }: Life): string {
-  return kindPrefix(cluster, { group, kind }) + uidPart(uid)
+function listKey(cluster: ClusterId, id: string, { group, kind }: Life): string {
+  return kindPrefix(cluster, { group, kind }) + id
 }
 
 function changedPrefix(cluster: ClusterId): string {
-  return `changed/${part(cluster)}/`
+  return `changed/${clusterPart(cluster)}/`
 }
 
-function changedKey(cluster: ClusterId, minute: number, uid: Uid): string {
-  return `${changedPrefix(cluster)}${minuteText(minute)}/${uidPart(uid)}`
+function changedKey(cluster: ClusterId, minute: number, id: string): string {
+  return `${changedPrefix(cluster)}${minuteText(minute)}/${id}`
 }
 
 /** In the order of numbers: no date has more digits. */
@@ -605,23 +600,23 @@ function minuteText(minute: number): string {
 const MINUTE_DIGITS = 12
 
 function cutPrefix(cluster: ClusterId): string {
-  return `cut/${part(cluster)}/`
+  return `cut/${clusterPart(cluster)}/`
 }
 
 /** Undefined: of all namespaces. */
 function heldPrefix(cluster: ClusterId, namespace: string | undefined): string {
-  const all = `held/${part(cluster)}/`
+  const all = `held/${clusterPart(cluster)}/`
   return namespace === undefined ? all : `${all}${part(namespace)}/`
 }
 
-function heldKey(cluster: ClusterId, uid: Uid, { i: [, , namespace] }: Life): string {
-  return heldPrefix(cluster, namespace) + uidPart(uid)
+function heldKey(cluster: ClusterId, id: string, { namespace }: Life): string {
+  return heldPrefix(cluster, namespace) + id
 }
 
 function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${part(cluster)}/${uidPart(owner)}/`
+  return `owned/${clusterPart(cluster)}/${uidPart(owner)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {
-  return `horizon/${part(cluster)}`
+  return `horizon/${clusterPart(cluster)}`
 }
