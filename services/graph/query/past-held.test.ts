@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import type { Diff, Held } from '../../../cli/answer.ts'
+import type { Diff, Held, ObjectList } from '../../../cli/answer.ts'
 import type { KnownHold } from '../../../ports/lineage.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -293,6 +293,20 @@ suite('what was held at a moment', () => {
       const path = `${url}/v1/held?${query}`
       return (await (await checked(path, await fetch(path))).json()) as Held
     }
+    const listedBy = async (url: string, query: string): Promise<ObjectList[]> => {
+      const pages: ObjectList[] = []
+      let next: string | null = ''
+      while (next !== null) {
+        const path: string = `${url}/v1/objects?${query}&continue=${next}`
+        const response = await checked(path, await fetch(path))
+        const text = await response.text()
+        equal(response.status, 200, `${path}: ${text}`)
+        const page = JSON.parse(text) as ObjectList
+        pages.push(page)
+        next = page.continue
+      }
+      return pages
+    }
     const now = await heldBy(one.url)
     equal(now.counts.length, 2)
     const at = await newest()
@@ -319,8 +333,17 @@ suite('what was held at a moment', () => {
         ['c'],
       )
       equal((await fetch(`${url}/v1/held?cluster=d&at=${silent}`)).status, 425)
-      const listed = await fetch(`${url}/v1/objects?kind=pod&at=${silent}`)
-      equal(listed.status, 200, await listed.text())
+      const pages = await listedBy(url, `kind=pod&at=${silent}`)
+      deepEqual(
+        pages.map(({ partial, asOf }) => [
+          /^nothing of cluster test was /.test(partial),
+          asOf.length,
+        ]),
+        [
+          [false, 1],
+          [true, 0],
+        ],
+      )
     }
     const { end } = await group.log.bounds('events', 1)
     const ofOne = await heldBy(two.url, `at=pos:1-${end}`)
@@ -328,6 +351,31 @@ suite('what was held at a moment', () => {
       ofOne.counts.map(({ cluster }) => cluster.id),
       ['d'],
     )
+  })
+
+  test('is refused, and never told as nothing, where no cluster can be asked', async (t) => {
+    const group = new GraphGroup(2)
+    t.after(async () => await group.stop())
+    const [one, two] = [await group.start(), await group.start()]
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const events = eventsOf(lines)
+    await tell(group.log, events)
+    const { entries } = await group.log.read('events', 0, 0n, { limit: 500, waitMs: 0 })
+    const at = new Date(entries.at(-1)?.timestamp ?? 0).toISOString()
+    await tell(group.log, eventsOf([...lines, 'beat 1', 'beat 1']).slice(events.length))
+    await group.caughtUp()
+    const [has, other] = one.graph.tasks.some(({ partition }) => partition === 0)
+      ? [one, two]
+      : [two, one]
+    const path = `${other.url}/v1/held?at=${at}`
+    equal(((await (await fetch(path)).json()) as Held).total, 1)
+    await has.kill()
+    for (const scope of ['', '&cluster=c', '&namespace=ns']) {
+      const response = await checked(path + scope, await fetch(path + scope))
+      const { detail } = (await response.json()) as { detail: string }
+      equal(response.status, 503)
+      match(detail, /^no cluster can be asked, ask again later: partition 0 of 2: /)
+    }
   })
 
   test('is the same, or refused the same, whichever process is asked: other clusters of the partition have no part in it', async (t) => {

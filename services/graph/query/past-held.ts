@@ -77,13 +77,21 @@ export async function heldAt(
   return { ...held, mode: isRuled ? held.mode : null, refusals }
 }
 
-/** Who cannot be asked, of all; throws where that is everybody: what is left would be no answer. */
-export function leftOut(all: readonly OwnHeld[], asked: readonly ClusterRef[]): string {
+/** Who cannot be asked, of all, `partial` aside; throws where that is everybody: what is left would be no answer. */
+export function leftOut(
+  all: readonly OwnHeld[],
+  asked: readonly ClusterRef[],
+  partial: string,
+): string {
   const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnPastHeld).refusals : []))
+  const text = refusals.map(({ detail }) => `left out: ${detail}`).join('; ')
+  if (asked.length === 0 || all.some(({ asOf }) => asOf.length > 0)) return text
   const [first] = refusals
-  if (first === undefined) return ''
-  if (refusals.length === asked.length) throw new Problem(first.status, first.detail)
-  return refusals.map(({ detail }) => `left out: ${detail}`).join('; ')
+  if (first !== undefined && refusals.length === asked.length) {
+    throw new Problem(first.status, first.detail)
+  }
+  const why = [partial, text].filter((each) => each !== '').join('; ')
+  throw new Problem(503, `no cluster can be asked, ask again later: ${why}`)
 }
 
 async function thenOf(parts: PastHeldParts, view: View, asked: Asked): Promise<Then | Refusal> {
