@@ -20,6 +20,7 @@ import {
   viewOf,
 } from '../../../testing/task-rig.ts'
 import { createHistoryIndex } from './history-index.ts'
+import { holds } from './moment.ts'
 import { createPast } from './past.ts'
 import { heldAt } from './past-held.ts'
 import { WHOLE } from './sight.ts'
@@ -206,6 +207,61 @@ suite('what was held at a moment', () => {
     equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
     match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
     equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
+  })
+
+  test('costs one former value of each rule, however often it changed', async (t) => {
+    const clock = systemClock()
+    let now = 1_000
+    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => now } })
+    const keys = ['policy', 'directives', 'breaker/c', 'breaker/c/ns']
+    const formers = Array.from({ length: 2_000 }, (_, each) => {
+      const [at, key = ''] = [1_000 + Math.floor(each / 8), keys[each % keys.length]]
+      const position = BigInt(each)
+      const value = codec.encode({ type: 'Breaker', openedAt: each, closedAt: 0, because: '' })
+      return { type: 'Former', partition: 0, position, at, key, value } as const
+    })
+    const records = formers.map((former) => ({ key: former.key, value: codec.encode(former) }))
+    await log.append('digests', 0, records)
+    const store = emptyStore()
+    let read = 0
+    const counted = Object.assign(Object.create(store) as typeof store, {
+      get: (key: string) => store.get(key),
+      page: async (range: Parameters<typeof store.page>[0]) => {
+        const page = await store.page(range)
+        read += page.filter(([, value]) => value.length > 0).length
+        return page
+      },
+      write: async (...args: Parameters<typeof store.write>) => await store.write(...args),
+    })
+    const index = createHistoryIndex(log, codec, clock, counted)
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    while ((await index.lagEntries()) > 0n) await setImmediate()
+    now += 1
+    for (const moment of [
+      ...[0, 5, 1_000, 1_993, 1_999, 2_000].map((position) => {
+        return { type: 'position', position, at: 1_000 + Math.floor(position / 8) } as const
+      }),
+      ...[999, 1_000, 1_125, 1_248, 1_249].map((at) => ({ type: 'time', at }) as const),
+    ]) {
+      read = 0
+      const then = await index.rulesAt(0, moment)
+      const expected = keys.flatMap((key) => {
+        const former = formers.find((each) => {
+          return each.key === key && !holds(moment, Number(each.position), each.at)
+        })
+        return former === undefined ? [] : [[key, Number(former.position)] as const]
+      })
+      const found = [...then].map(([key, value]) => {
+        return [key, value?.type === 'Breaker' ? value.openedAt : -1] as const
+      })
+      deepEqual(new Map(found), new Map(expected))
+      ok(read <= 2 * keys.length, `${read} values`)
+    }
   })
 
   test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
