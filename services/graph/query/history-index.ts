@@ -386,6 +386,25 @@ export function createHistoryIndex(
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
 
+  /** Of those who ask before its ends are looked up: one question may ask for each of hundreds of clusters, and each look is a request to a broker. */
+  let joined: Promise<bigint> | undefined
+  let looking: Promise<unknown> = Promise.resolve()
+
+  async function waited(): Promise<bigint> {
+    await looking
+    // Who asks from now on has to know of what comes from now on.
+    joined = undefined
+    const look = endsOfAll()
+    looking = look.catch(() => undefined)
+    const ends = await look
+    const until = clock.monotonicMs() + CATCH_UP_MS
+    while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
+      wake?.abort()
+      await clock.sleep(CATCH_UP_LOOK_MS)
+    }
+    return leftOf(ends)
+  }
+
   function clusterName(cluster: ClusterId): string | undefined {
     const bytes = store.get(clusterNameKey(cluster))
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
@@ -469,13 +488,8 @@ export function createHistoryIndex(
     begin,
     lagEntries,
     async caughtUp() {
-      const ends = await endsOfAll()
-      const until = clock.monotonicMs() + CATCH_UP_MS
-      while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
-        wake?.abort()
-        await clock.sleep(CATCH_UP_LOOK_MS)
-      }
-      return leftOf(ends)
+      joined ??= waited()
+      return await joined
     },
   }
 }
