@@ -22,7 +22,7 @@ import {
 import { createHistoryIndex } from './history-index.ts'
 import { holds } from './moment.ts'
 import { createPast } from './past.ts'
-import { heldAt } from './past-held.ts'
+import { heldAt, leftOut } from './past-held.ts'
 import { WHOLE } from './sight.ts'
 import { createSpanIndex, SpanChanges } from './span-index.ts'
 
@@ -189,6 +189,32 @@ suite('what was held at a moment', () => {
     )
     ok(waits > 0)
     deepEqual([held.mode, held.pauses.length], ['observe', 1])
+  })
+
+  test('names the clusters that are left out, a few of many', async () => {
+    const clock = systemClock()
+    const log = new MemoryLog({ partitions: 1, clock })
+    await assign(log)
+    await appendAll(log, eventsOf(['policy enforce guarded', 'put rs/web', 'beat 1', 'beat 1']))
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    // It never reads.
+    const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const past = createPast({ log, clock, index })
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
+    const asked = { type: 'position', partition: 0, position: 1n } as const
+    const held = await heldAt(parts, [viewOf(running.task)], asked, scope)
+    const [refusal] = held.refusals
+    ok(refusal !== undefined)
+    equal(refusal.status, 503)
+    match(refusal.detail, /^the index of the past has not come so far for cluster test, ask again/)
+    const ids = Array.from({ length: 200 }, (_, each) => `c-${each}`)
+    const refusals = ids.map((cluster) => ({ ...refusal, cluster }))
+    const refs = [...ids, 'c'].map((id) => ({ id, name: id, scope: id }))
+    const other = { ...held, refusals, asOf: [{ partition: 0, position: 1, time: null }] }
+    const text = leftOut([other], refs, '')
+    match(text, /^(left out: the index of the past [^;]*; ){5}left out: 195 more clusters$/)
   })
 
   test('is not told as nothing of an object of which older states are not kept', async (t) => {

@@ -38,6 +38,8 @@ import { PAGE_KEYS, type View } from './view.ts'
 
 /** Objects with more states than are kept that one answer looks at. */
 const MOST_CUT = 1_000
+/** Clusters that are left out, and named. */
+const MOST_NAMED = 5
 
 export interface PastHeldParts {
   readonly past: Past
@@ -84,7 +86,11 @@ export function leftOut(
   partial: string,
 ): string {
   const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnPastHeld).refusals : []))
-  const text = refusals.map(({ detail }) => `left out: ${detail}`).join('; ')
+  const more = refusals.length - MOST_NAMED
+  const text = [
+    ...refusals.slice(0, MOST_NAMED).map(({ detail }) => `left out: ${detail}`),
+    ...(more > 0 ? [`left out: ${more} more cluster${more === 1 ? '' : 's'}`] : []),
+  ].join('; ')
   if (asked.length === 0 || all.some(({ asOf }) => asOf.length > 0)) return text
   const [first] = refusals
   if (first !== undefined && refusals.length === asked.length) {
