@@ -217,6 +217,53 @@ suite('what was held at a moment', () => {
     match(text, /^(left out: the index of the past [^;]*; ){5}left out: 195 more clusters$/)
   })
 
+  test('leaves out one cluster of which something is forgotten while it is searched', async (t) => {
+    const clock = systemClock()
+    let now = 1_000
+    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
+    await assign(log)
+    await assign(log, 'd')
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const then = [...lines, 'put cm/a', 'cluster d', ...lines]
+    const events = eventsOf([...then, 'cluster c', 'delete cm/a', 'beat 1', 'cluster d', 'beat 1'])
+    await appendAll(log, events)
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const store = emptyStore()
+    const index = createHistoryIndex(log, codec, clock, store)
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    const past = createPast({ log, clock, index })
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
+    const views = ['c', 'd'].map((cluster) => viewOf(running.task, cluster))
+    const asked = {
+      type: 'position',
+      partition: 0,
+      position: BigInt(eventsOf(then).length),
+    } as const
+    equal((await heldAt(parts, views, asked, scope)).total, 2)
+    const page = store.page.bind(store)
+    store.page = async (range) => {
+      if (range.gte.startsWith('held/c/')) {
+        store.page = page
+        await log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
+        while ((await index.lagEntries()) > 0n) await setImmediate()
+      }
+      return await page(range)
+    }
+    const held = await heldAt(parts, views, asked, scope)
+    deepEqual([held.total, held.counts[0]?.cluster], [1, 'd'])
+    deepEqual(
+      held.refusals.map(({ cluster, status }) => [cluster, status]),
+      [['c', 410]],
+    )
+  })
+
   test('is not told as nothing of an object of which older states are not kept', async (t) => {
     const rig = await rigged(t)
     await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')

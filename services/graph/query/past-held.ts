@@ -73,7 +73,13 @@ export async function heldAt(
   const sources = all.map((then) => sourceOf(parts, then, scope))
   const readers = all.map(({ reader }) => reader)
   const held = await parts.inTurn(() => heldBySources(sources, readers, scope))
-  for (const { view, moment } of all) past.stillKnown(view, moment)
+  try {
+    for (const { view, moment } of all) past.stillKnown(view, moment)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    // Something of a cluster was forgotten meanwhile: that one is refused now, and the others are not.
+    return await heldAt(parts, views, asked, scope)
+  }
   const isRuled = all.some(({ reader }) => reader.get(POLICY_KEY) !== undefined)
   const refusals = looked.filter((each) => 'status' in each)
   return { ...held, mode: isRuled ? held.mode : null, refusals }
