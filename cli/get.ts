@@ -73,6 +73,7 @@ export function addGet(program: Command): void {
       if (kind === undefined)
         throw new ExitError(EXIT.input, 'expected KIND, KIND NAME or --owned-by')
       const { document, kinds } = await answered(kind, name, flags)
+      if (document.asOf.length === 0) refuseUnasked(document.partial)
       warnPartial(document.partial)
       if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
       const objects = [...document.objects].sort(compare)
@@ -197,6 +198,11 @@ async function pagesOf<T, P extends Page<T>>(
     pages,
     joined: { partial: [...doubts].join('; '), objects, asOf: [...asOf.values()] },
   }
+}
+
+/** No cluster was asked: where one should have been, nothing is known. */
+function refuseUnasked(partial: string): void {
+  if (partial !== '') throw new ExitError(EXIT.failure, partial)
 }
 
 /** An empty list is an answer, but not to a name, nor to a kind that nobody serves. */

@@ -69,7 +69,7 @@ async function asked(flags: HeldFlags): Promise<Asked> {
   return { server: { ...serverOf(flags), hint }, query: { cluster } }
 }
 
-/** `moment`: in words; undefined for now. What ended a pause or a breaker then would end nothing now, so it is not named. */
+/** `moment`: in words; undefined for now, empty where no cluster was ever seen. What ended a pause or a breaker then would end nothing now, so it is not named. */
 export function heldText(answer: Held, output: Output, moment?: string): string {
   if (output !== 'table') return structured(answer, output)
   const toEnd = (command: string): string => (moment === undefined ? ` ${command}` : '')
@@ -86,10 +86,10 @@ export function heldText(answer: Held, output: Output, moment?: string): string 
     return `${protectionText(each)}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
   })
   const refused = answer.refused.map(refusedText)
-  const head = moment === undefined ? '' : `What was held ${moment}:\n`
+  const head = moment ? `What was held ${moment}:\n` : ''
   const above = [head, ...pauses, ...protections, ...breakers, ...refused].join('')
   if (answer.total === 0) {
-    return above + (moment === undefined ? nothingText(answer) : pastNothingText(answer))
+    return above + (moment === undefined ? nothingText(answer) : pastNothingText(answer, moment))
   }
   if (answer.counts.length === 0) return `${above}${countOf(answer.total, 'object')} held.\n`
   const rows = answer.counts.map((each) => {
@@ -113,7 +113,8 @@ function nothingText({ mode, refused }: Held): string {
   return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
 }
 
-function pastNothingText({ mode }: Held): string {
+function pastNothingText({ mode }: Held, moment: string): string {
+  if (moment === '') return 'Nothing was held: no cluster was ever seen.\n'
   if (mode === null) return 'Nothing was held: Kinfold had no policy yet.\n'
   const isObserving = mode === 'observe'
   return isObserving

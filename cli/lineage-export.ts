@@ -86,9 +86,10 @@ export async function exportPast(
     if (asOf.length === 0) asOf = page.asOf
     next = page.continue
   }
+  const lacking = [...doubts].join('; ')
+  if (asOf.length === 0 && lacking !== '') throw new ExitError(EXIT.failure, lacking)
   const { momentText } = await import('./moment.ts')
   await print(kept, output, momentText(asOf))
-  const lacking = [...doubts].join('; ')
   if (lacking !== '') throw new ExitError(EXIT.findings, `this may be incomplete: ${lacking}`)
 }
 

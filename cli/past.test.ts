@@ -1,8 +1,10 @@
 /** Commands that take `--at` print what there was, and say of which moment. What an answer holds, services/graph/query/past.test.ts says. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { GraphGroup, tell } from '../testing/graph-group.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
 import { rigged } from '../testing/minute-rig.ts'
+import { eventsOf } from '../testing/task-rig.ts'
 
 test('tree, why and lineage export are as they were', async (t) => {
   const rig = await rigged(t)
@@ -60,4 +62,23 @@ test('an export that lacks something is no file that looks whole', async (t) => 
   const { code, stderr } = await runKinfold(args)
   equal(code, 1)
   match(stderr, /this may be incomplete: not known to have been listed by then: configmaps/)
+})
+
+test('a moment that no cluster can be asked about is refused, of however many', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const { url } = await group.start()
+  const run = async (line: string): ReturnType<typeof runKinfold> =>
+    await runKinfold([...line.split(' '), '--server', url])
+  const none = await run('held --at 2026-01-31T09:00:00Z')
+  deepEqual([none.code, none.stdout], [0, 'Nothing was held: no cluster was ever seen.\n'])
+
+  await tell(group.log, eventsOf(['put cm/a', 'cluster d', 'put cm/a']))
+  await group.caughtUp()
+  const lines = ['get cm', 'get cm a', 'get cm -o json', 'held', 'lineage export']
+  for (const line of lines) {
+    const { code, stdout, stderr } = await run(`${line} --at 2099-01-01T00:00:00Z`)
+    deepEqual([code, stdout], [4, ''], line)
+    match(stderr, /nothing of cluster test was recorded after 2099-01-01T00:00:00.000Z yet/, line)
+  }
 })

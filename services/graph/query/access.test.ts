@@ -268,6 +268,17 @@ test('what is held in a namespace is told to who may list there, and the rest of
         ['namespace/shop'],
       )
     }
+    const [{ position }] = bob.told['asOf'] as [{ readonly position: number }]
+    const at = `at=pos:0-${position}`
+    for (const path of ['held?cluster=c&namespace=shop', 'held?cluster=c&namespace=elsewhere']) {
+      const [now, then] = [await ask('ann', path), await ask('ann', `${path}&${at}`)]
+      deepEqual({ ...then.told, asOf: [] }, { ...now.told, asOf: [] })
+    }
+    for (const moment of [at, 'at=2099-01-01T00:00:00Z', 'at=pos:0-99999', 'at=pos:7-1']) {
+      for (const path of ['held?', 'held?cluster=c&', 'held?cluster=nowhere&namespace=shop&']) {
+        deepEqual(await ask('ann', path + moment), await ask('ann', 'held'), path + moment)
+      }
+    }
     const elsewhere = await ask('ann', 'held?cluster=c&namespace=elsewhere')
     deepEqual([elsewhere.told['counts'], elsewhere.told.hidden], [[], 1])
     for (const path of [

@@ -61,6 +61,35 @@ test('who asks waits no longer than a moment for a log that cannot be read', asy
   ok((await index.caughtUp()) > 0n)
 })
 
+test('however many ask at once, the ends of the log are looked up once, and never before who asks', async () => {
+  let looked = 0
+  let gate: Promise<void> | undefined
+  class Slow extends MemoryLog {
+    override async bounds(
+      ...asked: Parameters<MemoryLog['bounds']>
+    ): ReturnType<MemoryLog['bounds']> {
+      looked += 1
+      const found = await super.bounds(...asked)
+      await gate
+      return found
+    }
+  }
+  const log = new Slow({ partitions: 1, clock: systemClock() })
+  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  await Promise.all(Array.from({ length: 50 }, async () => await index.caughtUp()))
+  equal(looked, 3)
+  const opened = Promise.withResolvers<void>()
+  gate = opened.promise
+  const early = index.caughtUp()
+  while (looked === 3) await setImmediate()
+  await log.append('history', 0, [{ key: 'c/a', value: new Uint8Array([1]) }])
+  const late = Array.from({ length: 50 }, async () => await index.caughtUp())
+  opened.resolve()
+  equal(await early, 0n)
+  deepEqual(new Set(await Promise.all(late)), new Set([1n]))
+  equal(looked, 9)
+})
+
 test('a log that is away is waited for, from the start and later', async () => {
   const clock = systemClock()
   const log = new AwayLog({ partitions: 1, clock })

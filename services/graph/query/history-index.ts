@@ -22,7 +22,7 @@ import { prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
-import { holds, type Moment } from './moment.ts'
+import type { Moment } from './moment.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
@@ -246,31 +246,47 @@ export function createHistoryIndex(
     return true
   }
 
-  /** The value is stored as it came, as those of histories are. */
+  /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
   function formerChanges({ value }: Entry): StoreChange[] {
     const record = value === null ? null : (codec.decode(value) as Digest | Former)
     if (record?.type !== 'Former') return []
-    const { partition, key, position } = record
-    return [[`${formerPrefix(partition)}${part(key)}/${offsetText(position)}`, value]]
+    const { partition, key, position, at } = record
+    const [rule, offset] = [`${partition}/${part(key)}/`, offsetText(position)]
+    return [
+      [`former/${rule}${offset}`, value],
+      [`former-at/${rule}${offsetText(BigInt(at))}/${offset}`, NO_BYTES],
+    ]
   }
 
+  /** Of each rule one value is read, however often it changed: directives may be large. */
   async function rulesAt(
     partition: number,
     moment: Moment,
   ): Promise<ReadonlyMap<string, StateValue | null>> {
     const then = new Map<string, StateValue | null>()
-    for (let range = prefixRange(formerPrefix(partition), PAGE_LIMIT); ; ) {
-      const page = await store.page(range)
-      for (const [, bytes] of page) {
-        await turns.take()
-        const { key, position, at, value } = codec.decode(bytes) as Former
-        if (then.has(key) || holds(moment, Number(position), at)) continue
+    for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
+      await turns.take()
+      const [first] = await store.page(range)
+      if (first === undefined) return then
+      const rule = first[0].split('/').slice(1, 3).join('/')
+      const bytes = await formerOf(`${rule}/`, moment)
+      if (bytes !== undefined) {
+        const { key, value } = codec.decode(bytes) as Former
         then.set(key, value.length === 0 ? null : (codec.decode(value) as StateValue))
       }
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_LIMIT) return then
-      range = { ...range, gte: `${last}\0` }
+      range = { ...range, gte: prefixRange(`former-at/${rule}/`, 1).lt }
     }
+  }
+
+  /** What the first change that is not before the moment changed. */
+  async function formerOf(rule: string, moment: Moment): Promise<Uint8Array | undefined> {
+    const isTime = moment.type === 'time'
+    const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
+    const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
+    const range = prefixRange(prefix, 1)
+    const [first] = await store.page({ ...range, gte: prefix + from })
+    if (first === undefined || !isTime) return first?.[1]
+    return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
   }
 
   function changeOf(value: Uint8Array): History {
@@ -370,6 +386,25 @@ export function createHistoryIndex(
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
 
+  /** Of those who ask before its ends are looked up: one question may ask for each of hundreds of clusters, and each look is a request to a broker. */
+  let joined: Promise<bigint> | undefined
+  let looking: Promise<unknown> = Promise.resolve()
+
+  async function waited(): Promise<bigint> {
+    await looking
+    // Who asks from now on has to know of what comes from now on.
+    joined = undefined
+    const look = endsOfAll()
+    looking = look.catch(() => undefined)
+    const ends = await look
+    const until = clock.monotonicMs() + CATCH_UP_MS
+    while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
+      wake?.abort()
+      await clock.sleep(CATCH_UP_LOOK_MS)
+    }
+    return leftOf(ends)
+  }
+
   function clusterName(cluster: ClusterId): string | undefined {
     const bytes = store.get(clusterNameKey(cluster))
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
@@ -453,13 +488,8 @@ export function createHistoryIndex(
     begin,
     lagEntries,
     async caughtUp() {
-      const ends = await endsOfAll()
-      const until = clock.monotonicMs() + CATCH_UP_MS
-      while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
-        wake?.abort()
-        await clock.sleep(CATCH_UP_LOOK_MS)
-      }
-      return leftOf(ends)
+      joined ??= waited()
+      return await joined
     },
   }
 }
@@ -491,10 +521,6 @@ function offsetText(offset: bigint): string {
 
 function beginKey(partition: number): string {
   return `begin/history/${partition}`
-}
-
-function formerPrefix(partition: number): string {
-  return `former/${partition}/`
 }
 
 function rulesBeginKey(partition: number): string {

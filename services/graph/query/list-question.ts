@@ -91,7 +91,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
       })
     } catch (error) {
       const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
-      if (!isAway || marked !== undefined || ids.length === 1) throw error
+      if (!isAway || ids.length === 1) throw error
       return documentOf('ObjectList', emptyPage(next, error.message))
     }
   })

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import type { Diff, Held } from '../../../cli/answer.ts'
+import type { Diff, Held, ObjectList } from '../../../cli/answer.ts'
 import type { KnownHold } from '../../../ports/lineage.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -20,8 +20,9 @@ import {
   viewOf,
 } from '../../../testing/task-rig.ts'
 import { createHistoryIndex } from './history-index.ts'
+import { holds } from './moment.ts'
 import { createPast } from './past.ts'
-import { heldAt } from './past-held.ts'
+import { heldAt, leftOut } from './past-held.ts'
 import { WHOLE } from './sight.ts'
 import { createSpanIndex, SpanChanges } from './span-index.ts'
 
@@ -190,6 +191,79 @@ suite('what was held at a moment', () => {
     deepEqual([held.mode, held.pauses.length], ['observe', 1])
   })
 
+  test('names the clusters that are left out, a few of many', async () => {
+    const clock = systemClock()
+    const log = new MemoryLog({ partitions: 1, clock })
+    await assign(log)
+    await appendAll(log, eventsOf(['policy enforce guarded', 'put rs/web', 'beat 1', 'beat 1']))
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    // It never reads.
+    const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const past = createPast({ log, clock, index })
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
+    const asked = { type: 'position', partition: 0, position: 1n } as const
+    const held = await heldAt(parts, [viewOf(running.task)], asked, scope)
+    const [refusal] = held.refusals
+    ok(refusal !== undefined)
+    equal(refusal.status, 503)
+    match(refusal.detail, /^the index of the past has not come so far for cluster test, ask again/)
+    const ids = Array.from({ length: 200 }, (_, each) => `c-${each}`)
+    const refusals = ids.map((cluster) => ({ ...refusal, cluster }))
+    const refs = [...ids, 'c'].map((id) => ({ id, name: id, scope: id }))
+    const other = { ...held, refusals, asOf: [{ partition: 0, position: 1, time: null }] }
+    const text = leftOut([other], refs, '')
+    match(text, /^(left out: the index of the past [^;]*; ){5}left out: 195 more clusters$/)
+  })
+
+  test('leaves out one cluster of which something is forgotten while it is searched', async (t) => {
+    const clock = systemClock()
+    let now = 1_000
+    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
+    await assign(log)
+    await assign(log, 'd')
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const then = [...lines, 'put cm/a', 'cluster d', ...lines]
+    const events = eventsOf([...then, 'cluster c', 'delete cm/a', 'beat 1', 'cluster d', 'beat 1'])
+    await appendAll(log, events)
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+    const store = emptyStore()
+    const index = createHistoryIndex(log, codec, clock, store)
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    const past = createPast({ log, clock, index })
+    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
+    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
+    const views = ['c', 'd'].map((cluster) => viewOf(running.task, cluster))
+    const asked = {
+      type: 'position',
+      partition: 0,
+      position: BigInt(eventsOf(then).length),
+    } as const
+    equal((await heldAt(parts, views, asked, scope)).total, 2)
+    const page = store.page.bind(store)
+    store.page = async (range) => {
+      if (range.gte.startsWith('held/c/')) {
+        store.page = page
+        await log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
+        while ((await index.lagEntries()) > 0n) await setImmediate()
+      }
+      return await page(range)
+    }
+    const held = await heldAt(parts, views, asked, scope)
+    deepEqual([held.total, held.counts[0]?.cluster], [1, 'd'])
+    deepEqual(
+      held.refusals.map(({ cluster, status }) => [cluster, status]),
+      [['c', 410]],
+    )
+  })
+
   test('is not told as nothing of an object of which older states are not kept', async (t) => {
     const rig = await rigged(t)
     await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
@@ -206,6 +280,61 @@ suite('what was held at a moment', () => {
     equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
     match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
     equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
+  })
+
+  test('costs one former value of each rule, however often it changed', async (t) => {
+    const clock = systemClock()
+    let now = 1_000
+    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => now } })
+    const keys = ['policy', 'directives', 'breaker/c', 'breaker/c/ns']
+    const formers = Array.from({ length: 2_000 }, (_, each) => {
+      const [at, key = ''] = [1_000 + Math.floor(each / 8), keys[each % keys.length]]
+      const position = BigInt(each)
+      const value = codec.encode({ type: 'Breaker', openedAt: each, closedAt: 0, because: '' })
+      return { type: 'Former', partition: 0, position, at, key, value } as const
+    })
+    const records = formers.map((former) => ({ key: former.key, value: codec.encode(former) }))
+    await log.append('digests', 0, records)
+    const store = emptyStore()
+    let read = 0
+    const counted = Object.assign(Object.create(store) as typeof store, {
+      get: (key: string) => store.get(key),
+      page: async (range: Parameters<typeof store.page>[0]) => {
+        const page = await store.page(range)
+        read += page.filter(([, value]) => value.length > 0).length
+        return page
+      },
+      write: async (...args: Parameters<typeof store.write>) => await store.write(...args),
+    })
+    const index = createHistoryIndex(log, codec, clock, counted)
+    const stop = new AbortController()
+    const indexing = index.run(stop.signal)
+    t.after(async () => {
+      stop.abort()
+      await indexing
+    })
+    while ((await index.lagEntries()) > 0n) await setImmediate()
+    now += 1
+    for (const moment of [
+      ...[0, 5, 1_000, 1_993, 1_999, 2_000].map((position) => {
+        return { type: 'position', position, at: 1_000 + Math.floor(position / 8) } as const
+      }),
+      ...[999, 1_000, 1_125, 1_248, 1_249].map((at) => ({ type: 'time', at }) as const),
+    ]) {
+      read = 0
+      const then = await index.rulesAt(0, moment)
+      const expected = keys.flatMap((key) => {
+        const former = formers.find((each) => {
+          return each.key === key && !holds(moment, Number(each.position), each.at)
+        })
+        return former === undefined ? [] : [[key, Number(former.position)] as const]
+      })
+      const found = [...then].map(([key, value]) => {
+        return [key, value?.type === 'Breaker' ? value.openedAt : -1] as const
+      })
+      deepEqual(new Map(found), new Map(expected))
+      ok(read <= 2 * keys.length, `${read} values`)
+    }
   })
 
   test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
@@ -293,6 +422,20 @@ suite('what was held at a moment', () => {
       const path = `${url}/v1/held?${query}`
       return (await (await checked(path, await fetch(path))).json()) as Held
     }
+    const listedBy = async (url: string, query: string): Promise<ObjectList[]> => {
+      const pages: ObjectList[] = []
+      let next: string | null = ''
+      while (next !== null) {
+        const path: string = `${url}/v1/objects?${query}&continue=${next}`
+        const response = await checked(path, await fetch(path))
+        const text = await response.text()
+        equal(response.status, 200, `${path}: ${text}`)
+        const page = JSON.parse(text) as ObjectList
+        pages.push(page)
+        next = page.continue
+      }
+      return pages
+    }
     const now = await heldBy(one.url)
     equal(now.counts.length, 2)
     const at = await newest()
@@ -319,8 +462,17 @@ suite('what was held at a moment', () => {
         ['c'],
       )
       equal((await fetch(`${url}/v1/held?cluster=d&at=${silent}`)).status, 425)
-      const listed = await fetch(`${url}/v1/objects?kind=pod&at=${silent}`)
-      equal(listed.status, 200, await listed.text())
+      const pages = await listedBy(url, `kind=pod&at=${silent}`)
+      deepEqual(
+        pages.map(({ partial, asOf }) => [
+          /^nothing of cluster test was /.test(partial),
+          asOf.length,
+        ]),
+        [
+          [false, 1],
+          [true, 0],
+        ],
+      )
     }
     const { end } = await group.log.bounds('events', 1)
     const ofOne = await heldBy(two.url, `at=pos:1-${end}`)
@@ -328,6 +480,31 @@ suite('what was held at a moment', () => {
       ofOne.counts.map(({ cluster }) => cluster.id),
       ['d'],
     )
+  })
+
+  test('is refused, and never told as nothing, where no cluster can be asked', async (t) => {
+    const group = new GraphGroup(2)
+    t.after(async () => await group.stop())
+    const [one, two] = [await group.start(), await group.start()]
+    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
+    const events = eventsOf(lines)
+    await tell(group.log, events)
+    const { entries } = await group.log.read('events', 0, 0n, { limit: 500, waitMs: 0 })
+    const at = new Date(entries.at(-1)?.timestamp ?? 0).toISOString()
+    await tell(group.log, eventsOf([...lines, 'beat 1', 'beat 1']).slice(events.length))
+    await group.caughtUp()
+    const [has, other] = one.graph.tasks.some(({ partition }) => partition === 0)
+      ? [one, two]
+      : [two, one]
+    const path = `${other.url}/v1/held?at=${at}`
+    equal(((await (await fetch(path)).json()) as Held).total, 1)
+    await has.kill()
+    for (const scope of ['', '&cluster=c', '&namespace=ns']) {
+      const response = await checked(path + scope, await fetch(path + scope))
+      const { detail } = (await response.json()) as { detail: string }
+      equal(response.status, 503)
+      match(detail, /^no cluster can be asked, ask again later: partition 0 of 2: /)
+    }
   })
 
   test('is the same, or refused the same, whichever process is asked: other clusters of the partition have no part in it', async (t) => {

@@ -38,6 +38,8 @@ import { PAGE_KEYS, type View } from './view.ts'
 
 /** Objects with more states than are kept that one answer looks at. */
 const MOST_CUT = 1_000
+/** Clusters that are left out, and named. */
+const MOST_NAMED = 5
 
 export interface PastHeldParts {
   readonly past: Past
@@ -71,19 +73,37 @@ export async function heldAt(
   const sources = all.map((then) => sourceOf(parts, then, scope))
   const readers = all.map(({ reader }) => reader)
   const held = await parts.inTurn(() => heldBySources(sources, readers, scope))
-  for (const { view, moment } of all) past.stillKnown(view, moment)
+  try {
+    for (const { view, moment } of all) past.stillKnown(view, moment)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    // Something of a cluster was forgotten meanwhile: that one is refused now, and the others are not.
+    return await heldAt(parts, views, asked, scope)
+  }
   const isRuled = all.some(({ reader }) => reader.get(POLICY_KEY) !== undefined)
   const refusals = looked.filter((each) => 'status' in each)
   return { ...held, mode: isRuled ? held.mode : null, refusals }
 }
 
-/** Who cannot be asked, of all; throws where that is everybody: what is left would be no answer. */
-export function leftOut(all: readonly OwnHeld[], asked: readonly ClusterRef[]): string {
+/** Who cannot be asked, of all, `partial` aside; throws where that is everybody: what is left would be no answer. */
+export function leftOut(
+  all: readonly OwnHeld[],
+  asked: readonly ClusterRef[],
+  partial: string,
+): string {
   const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnPastHeld).refusals : []))
+  const more = refusals.length - MOST_NAMED
+  const text = [
+    ...refusals.slice(0, MOST_NAMED).map(({ detail }) => `left out: ${detail}`),
+    ...(more > 0 ? [`left out: ${more} more cluster${more === 1 ? '' : 's'}`] : []),
+  ].join('; ')
+  if (asked.length === 0 || all.some(({ asOf }) => asOf.length > 0)) return text
   const [first] = refusals
-  if (first === undefined) return ''
-  if (refusals.length === asked.length) throw new Problem(first.status, first.detail)
-  return refusals.map(({ detail }) => `left out: ${detail}`).join('; ')
+  if (first !== undefined && refusals.length === asked.length) {
+    throw new Problem(first.status, first.detail)
+  }
+  const why = [partial, text].filter((each) => each !== '').join('; ')
+  throw new Problem(503, `no cluster can be asked, ask again later: ${why}`)
 }
 
 async function thenOf(parts: PastHeldParts, view: View, asked: Asked): Promise<Then | Refusal> {

@@ -88,7 +88,10 @@ export function createPast({ log, clock, index }: PastParts): Past {
       const lag = await index.caughtUp()
       if (lag > 0n || !index.isBegun()) {
         const why = lag > 0n ? `${lag} entries of history are not indexed yet` : 'it is built anew'
-        throw new Problem(503, `the index of the past has not come so far, ask again later: ${why}`)
+        throw new Problem(
+          503,
+          `the index of the past has not come so far for cluster ${view.name}, ask again later: ${why}`,
+        )
       }
       const moment: Moment =
         asked.type === 'time'
@@ -114,7 +117,9 @@ function isPassed(view: View, asked: Asked): boolean {
 
 function notYet(view: View, asked: Asked): Problem {
   const doubt = view.partial()
-  if (doubt !== '') return new Problem(503, `the past cannot be asked yet: ${doubt}`)
+  if (doubt !== '') {
+    return new Problem(503, `the past of cluster ${view.name} cannot be asked yet: ${doubt}`)
+  }
   const { partition } = view.partition
   if (asked.type === 'position') {
     const { position } = view.partition.status()

@@ -295,9 +295,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
     const told = all.map(({ answer }) => answer)
     const held = heldOfAll([...here, ...told], asked)
-    const doubts = [partial, held.partial, leftOut(told, asked)]
-      .filter((each) => each !== '')
-      .join('; ')
+    const left = at === undefined ? '' : leftOut(told, asked, partial)
+    const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
     // Of what no cluster was seen of yet, one may tell later.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
     return documentOf('Held', { ...held, partial: doubts })
