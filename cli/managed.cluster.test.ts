@@ -64,6 +64,11 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
       const unseen = (await kinfold.verdicts(leaves)).filter((verdict) => verdict !== 'keep')
       return unseen.length === 0 || `${unseen.length} are ${unseen[0]}`
     })
+    // What is deleted before that is not compared.
+    await eventually('shadow has begun', async () => {
+      const { stdout } = await runKinfold(['shadow', '--data', kinfold.data, '-o', 'json'])
+      return (JSON.parse(stdout) as { since: string | null }).since !== null || stdout
+    })
     await remove(plane, root)
     await untilGone(plane, [set, ...leaves])
   })
