@@ -171,3 +171,10 @@ test('what was held at a moment names nothing that would end it now', () => {
     equal(heldText(told({ ...none, mode }), 'table', then), `What was held ${then}:\n${sentence}\n`)
   }
 })
+
+test('of an answer that is not whole nothing is said to be held, or not', () => {
+  const partial = 'partition 1 of 2: cannot be asked'
+  const asked = documentOf('Held', { answer: none, partial, asOf: [] })
+  equal(heldText(asked, 'table'), 'Nothing is known to be held.\n')
+  match(heldText(asked, 'table', 'at noon'), /\nNothing is known to have been held.\n$/)
+})

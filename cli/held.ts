@@ -106,15 +106,17 @@ const HELD_HEAD = [
   'EXAMPLE',
 ]
 
-function nothingText({ mode, refused }: Held): string {
+function nothingText({ mode, refused, partial }: Held): string {
+  if (partial !== '') return 'Nothing is known to be held.\n'
   if (mode === 'observe') {
     return 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n'
   }
   return `Nothing${refused.length > 0 ? ' else' : ''} is held.\n`
 }
 
-function pastNothingText({ mode }: Held, moment: string): string {
+function pastNothingText({ mode, partial }: Held, moment: string): string {
   if (moment === '') return 'Nothing was held: no cluster was ever seen.\n'
+  if (partial !== '') return 'Nothing is known to have been held.\n'
   if (mode === null) return 'Nothing was held: Kinfold had no policy yet.\n'
   const isObserving = mode === 'observe'
   return isObserving

@@ -104,10 +104,9 @@ export function Counts({
     ...[lineOf(kindText(each)), `${each.count}`, timeText(each.since), timeText(each.until)],
     lineOf(each.because),
   ])
-  const nothing =
-    held.mode === 'observe'
-      ? 'In mode observe Kinfold deletes nothing, so no object is listed as held.'
-      : 'Nothing is held.'
+  const observing = 'In mode observe Kinfold deletes nothing, so no object is listed as held.'
+  const none = held.partial === '' ? 'Nothing is held.' : 'Nothing is known to be held.'
+  const nothing = held.mode === 'observe' ? observing : none
   const refresh = h('button', { type: 'button', onClick: again }, 'Ask again')
   return h(Section, {
     title: 'All that is held',
