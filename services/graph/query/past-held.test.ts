@@ -1,10 +1,11 @@
 /** What was held at a moment of the past is what a graph process answered then. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Diff, Held, ObjectList } from '../../../cli/answer.ts'
 import type { KnownHold } from '../../../ports/lineage.ts'
+import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../testing/graph-group.ts'
@@ -19,7 +20,7 @@ import {
   runTask,
   viewOf,
 } from '../../../testing/task-rig.ts'
-import { createHistoryIndex } from './history-index.ts'
+import { createHistoryIndex, type HistoryIndex } from './history-index.ts'
 import { holds } from './moment.ts'
 import { createPast } from './past.ts'
 import { heldAt, leftOut } from './past-held.ts'
@@ -60,6 +61,18 @@ async function heldNow(rig: MinuteRig, scope = ''): Promise<{ at: string[]; held
   const held = await rig.get<Held>(`/v1/held?${scope}`)
   const [{ position, time }] = held.asOf as [Held['asOf'][number]]
   return { at: [`pos:0-${position}`, ...(time === null ? [] : [time])], held }
+}
+
+/** It follows the log until the test ends. */
+function indexed(t: Pick<TestContext, 'after'>, log: MemoryLog, store: Store): HistoryIndex {
+  const index = createHistoryIndex(log, codec, systemClock(), store)
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await running
+  })
+  return index
 }
 
 suite('what was held at a moment', () => {
@@ -107,13 +120,7 @@ suite('what was held at a moment', () => {
     await rig.log.trim('history', 0, end)
     await rig.log.trim('digests', 0, digests.end)
     await rig.log.trim('events', 0, events.end)
-    const index = createHistoryIndex(rig.log, codec, systemClock(), emptyStore())
-    const stop = new AbortController()
-    const running = index.run(stop.signal)
-    t.after(async () => {
-      stop.abort()
-      await running
-    })
+    const index = indexed(t, rig.log, emptyStore())
     while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
     const moment = {
       type: 'position',
@@ -163,13 +170,7 @@ suite('what was held at a moment', () => {
     await appendAll(log, before)
     await using running = runTask(log, emptyStore())
     await running.caughtUp()
-    const index = createHistoryIndex(log, codec, clock, emptyStore())
-    const stop = new AbortController()
-    const indexing = index.run(stop.signal)
-    t.after(async () => {
-      stop.abort()
-      await indexing
-    })
+    const index = indexed(t, log, emptyStore())
     // The fold goes on as soon as the question waits for it.
     let waits = 0
     const sleep = async (): Promise<void> => {
@@ -230,13 +231,7 @@ suite('what was held at a moment', () => {
     await using running = runTask(log, emptyStore())
     await running.caughtUp()
     const store = emptyStore()
-    const index = createHistoryIndex(log, codec, clock, store)
-    const stop = new AbortController()
-    const indexing = index.run(stop.signal)
-    t.after(async () => {
-      stop.abort()
-      await indexing
-    })
+    const index = indexed(t, log, store)
     const past = createPast({ log, clock, index })
     const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
     const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
@@ -306,13 +301,7 @@ suite('what was held at a moment', () => {
       },
       write: async (...args: Parameters<typeof store.write>) => await store.write(...args),
     })
-    const index = createHistoryIndex(log, codec, clock, counted)
-    const stop = new AbortController()
-    const indexing = index.run(stop.signal)
-    t.after(async () => {
-      stop.abort()
-      await indexing
-    })
+    const index = indexed(t, log, counted)
     while ((await index.lagEntries()) > 0n) await setImmediate()
     now += 1
     for (const moment of [

@@ -2,9 +2,8 @@
  * What was held at a moment of the past, and by what, out of the index: the answer that held.ts gave then.
  *
  * What must stay true: rules (mode, pauses, protections, breakers) are read once the fold has passed the moment, and before the index is waited for: so a change before
- * the moment is in them, and one that comes meanwhile is in one of the two. A cluster that cannot be asked about the moment (past.ts) is named in `partial`, and refused
- * where it alone is asked for; an object of which the index does not say
- * whether it was held is named in `partial`.
+ * the moment is in them, and one that comes meanwhile is in one of the two. A cluster that cannot be asked about the moment (past.ts) is named in `partial`, and where none
+ * can be, that is refused. Objects of which the index does not say whether they were held are counted in `partial`.
  *
  * Not here, and in no index: what a cluster refused, and whether another object has the name of an owner that is missing.
  */

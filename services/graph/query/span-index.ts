@@ -180,11 +180,11 @@ function stateAt(life: Life, uid: Uid, moment: Moment): PastObject | undefined {
 /** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
 function beganAt(all: readonly LifeState[], last: number): number {
   let first = last
-  while (first > 0 && isOtherHold(all[first - 1], all[first])) first -= 1
+  while (first > 0 && isOnlyOtherHold(all[first - 1], all[first])) first -= 1
   return first
 }
 
-function isOtherHold(a: LifeState | undefined, b: LifeState | undefined): boolean {
+function isOnlyOtherHold(a: LifeState | undefined, b: LifeState | undefined): boolean {
   if (a === undefined || b === undefined) return false
   const isSame = a.phase === b.phase && a.deletedAt === b.deletedAt && a.owners === b.owners
   return isSame && JSON.stringify(a.held) !== JSON.stringify(b.held)
