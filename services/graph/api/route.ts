@@ -258,7 +258,8 @@ export const ROUTES: readonly Route[] = [
       type: 'object',
       properties: {
         verb: oneOf([
-          ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject', 'close-breaker'],
+          ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject'],
+          ...['close-breaker', 'confirm-clock'],
         ]),
         cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(

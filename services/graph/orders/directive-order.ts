@@ -17,6 +17,7 @@ export const VERBS = [
   'approve',
   'reject',
   'close-breaker',
+  'confirm-clock',
 ] as const
 export type Verb = (typeof VERBS)[number]
 
@@ -34,7 +35,9 @@ export interface Order {
 }
 
 /** An emergency and its opposite need no reason; what lets things go does. */
-const NEEDS_WHY: ReadonlySet<Verb> = new Set(['resume', 'approve', 'reject', 'close-breaker'])
+const NEEDS_WHY: ReadonlySet<Verb> = new Set([
+  ...(['resume', 'approve', 'reject', 'close-breaker', 'confirm-clock'] as const),
+])
 const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
 const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
@@ -76,7 +79,10 @@ function lineOf(key: string, value: unknown, most: number): string {
   throw new Problem(400, `${key} must be one line of ${most} characters at most`)
 }
 
-function check({ verb, subject, digest, why }: Order): void {
+function check({ verb, cluster, subject, digest, why }: Order): void {
+  if (verb === 'confirm-clock' && cluster !== '') {
+    throw new Problem(400, 'confirm-clock is about the one clock of the log: name no cluster')
+  }
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
