@@ -348,7 +348,10 @@ describe('the undici exchange breaks', () => {
     await rejects(text(exchange, { ...GET, purpose: 'list' }), hasCode('TIMEOUT'))
     const watch = await exchange.request({ ...GET, purpose: 'watch' }, deadline())
     let bytes = 0
-    for await (const chunk of watch.body) if ((bytes += chunk.byteLength) >= 60) break
+    for await (const chunk of watch.body) {
+      bytes += chunk.byteLength
+      if (bytes >= 60) break
+    }
     ok(bytes >= 60, 'a watch has no such limit once it has begun')
   })
 
