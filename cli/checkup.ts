@@ -16,6 +16,8 @@ import type { Check } from '../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { type KindKey, kindKey, whyNotWatched } from '../services/watcher/catalog.ts'
 import { LEASE } from '../services/watcher/config.ts'
+import { strangerIn } from './copied-data.ts'
+import { type DataStart, readStart } from './data-start.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
 import { clockNote } from './log-time.ts'
 import { unwatchedText } from './readiness.ts'
@@ -292,6 +294,36 @@ async function checkLog(data: string): Promise<Finding[]> {
     ]
   } catch (error) {
     return [{ state: 'failed', text: `${data}: ${whyOf(error)}` }]
+  }
+}
+
+/** Whether a cluster shows that the directory was copied and runs twice. */
+export async function checkCopies(data: string, clusters: readonly Cluster[]): Promise<Finding[]> {
+  const own = await startIn(data)
+  if (own === undefined) return []
+  const each = clusters.map(async (cluster): Promise<Finding[]> => {
+    try {
+      const { entries } = await cluster.readStarts(limit())
+      const other = strangerIn(entries, own)
+      if (other === undefined) return []
+      const text = `${cluster.name}: start ${other} is of a copy of ${data}, whose own last one is ${own.start}: where both run, one deletes nothing; end one of them, and remove its directory`
+      return [{ state: 'warning', text }]
+    } catch {
+      // That it is not answered, or may not be asked, is said above.
+      return []
+    }
+  })
+  return (await Promise.all(each)).flat()
+}
+
+async function startIn(data: string): Promise<DataStart | undefined> {
+  const directory = join(data, 'log')
+  if (!existsSync(directory)) return undefined
+  try {
+    await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
+    return await readStart(log)
+  } catch {
+    return undefined
   }
 }
 

@@ -89,6 +89,8 @@ export function observedCluster(
       timed('WARN', target, auditId, () => cluster.writeEvent(target, event, signal, auditId)),
     mayI: (verb, what, signal) => cluster.mayI(verb, what, signal),
     probeLock: (signal) => cluster.probeLock(signal),
+    readStarts: (signal) => cluster.readStarts(signal),
+    writeStarts: (read, entries, signal) => cluster.writeStarts(read, entries, signal),
     clockSkewMs: (signal) => cluster.clockSkewMs(signal),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }
