@@ -9,7 +9,7 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { kubeconfigFiles } from '../adapters/kubernetes/kubeconfig.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
-import { ClusterError } from '../ports/cluster.ts'
+import { ClusterError, STARTS } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { exposureOf, intrusionInto } from '../runtime/file-access.ts'
 import type { Check } from '../runtime/health.ts'
@@ -171,17 +171,28 @@ async function checkPermissions(
   return [{ state: 'ok', text }, ...missing]
 }
 
-/** Nothing is amiss without it where one process does everything. */
+/** Watchers apart cannot be without theirs; one process for everything works without its own. */
 async function checkLease(cluster: Cluster, service: RightsOf): Promise<Finding> {
+  const isUp = service === 'up'
+  const { namespace, name } = isUp ? STARTS : LEASE
+  const asked: NamedResource = { ...LEASES, namespace, name }
   const denied: string[] = []
   for (const verb of LEASE_VERBS) {
-    if (!(await cluster.mayI(verb, WATCHER_LEASE, limit()))) denied.push(verb)
+    if (!(await cluster.mayI(verb, asked, limit()))) denied.push(verb)
   }
-  const lease = `${cluster.name}: lease ${LEASE.namespace}/${LEASE.name}`
-  if (denied.length === 0) return { state: 'ok', text: `${lease}: watchers may elect one` }
+  const lease = `${cluster.name}: lease ${namespace}/${name}`
+  if (denied.length === 0) {
+    const may = isUp
+      ? 'a second process on a copied data directory is noticed'
+      : 'watchers may elect one'
+    return { state: 'ok', text: `${lease}: ${may}` }
+  }
+  const why = isUp
+    ? 'a second process on a copied data directory is not noticed'
+    : 'watchers apart elect one by it'
   return {
-    state: service === 'up' ? 'ok' : 'failed',
-    text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
+    state: isUp ? 'warning' : 'failed',
+    text: `${lease}: may not ${denied.join(', ')}; ${why}: grant these on leases.${LEASES.group} of that name in a Role of ${namespace}`,
   }
 }
 
@@ -196,8 +207,7 @@ async function checkLock(cluster: Cluster): Promise<Finding> {
 
 const LEASE_VERBS = ['get', 'create', 'update'] as const
 
-const WATCHER_LEASE: NamedResource = {
-  ...LEASE,
+const LEASES: Resource = {
   group: 'coordination.k8s.io',
   version: 'v1',
   kind: 'Lease',
