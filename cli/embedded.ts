@@ -48,14 +48,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import {
-  checkOfLock,
-  checksOfData,
-  checksOfNoLock,
-  checksOfTls,
-  checksOfTokens,
-  readinessOf,
-} from './readiness.ts'
+import { checkOfLock, checksOfData, checksOfTls, checksOfTokens, readinessOf } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
 import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
@@ -94,9 +87,6 @@ export type EmbeddedConfig = Pick<
 > & {
   readonly notify?: NotifyConfig | undefined
   readonly auditTokenFile?: string | undefined
-
-  /** Why no cluster's lock is in force, where that is known without a look. */
-  readonly noLock?: string
 }
 
 /** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
@@ -202,7 +192,6 @@ export async function runEmbedded(
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
-    ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
