@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
+import { Cuts } from '../runtime/cuts.ts'
 import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -39,6 +40,7 @@ import {
   observeCalls,
   observeCommands,
   observeLatency,
+  registerCuts,
   registerEndpoint,
   registerFreeDisk,
   registerGraph,
@@ -97,6 +99,7 @@ export async function runEmbedded(
   signal: AbortSignal,
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
+  const cuts = new Cuts(systemClock(), logger)
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   const { httpMetricsTokenFile } = config
   const metricsToken =
@@ -130,6 +133,7 @@ export async function runEmbedded(
     log,
     codec,
     clock: logClock,
+    cuts,
     logger,
     directory: config.data,
     access: { authority, isReadingReviewed: config.httpAuthorize },
@@ -148,7 +152,7 @@ export async function runEmbedded(
   const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
   const watchers = clusters.map((cluster) =>
     openWatcher({
-      ...{ cluster, log, codec, clock, random, logger },
+      ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
       archived,
@@ -172,6 +176,7 @@ export async function runEmbedded(
     ageMs: (timestamp) => file.time.ageMs(timestamp),
     random,
     logger,
+    cuts,
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
@@ -183,6 +188,7 @@ export async function runEmbedded(
     },
   })
   registerProcess(metrics.meter, VERSION)
+  registerCuts(metrics.meter, cuts)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
@@ -205,6 +211,7 @@ export async function runEmbedded(
       checks,
       scrape: metrics.scrape,
       logger,
+      cuts,
       add: (routes) => {
         addGraphRoutes(routes, { ...parts, log, codec })
         addShadow(routes, shadow)
