@@ -18,7 +18,7 @@ import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
@@ -266,7 +266,7 @@ export function createHistoryIndex(
     const then = new Map<string, StateValue | null>()
     for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
       await turns.take()
-      const [first] = await store.page(range)
+      const [first] = (await store.page(range)).rows
       if (first === undefined) return then
       const rule = first[0].split('/').slice(1, 3).join('/')
       const bytes = await formerOf(`${rule}/`, moment)
@@ -284,7 +284,7 @@ export function createHistoryIndex(
     const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
     const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
     const range = prefixRange(prefix, 1)
-    const [first] = await store.page({ ...range, gte: prefix + from })
+    const [first] = (await store.page({ ...range, gte: prefix + from })).rows
     if (first === undefined || !isTime) return first?.[1]
     return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
   }
@@ -312,11 +312,11 @@ export function createHistoryIndex(
     const last = bytes == null ? lastOf(cluster, uid) : named(bytes)
     const names = last === undefined ? [] : keysOf(last)
     const entries = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, HISTORY_LIMIT)
-    const history = (await store.page(entries)).filter(([, value]) => {
+    const history = (await store.page(entries)).rows.filter(([, value]) => {
       return isOver(changeOf(value))
     })
     const prefix = dependentsPrefix(cluster, uid)
-    const dependents = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+    const { rows: dependents } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
     const late = [...pending.keys()].filter((each) => each.startsWith(prefix))
     return [...names, ...[...history, ...dependents].map(([entry]) => entry), ...late]
   }
@@ -374,12 +374,9 @@ export function createHistoryIndex(
 
   /** Of all keys with this prefix, a page at a time. */
   async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
-    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
-      const page = await store.page(range)
-      for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_LIMIT) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }
+    for await (const [key] of entriesIn(store, range)) {
+      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
     }
   }
 
@@ -451,36 +448,36 @@ export function createHistoryIndex(
     },
     async named(namespace, name) {
       const prefix = `name/${part(namespace)}/${part(name)}/`
-      const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      return rows.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
     },
     at: (cluster, { group, kind, namespace, name }) =>
       lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
-      const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return page.map(([, value]) => named(value))
+      const { rows } = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
+      return rows.map(([, value]) => named(value))
     },
     async page(after, limit) {
       const all = prefixRange('uid/', limit)
       const gte = after < all.gte ? all.gte : `${after}\0`
-      const page = gte < all.lt ? await store.page({ ...all, gte }) : []
-      return page.map(([key, value]) => [key, named(value)] as const)
+      const rows = gte < all.lt ? (await store.page({ ...all, gte })).rows : []
+      return rows.map(([key, value]) => [key, named(value)] as const)
     },
     lastOf,
     async isKnown(cluster, uid) {
       if (lastOf(cluster, uid) !== undefined) return true
-      return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
+      return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).rows.length > 0
     },
     dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
     async history(cluster, uid) {
       const prefix = `entry/${part(objectKey(cluster, uid))}/`
-      const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => changeOf(value))
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      return rows.map(([, value]) => changeOf(value))
     },
     async entries(cluster, uid, from, limit) {
       const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
-      const page = await store.page({ ...range, gte: range.gte + offsetText(from) })
-      return page.map(([key, value]) => {
+      const { rows } = await store.page({ ...range, gte: range.gte + offsetText(from) })
+      return rows.map(([key, value]) => {
         return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
       })
     },

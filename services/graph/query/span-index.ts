@@ -119,7 +119,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return await store.page(range)
+    return (await store.page(range)).rows
   }
   async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
     return (await entriesOf(prefix, after, limit)).map(([key]) => key)
@@ -141,7 +141,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       const to = changedPrefix(cluster) + minuteText(last + 1)
       const gte = from <= after ? `${after}\0` : from
       const lt = to < all.lt ? to : all.lt
-      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
+      return gte < lt ? (await store.page({ ...all, gte, lt })).rows.map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),

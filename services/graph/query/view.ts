@@ -14,8 +14,8 @@ import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import type { Store, StoreEntry } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
@@ -67,7 +67,7 @@ export class View {
   /** Whether any object references it as an owner, at whatever coordinates. */
   async hasDependents(uid: Uid): Promise<boolean> {
     const range = prefixRange(countsPrefix(this.cluster, uid), 1)
-    return (await this.partition.store.page(range)).length > 0
+    return (await this.partition.store.page(range)).rows.length > 0
   }
 
   /** Uids of the objects that reference it as an owner, at whatever coordinates; one that does so twice may come twice. */
@@ -90,15 +90,10 @@ export class View {
     from: string = '',
     pageKeys: number = PAGE_KEYS,
   ): AsyncIterable<StoreEntry> {
-    for (let range: KeyRange = { ...prefixRange(prefix, pageKeys), gte: prefix + from }; ; ) {
-      const page = await this.partition.store.page(range)
-      for (const entry of page) {
-        await this.turns.take()
-        yield entry
-      }
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < pageKeys) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, pageKeys), gte: prefix + from }
+    for await (const entry of entriesIn(this.partition.store, range)) {
+      await this.turns.take()
+      yield entry
     }
   }
 
