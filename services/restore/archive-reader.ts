@@ -58,7 +58,7 @@ export async function indexArchive(
   { cluster, trust }: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveIndex> {
-  const records = new TrustedRecords(trust)
+  const records = new TrustedRecords<ArchivedObject>(trust)
   const clusters = new Set<ClusterId>()
   let incomplete = 0
   for (let partition = 0; partition < log.partitions('archive'); partition++) {

@@ -11,9 +11,9 @@
  * Not here: what a record is bound to (runtime/archive-record.ts), reading (archive-reader.ts).
  */
 import type { Uid } from '../../core/model/object.ts'
+import type { Archived } from '../../ports/service-record.ts'
 import type { ArchiveKey } from '../../runtime/archive-key.ts'
-import { openedPieces } from '../../runtime/archive-record.ts'
-import type { ArchivedObject } from './archive-reader.ts'
+import { type ArchivedAbout, openedPieces } from '../../runtime/archive-record.ts'
 
 /** By their ids. */
 export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>
@@ -37,11 +37,14 @@ export interface Untrusted {
   readonly showsUnopened: boolean
 }
 
-export class TrustedRecords {
+/** As a record's head has it. */
+type Head = ArchivedAbout & Pick<Archived, 'keyId' | 'nonce'>
+
+export class TrustedRecords<Kept extends Head> {
   readonly #trust: Trust
-  readonly #proven = new Map<Uid, ArchivedObject>()
-  readonly #unopened = new Map<Uid, ArchivedObject>()
-  readonly #plain = new Map<Uid, ArchivedObject>()
+  readonly #proven = new Map<Uid, Kept>()
+  readonly #unopened = new Map<Uid, Kept>()
+  readonly #plain = new Map<Uid, Kept>()
   #changed = 0
   #plaintext = 0
   #unopenedRecords = 0
@@ -51,7 +54,7 @@ export class TrustedRecords {
   }
 
   /** A whole record, in the order of the log. */
-  add(object: ArchivedObject, bytes: Uint8Array): void {
+  add(object: Kept, bytes: Uint8Array): void {
     if (object.keyId === '') {
       this.#plaintext++
       return keepYounger(this.#plain, object)
@@ -65,12 +68,12 @@ export class TrustedRecords {
     else keepYounger(this.#proven, object)
   }
 
-  counted(): { readonly objects: ReadonlyMap<Uid, ArchivedObject>; readonly untrusted: Untrusted } {
+  counted(): { readonly objects: ReadonlyMap<Uid, Kept>; readonly untrusted: Untrusted } {
     const { keys, allowPlaintext } = this.#trust
     const unopenedKeys = new Set(this.#unopened.values().map(({ keyId }) => keyId))
     const showsUnopened = keys.size === 0
     const takesPlaintext = allowPlaintext || (showsUnopened && this.#unopenedRecords === 0)
-    const objects = new Map<Uid, ArchivedObject>([
+    const objects = new Map<Uid, Kept>([
       ...(takesPlaintext ? this.#plain : []),
       ...(showsUnopened ? this.#unopened : []),
       ...this.#proven,
@@ -85,7 +88,7 @@ export class TrustedRecords {
   }
 }
 
-function keepYounger(objects: Map<Uid, ArchivedObject>, object: ArchivedObject): void {
+function keepYounger<Kept extends Head>(objects: Map<Uid, Kept>, object: Kept): void {
   const known = objects.get(object.uid)
   if (known === undefined || object.at >= known.at) objects.set(object.uid, object)
 }

@@ -19,6 +19,7 @@ import {
   listRecords,
   type RecordComparison,
   readRecords,
+  type Span,
   type WrittenRecords,
   writtenRecords,
 } from './listed-records.ts'
@@ -51,14 +52,6 @@ interface Block {
   readonly sha256: string
   /** Append time of its last record, in milliseconds; null where it has none. */
   readonly until: number | null
-}
-
-/** The log of one topic and partition: from the earliest position that was kept up to the end. */
-export interface Span {
-  readonly topic: Topic
-  readonly partition: number
-  readonly start: bigint
-  readonly end: bigint
 }
 
 interface BlockPart extends Span {

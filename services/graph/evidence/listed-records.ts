@@ -10,10 +10,17 @@
  *
  * Not here: topics that are only trimmed (checkpoint.ts).
  */
-import type { Entry, Log } from '../../../ports/log.ts'
+import type { Entry, Log, Topic } from '../../../ports/log.ts'
 import { entriesOf } from '../audit/refold.ts'
 import { chained, NO_DIGEST } from '../fold/digest.ts'
-import type { Span } from './checkpoint.ts'
+
+/** The log of one topic and partition: from the earliest position that was kept up to the end. */
+export interface Span {
+  readonly topic: Topic
+  readonly partition: number
+  readonly start: bigint
+  readonly end: bigint
+}
 
 /** By growing offset; each digest has `DIGEST_BYTES`. */
 export interface ListedRecords {
