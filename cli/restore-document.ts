@@ -32,6 +32,8 @@ export interface Restore {
   readonly advice: readonly string[]
   /** Why something may be lacking here; empty: nothing is. */
   readonly partial: string
+  /** Whether what is not encrypted, so that nothing proves it, is marked as such. */
+  readonly marksPlaintext: boolean
 }
 
 /** Why an object may be absent from it. */
@@ -64,8 +66,9 @@ function placeOf({ group, kind, namespace, name, uid }: ArchivedObject): object 
 }
 
 function planned(step: Step, failures: ReadonlyMap<Uid, string>): object {
-  const { at, uid } = step.object
-  const archived = { archivedAt: timeOf(at), deleteFailed: failures.get(uid) ?? null }
+  const { at, uid, keyId } = step.object
+  const deleteFailed = failures.get(uid) ?? null
+  const archived = { archivedAt: timeOf(at), encrypted: keyId !== '', deleteFailed }
   switch (step.type) {
     case 'create':
       return { step: 'create', owners: step.references.map(plannedOwner), reason: '', ...archived }
