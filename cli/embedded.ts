@@ -241,7 +241,9 @@ export async function runEmbedded(
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
-          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
+          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
+            onReady(url),
+          ),
         (either) => serveAddress(config, url, either),
       ],
       signal,
