@@ -49,10 +49,11 @@ export function reportAs(
 }
 
 function asText(restore: Restore): RestoreReport {
-  const { steps, failures, does, advice } = restore
+  const { steps, failures, rights, does, advice } = restore
   for (const line of opening(restore)) write(line)
   for (const step of steps) {
-    write(`  ${[...told(step), asOf(step.object, failures)].join('; ')}`)
+    const its = rights.get(step.object.uid) ?? []
+    write(`  ${[...told(step), ...its, asOf(step.object, failures)].join('; ')}`)
   }
   write(summary(steps))
   return {
@@ -70,7 +71,8 @@ function asText(restore: Restore): RestoreReport {
 }
 
 function opening({ root, isArchived, into }: Restore): readonly string[] {
-  const name = `${root.kind}/${root.name} (uid ${root.uid})`
+  const { kind, name: called, uid } = root.identity
+  const name = `${kind}/${called} (uid ${uid})`
   if (isArchived) return [`${name}, into ${into}:`]
   return [`${name} is not in the archive: ${WHAT_IS_ARCHIVED}.`, `Its dependents, into ${into}:`]
 }

@@ -8,16 +8,18 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openRestorer } from '../../adapters/kubernetes/restorer.ts'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
+import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, Uid } from '../../core/model/object.ts'
 import { RESTORED_FROM } from '../../ports/restorer.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { type ArchivedObject, checkKeys, indexArchive, readBodies } from './archive-reader.ts'
+import type { Guard } from './guarded-kind.ts'
 import { planRestore } from './restore-plan.ts'
 import { runRestore } from './restore-run.ts'
 import type { LostOwners } from './restore-step.ts'
-import { subtreeOf } from './selection.ts'
-import { surveyFor } from './survey.ts'
+import { type Objects, rootsOf, subtreeOf } from './selection.ts'
+import { kindsOf, surveyFor } from './survey.ts'
 
 const SIGNAL = new AbortController().signal
 const folder = mkdtempSync(join(tmpdir(), 'restore-'))
@@ -56,6 +58,13 @@ async function collected(key?: ArchiveKey): Promise<Tree> {
   return { world, root: root.uid }
 }
 
+/** Of which the archive knows the uid by its dependents alone. */
+function rootIn(objects: Objects, root: Uid): Identity {
+  const [found] = rootsOf(objects, { uid: root }, () => undefined)
+  if (found === undefined) throw new Error(`nothing names ${root}`)
+  return found.identity
+}
+
 interface RestoreOptions {
   readonly key?: ArchiveKey
   readonly dryRun?: boolean
@@ -72,11 +81,16 @@ async function restore(
   await using restorer = openRestorer({ name: 'blue', exchange: memoryExchange(world.server) })
   const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
   equal(incomplete, 0)
-  const chosen = subtreeOf(objects, root)
-  const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), {
-    lost,
-    controlled: false,
-  })
+  const chosen = subtreeOf(objects, rootIn(objects, root))
+  const steps = planRestore(
+    chosen,
+    await surveyFor(chosen, await kindsOf(restorer, SIGNAL), restorer, SIGNAL),
+    {
+      lost,
+      controlled: false,
+      included: new Set<Guard>(),
+    },
+  )
   const keys = new Map(key === undefined ? [] : [[key.id, key]])
   checkKeys(chosen, keys)
   const bodies = async (of: readonly ArchivedObject[]) =>
@@ -286,7 +300,7 @@ test('of several records of an object the last whole one counts', async () => {
   await world.log.append('archive', 0, records)
   const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
   equal(incomplete, 1)
-  const chosen = subtreeOf(objects, root)
+  const chosen = subtreeOf(objects, rootIn(objects, root))
   deepEqual(
     chosen.map(({ name, offset }) => [name, offset]),
     [
@@ -311,7 +325,7 @@ test('what does not fit its digest, or is no record of ours, is told of and left
   const { objects, incomplete } = await indexArchive(world.log, world.codec, world.id, SIGNAL)
   equal(incomplete, 2)
   deepEqual(
-    subtreeOf(objects, root).map(({ offset }) => offset),
+    subtreeOf(objects, rootIn(objects, root)).map(({ offset }) => offset),
     [1n, 0n],
   )
 })
