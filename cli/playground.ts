@@ -37,9 +37,6 @@ const QUIET = 'warn'
 /** `npx kinfold` is this program only below its checkout. */
 const LAUNCHER = fileURLToPath(new URL('kinfold.js', import.meta.url))
 const CLUSTERS = ['north', 'south'] as const
-const NO_LOCK =
-  'the clusters of a playground have no accounts and evaluate no admission policies; one that is applied is kept and refuses nothing'
-
 export function addPlayground(program: Command): void {
   const command = program
     .command('playground')
@@ -118,7 +115,7 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = { ...settingsOf(flags), noLock: NO_LOCK }
+  const config = settingsOf(flags)
   await using opened = new ResourceStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters('playground', kubeconfig, contexts)

@@ -34,6 +34,8 @@ export interface Restore {
   readonly advice: readonly string[]
   /** Why something may be lacking here; empty: nothing is. */
   readonly partial: string
+  /** Whether what is not encrypted, so that nothing proves it, is marked as such. */
+  readonly marksPlaintext: boolean
 }
 
 /** Why an object may be absent from it. */
@@ -66,10 +68,10 @@ function placeOf({ group, kind, namespace, name, uid }: ArchivedObject): object 
 }
 
 function planned(step: Step, { failures, rights }: Restore): object {
-  const { at, uid } = step.object
+  const { at, uid, keyId } = step.object
   const archived = {
-    ...{ archivedAt: timeOf(at), deleteFailed: failures.get(uid) ?? null },
-    rights: rights.get(uid) ?? [],
+    ...{ archivedAt: timeOf(at), encrypted: keyId !== '' },
+    ...{ deleteFailed: failures.get(uid) ?? null, rights: rights.get(uid) ?? [] },
   }
   switch (step.type) {
     case 'create':

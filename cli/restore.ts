@@ -12,12 +12,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { createKindWords } from '../services/graph/query/kind-word.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
-import {
-  type ArchiveKeys,
-  checkKeys,
-  indexArchive,
-  readBodies,
-} from '../services/restore/archive-reader.ts'
+import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
 import { GUARDS, type Guard, guardOf } from '../services/restore/guarded-kind.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
@@ -27,6 +22,7 @@ import { rightsIn } from '../services/restore/rights.ts'
 import type { Objects, Root, Selector, ServedAs } from '../services/restore/selection.ts'
 import { existingAt, identityIn, rootsOf, subtreeOf } from '../services/restore/selection.ts'
 import { kindsOf, servedAs, surveyFor } from '../services/restore/survey.ts'
+import { type ArchiveKeys, type Trust, untrustedText } from '../services/restore/trusted-record.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { objectQuery } from './client.ts'
 import { addClusterOptions, collect } from './config.ts'
@@ -50,6 +46,7 @@ interface RestoreFlags extends SourceFlags {
   readonly includeControlled?: boolean
   readonly include?: string
   readonly archiveKeyFile?: readonly string[]
+  readonly allowPlaintext?: boolean
   readonly dryRun?: string
   readonly yes?: boolean
   readonly output: string
@@ -94,6 +91,10 @@ export function addRestore(program: Command): void {
       'key that the archive is encrypted with; repeat it where keys were replaced',
       collect,
     )
+    .option(
+      '--allow-plaintext',
+      'also what is not encrypted, though a key is given or other records are encrypted: for what was archived before there was a key. Nothing proves it, so the plan marks each such object',
+    )
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
     .option('--dry-run [server]', 'have the server check everything, and keep nothing')
     .option('--yes', 'do it; without this the plan is shown and nothing is done')
@@ -133,7 +134,13 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const source = await openArchive(flags)
   await using log = source.log
   const cluster = flags.fromCluster ?? here
-  const { objects: all, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
+  const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
+  const { objects: all, incomplete } = await objectsOf(
+    source,
+    { id: cluster, name: restorer.name },
+    trust,
+    signal,
+  )
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
   const kinds = await kindsOf(restorer, signal)
   const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
@@ -148,15 +155,9 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
-    ...{
-      root,
-      isArchived: isArchived(objects, root),
-      from: cluster,
-      into: restorer.name,
-      steps,
-      does,
-    },
-    ...{ failures: failures.told, rights, partial },
+    ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
+    ...{ steps, does, failures: failures.told, rights, partial },
+    marksPlaintext: trust.allowPlaintext,
     advice: adviceFor(steps, (uid) => all.has(uid)),
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
@@ -165,8 +166,12 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     process.exitCode = isAllOfIt ? EXIT.ok : EXIT.findings
     return
   }
-  const creating = steps.flatMap((step) => (step.type === 'create' ? [step.object] : []))
-  checkKeys(creating, keys)
+  // Of a link, too: the owner that is added is one that the archived head names.
+  const changing = steps.filter(({ type }) => type === 'create' || type === 'link')
+  checkKeys(
+    changing.map(({ object }) => object),
+    keys,
+  )
   const bodies: RestoreParts['bodies'] = async (of) =>
     await readBodies(log, source.codec, of, keys, signal)
   const parts = { restorer, bodies, dryRun: does === 'checks' }
@@ -196,15 +201,19 @@ function selectorOf(words: readonly string[], flags: RestoreFlags): Selector {
 
 async function objectsOf(
   { log, codec }: ArchiveSource,
-  cluster: string,
-  name: string,
+  cluster: { readonly id: string; readonly name: string },
+  trust: Trust,
   signal: AbortSignal,
 ): Promise<{ readonly objects: Objects; readonly incomplete: string }> {
-  const { objects, clusters, incomplete: lost } = await indexArchive(log, codec, cluster, signal)
-  const incomplete =
+  const asked = { cluster: cluster.id, trust }
+  const index = await indexArchive(log, codec, asked, signal)
+  const { objects, clusters, incomplete: lost } = index
+  const broken =
     lost === 0
       ? ''
       : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
+  const reasons = [broken, untrustedText(index.untrusted)]
+  const incomplete = reasons.filter((reason) => reason !== '').join('; ')
   if (objects.size > 0) return { objects, incomplete }
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
@@ -213,7 +222,7 @@ async function objectsOf(
       : `it has some of ${[...clusters].join(', ')}: name one with --from-cluster`
   throw new ExitError(
     EXIT.input,
-    `the archive has nothing of the cluster ${name} (${cluster}); ${others}`,
+    `the archive has nothing of the cluster ${cluster.name} (${cluster.id}); ${others}`,
   )
 }
 

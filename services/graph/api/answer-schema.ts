@@ -192,6 +192,10 @@ const CLUSTER_STATUS = record({
   synced: say('Those of them that were listed whole.', COUNT),
   lagEntries: say('Events of its partition that are not folded yet.', COUNT),
   isPaused: FLAG,
+  pauses: say(
+    'The orders that pause it: each takes a resume of its own.',
+    listOf(record({ isOfAll: FLAG, who: TEXT, why: TEXT })),
+  ),
   openBreakers: say('Of the cluster and of its namespaces.', COUNT),
   held: say(
     'Objects, by what holds them; null while they are counted.',

@@ -22,7 +22,7 @@ import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
@@ -270,7 +270,7 @@ export function createHistoryIndex(
     const then = new Map<string, StateValue | null>()
     for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
       await turns.take()
-      const [first] = await store.page(range)
+      const [first] = (await store.page(range)).rows
       if (first === undefined) return then
       const rule = first[0].split('/').slice(1, 3).join('/')
       const bytes = await formerOf(`${rule}/`, moment)
@@ -288,7 +288,7 @@ export function createHistoryIndex(
     const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
     const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
     const range = prefixRange(prefix, 1)
-    const [first] = await store.page({ ...range, gte: prefix + from })
+    const [first] = (await store.page({ ...range, gte: prefix + from })).rows
     if (first === undefined || !isTime) return first?.[1]
     return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
   }
@@ -305,7 +305,7 @@ export function createHistoryIndex(
     const found: (readonly [bigint, Uint8Array])[] = []
     for (const prefix of prefixes) {
       const range = { ...prefixRange(prefix, limit), gte: prefix + offsetText(from) }
-      for (const [key, value] of await store.page(range)) {
+      for (const [key, value] of (await store.page(range)).rows) {
         found.push([BigInt(key.slice(prefix.length)), value])
       }
     }
@@ -339,7 +339,8 @@ export function createHistoryIndex(
     if (last !== undefined) prefixes.push(answersPrefix(last))
     const over: string[] = []
     for (const prefix of prefixes) {
-      for (const [key, value] of await store.page(prefixRange(prefix, HISTORY_LIMIT))) {
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      for (const [key, value] of rows) {
         if (isOver(changeOf(value))) over.push(key)
       }
     }
@@ -399,12 +400,9 @@ export function createHistoryIndex(
 
   /** Of all keys with this prefix, a page at a time. */
   async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
-    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
-      const page = await store.page(range)
-      for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_LIMIT) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }
+    for await (const [key] of entriesIn(store, range)) {
+      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
     }
   }
 
@@ -478,20 +476,20 @@ export function createHistoryIndex(
     },
     async named(namespace, name) {
       const prefix = `name/${part(namespace)}/${part(name)}/`
-      const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      return rows.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
     },
     at: (cluster, { group, kind, namespace, name }) =>
       lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
-      const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return page.map(([, value]) => named(value))
+      const { rows } = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
+      return rows.map(([, value]) => named(value))
     },
     async page(after, limit) {
       const all = prefixRange('uid/', limit)
       const gte = after < all.gte ? all.gte : `${after}\0`
-      const page = gte < all.lt ? await store.page({ ...all, gte }) : []
-      return page.map(([key, value]) => [key, named(value)] as const)
+      const rows = gte < all.lt ? (await store.page({ ...all, gte })).rows : []
+      return rows.map(([key, value]) => [key, named(value)] as const)
     },
     lastOf,
     async isKnown(cluster, uid) {

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId, PropagationPolicy } from '../../../core/model/object.ts'
 import type { Log } from '../../../ports/log.ts'
+import type { Cuts } from '../../../runtime/cuts.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
@@ -55,6 +56,7 @@ export interface QuestionParts extends ListParts {
   readonly spans: SpanIndex
   readonly log: Log
   readonly index: HistoryIndex
+  readonly cuts: Cuts
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */

@@ -122,7 +122,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return await store.page(range)
+    return (await store.page(range)).rows
   }
   async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
     return (await entriesOf(prefix, after, limit)).map(([key]) => key)
@@ -148,7 +148,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       const to = changedPrefix(cluster) + minuteText(last + 1)
       const gte = from <= after ? `${after}\0` : from
       const lt = to < all.lt ? to : all.lt
-      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
+      return gte < lt ? (await store.page({ ...all, gte, lt })).rows.map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),
@@ -156,13 +156,13 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     async misnamedPage(owner, limit) {
       const all = prefixRange(bearersPrefix(owner.cluster, owner.uid), limit)
       const own = prefixRange(edgesPrefix(owner), limit)
-      const before = await store.page({ ...all, lt: own.gte })
-      const left = limit - before.length
-      const behind = left > 0 ? await store.page({ ...all, gte: own.lt, limit: left }) : []
-      return [...before, ...behind].map(([key]) => key)
+      const { rows } = await store.page({ ...all, lt: own.gte })
+      const left = limit - rows.length
+      const behind = left > 0 ? await store.page({ ...all, gte: own.lt, limit: left }) : null
+      return [...rows, ...(behind?.rows ?? [])].map(([key]) => key)
     },
     async isInReference(cluster, uid) {
-      return (await store.page(prefixRange(bearersPrefix(cluster, uid), 1))).length > 0
+      return (await store.page(prefixRange(bearersPrefix(cluster, uid), 1))).rows.length > 0
     },
     async heldPage(cluster, namespace, moment, after, limit) {
       const page = await entriesOf(heldPrefix(cluster, namespace), after, limit)

@@ -22,8 +22,8 @@ import type {
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import type { Store, StoreEntry } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
@@ -102,15 +102,10 @@ export class View {
     from: string = '',
     pageKeys: number = PAGE_KEYS,
   ): AsyncIterable<StoreEntry> {
-    for (let range: KeyRange = { ...prefixRange(prefix, pageKeys), gte: prefix + from }; ; ) {
-      const page = await this.partition.store.page(range)
-      for (const entry of page) {
-        await this.turns.take()
-        yield entry
-      }
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < pageKeys) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, pageKeys), gte: prefix + from }
+    for await (const entry of entriesIn(this.partition.store, range)) {
+      await this.turns.take()
+      yield entry
     }
   }
 
