@@ -12,6 +12,7 @@ import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { answerTo, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
+import { misnamedText } from './misnamed.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
 import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
@@ -159,8 +160,8 @@ async function dependents(owner: string, flags: GetFlags): Promise<DependentsDoc
   const { first, joined } = await pagesOf((next) => {
     return answerTo(server, '/v1/dependents', { ...query, continue: next })
   })
-  const { apiVersion, kind, cluster, owner: named } = first
-  return { apiVersion, kind, cluster, owner: named, ...joined }
+  const { apiVersion, kind, cluster, owner: named, misnamed } = first
+  return { apiVersion, kind, cluster, owner: named, misnamed, ...joined }
 }
 
 interface Page<T> {
@@ -266,7 +267,10 @@ export function renderDependents(
       return listed.map((object) => `${lineOf(objectName(object))}\n`).join('')
     case 'table':
     case 'wide':
-      return listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)
+      return (
+        (listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)) +
+        misnamedText(document.misnamed, document.owner)
+      )
   }
 }
 
