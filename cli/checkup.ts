@@ -51,6 +51,8 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
   try {
     const id = await cluster.identify(limit())
     findings.push({ state: 'ok', text: `${name}: identity ${id}` })
+    const account = await cluster.whoAmI(limit())
+    if (account !== null) findings.push({ state: 'ok', text: `${name}: looked as ${account}` })
     findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
     const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
     const watches = checked.service !== 'reaper'

@@ -42,7 +42,7 @@ export function addDoctor(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option(
       '--kinds <list>',
-      'kinds that are to be collected; default: all that the cluster serves',
+      'kinds that are to be collected, or @FILE; default: all that the cluster serves',
     )
     .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')

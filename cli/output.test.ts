@@ -70,7 +70,10 @@ const shadow: ShadowReport = {
 }
 
 const ANSWERS: readonly (readonly [DocumentKind, object])[] = [
-  ['Tree', { answer: { root: tree }, cluster }],
+  [
+    'Tree',
+    { answer: { root: tree, misnamed: { references: [], hidden: 0, isCut: false } }, cluster },
+  ],
   ['Why', { answer: why, cluster, others: [{ cluster, uid: 'v', isThere: false, at: AT }] }],
   ['Plan', { answer: plan, cluster }],
   ['HeldPlan', { answer: heldPlan, cluster }],

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 export const PAGES: readonly string[] = [
   'docs/invariants.md',
   'docs/faults.md',
+  'docs/first-hour.md',
   'docs/semantics.md',
 ]
 

@@ -304,8 +304,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/restore/selection.ts',
-        from: 'for (const uid of found) for (const each of dependents.get(uid) ?? []) found.add(each.uid)',
-        to: 'const reach = (uid: Uid): void => {\n    for (const each of dependents.get(uid) ?? []) if (!found.has(each.uid)) reach((found.add(each.uid), each.uid))\n  }\n  reach(root)',
+        from: 'owners.push(identityIn(each))',
+        to: 'for (const next of dependentsOf(identityIn(each))) reach(next)',
       },
     ],
     by: {

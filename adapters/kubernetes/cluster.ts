@@ -76,6 +76,7 @@ export interface ClusterOptions {
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const FIELD_MANAGER = 'kinfold'
 /** As the API server bounds the messages of Events. */
@@ -281,6 +282,23 @@ class HttpCluster implements Cluster {
     const status = isJson(answer) ? answer['status'] : undefined
     if (!isJson(status)) throw unreadable(REVIEWS, 'it has no status')
     return status['allowed'] === true
+  }
+
+  async whoAmI(signal: AbortSignal): Promise<string | null> {
+    const body = JSON.stringify({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+    })
+    const request = { ...requestOf('POST', SELF, body, PLAIN), purpose: 'read' as const }
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
+      throw failed(error, SELF)
+    })
+    if (reply.status !== 201) return null
+    const answer = parsed(reply)
+    const status = isJson(answer) ? answer['status'] : undefined
+    const info = isJson(status) ? status['userInfo'] : undefined
+    const name = isJson(info) ? info['username'] : undefined
+    return typeof name === 'string' ? name : null
   }
 
   async probeLock(signal: AbortSignal): Promise<LockAnswer> {

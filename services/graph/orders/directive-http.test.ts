@@ -363,3 +363,40 @@ test('two people approve where that is the policy, and a cluster says of both wh
   match(effect, /What it releases is judged again now/)
   match(rig.verdict('pod-a'), /approved by user:ann and user:bob/)
 })
+
+for (const order of [
+  { verb: 'pause' },
+  { verb: 'protect', subject: 'namespace/ns' },
+  { verb: 'approve', digest: DIGEST, why: 'meant so' },
+  { verb: 'reject', digest: DIGEST, why: 'meant so' },
+  { verb: 'close-breaker', why: 'meant so' },
+]) {
+  test(`in mode observe ${order.verb} is refused, since Kinfold cannot stop the other collector (C1)`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.tell(['policy observe parity'])
+    const before = rig.appended.length
+    const response = await rig.order(order)
+    equal(response.status, 409)
+    match(await response.text(), /Kinfold deletes nothing, and cannot stop the cluster’s own/)
+    equal(rig.appended.length, before)
+  })
+}
+
+test('in mode observe an order that is recorded all the same holds nothing until it can (C1)', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['policy observe parity'])
+  const order = { verb: 'protect', subject: 'namespace/ns', record: true }
+  const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
+  match(effective, /^It is recorded, and has no effect now: it protects nothing: in mode observe/)
+  await rig.tell(['delete rs/web'])
+  match(rig.verdict('pod-a'), /mode observe only records/)
+  await rig.tell(['policy enforce parity'])
+  match(rig.verdict('pod-a'), /protected by local:somebody/)
+})
+
+test('a reason that is the placeholder of a hint is none', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'resume', why: '…' })
+  equal(response.status, 400)
+  match(await response.text(), /say why: … stands for your own words/)
+})

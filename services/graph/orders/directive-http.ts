@@ -21,6 +21,7 @@ import type { Control } from '../../../ports/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
+import { PROMISES, type Promised, type Verb } from '../api/promise.ts'
 import { giveOrder } from '../fold/order.ts'
 import type { Access } from '../query/access.ts'
 import { clusterRefs, labelOf } from '../query/cluster-label.ts'
@@ -29,7 +30,7 @@ import type { Forwarding } from '../query/forward.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/held.ts'
 import type { View } from '../query/view.ts'
 import { type AsideParts, asideOf } from './directive-aside.ts'
-import { type Order, readOrder, type Verb } from './directive-order.ts'
+import { type Order, readOrder } from './directive-order.ts'
 
 export interface DirectiveParts extends AsideParts {
   readonly access: Access
@@ -70,16 +71,37 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     }
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
+    const promised = promisedBy(parts, order)
     const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     const given = async (view?: View): Promise<object> => {
-      const answer = await inTurn(() => give(parts, order, cluster, who, view))
+      const done = await inTurn(() => give(parts, order, cluster, who, view))
+      const answer = { ...done, effective: effectiveIn(promised, done.effective) }
       return documentOf('DirectiveResult', { answer, partial: '' })
     }
     // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
     if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
     return await parts.forwarding.answered(request, reply, cluster, given)
   })
+}
+
+/** Throws `Problem` where the mode cannot keep it, unless it is to be recorded. Undefined: no partition is here, so the mode is not known. */
+function promisedBy({ clusters }: DirectiveParts, { verb, record }: Order): Promised | undefined {
+  const modes = new Set(clusters.readers().map((reader) => policyOf(reader).policy.mode))
+  // While a policy is still being taken over, the strictest that acts counts.
+  const mode = (['enforce', 'dry-run', 'observe'] as const).find((each) => modes.has(each))
+  const promised = mode && PROMISES[verb][mode]
+  if (promised === undefined || promised.isKept || record) return promised
+  throw new Problem(
+    409,
+    `${promised.says}; to record it for another mode, add --record-anyway ("record": true)`,
+  )
+}
+
+function effectiveIn(promised: Promised | undefined, effective: string): string {
+  if (promised === undefined) return `${effective} Which mode is in force is not known here.`
+  if (!promised.isKept) return `It is recorded, and has no effect now: ${promised.says}.`
+  return promised.says === '' ? effective : `${effective} ${promised.says}`
 }
 
 /** Orders of one cluster that are compared with how it stands. */
