@@ -251,7 +251,7 @@ export interface Cluster extends AsyncDisposable {
   probeLock(signal: AbortSignal): Promise<LockAnswer>
   /** Throws a `ClusterError`: `FORBIDDEN` where our account may not. */
   readStarts(signal: AbortSignal): Promise<KnownStarts>
-  /** In the place of all that were read. False: somebody wrote meanwhile, and nothing changed. */
+  /** In the place of all that were read. False: another client wrote meanwhile, and nothing changed. */
   writeStarts(
     read: KnownStarts,
     entries: KnownStarts['entries'],
