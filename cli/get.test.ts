@@ -153,7 +153,10 @@ north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
   )
   match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
   equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
-  equal(render({ ...told, objects: [] }, 'table', false, NOW), 'No objects found in any namespace.\n')
+  equal(
+    render({ ...told, objects: [] }, 'table', false, NOW),
+    'No objects found in any namespace.\n',
+  )
 })
 
 test('as JSON, in the shape of every answer', () => {
