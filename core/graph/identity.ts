@@ -27,8 +27,10 @@ export function identityOf(
   return { cluster, group, kind, namespace, name, uid } as Identity
 }
 
-/** The owner that a reference names. Undefined where its kind, or the scope of that, is not known, or no
- * object can be named so. */
+/**
+ * The owner that a reference names. Undefined where its kind, or the scope of that, is not known, or no
+ * object can be named so.
+ */
 export function identityNamed(
   graph: StateReader,
   cluster: ClusterId,
