@@ -1,6 +1,6 @@
 /**
  * Every question names only what a reference names by uid *and* coordinates: of random objects that bear each other's uids across namespaces and kinds, and of one
- * object whose uid strangers bear (attack F5).
+ * object whose uid strangers bear (attack f5).
  *
  * What must stay true: who owns whom is said here by the objects alone, without a line of the graph's own code.
  */
@@ -342,7 +342,7 @@ const OWN: Thing = { kind: 'cm', name: 'own', uid: 'own', namespace: 'shop', ref
 
 for (const [what, question] of Object.entries(QUESTIONS)) {
   for (const isGone of [false, true]) {
-    test(`F5: strangers with its uid are not in ${what} of an object that ${isGone ? 'is gone' : 'exists'}`, async (t) => {
+    test(`attack f5: strangers with its uid are not in ${what} of an object that ${isGone ? 'is gone' : 'exists'}`, async (t) => {
       const rig = await rigged(t)
       const things = [VICTIM, OWN, ...STRANGERS]
       const then = await rig.minute(...things.map(putOf))
