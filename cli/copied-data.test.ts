@@ -1,4 +1,4 @@
-/** A data directory that was copied and runs twice: the second deletes nothing, and both say so (F118). */
+/** A data directory that was copied and runs twice: the second deletes nothing, and both say so (T18). */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'

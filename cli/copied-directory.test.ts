@@ -15,7 +15,7 @@ import { ACTING, KinfoldProcess, logFile } from '../testing/kinfold-process.ts'
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const DEPENDENTS = 10
 
-test('a copy that runs beside its original deletes nothing, also while that is paused (F118)', async (t) => {
+test('a copy that runs beside its original deletes nothing, also while that is paused (T18)', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-copied-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   await using playground = await startPlayground({

@@ -218,7 +218,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'adapters/sqlite/log.test.ts',
-      test: 'sqlite log: append times do not follow a clock that is set forward, also after a restart, until another clock agrees (F117)',
+      test: 'sqlite log: append times do not follow a clock that is set forward, also after a restart, until another clock agrees (T17)',
     },
   },
   {
@@ -233,7 +233,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'ports/append-time.test.ts',
-      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (F117)',
+      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)',
     },
   },
   {
@@ -248,7 +248,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'ports/append-time.test.ts',
-      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (F117)',
+      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)',
     },
   },
   {

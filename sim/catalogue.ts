@@ -76,8 +76,6 @@ export const NOT_DRAWN: Rows = {
   F92: 'a budget or an open breaker is forgotten at a restart, or counted apart by two processes',
   F96: 'a forged or altered record is in the commands',
   F99: 'programs of two versions fold one log during an upgrade',
-  F117: 'the wall clock of a machine is wrong when Kinfold starts',
-  F118: 'a data directory is copied, and a second process runs on the copy',
 }
 
 /** The required result after each fault. */
@@ -179,8 +177,6 @@ export const EXPECTED: Rows = {
   protect: 'Protected objects stay.',
   tenant:
     'Its objects are decided like all others; no record does more work for it than for anybody (I35), and others wait no longer (I36).',
-  F117: 'The time since the newest entry counts only as far as API servers agree that it passed, or a person says so.',
-  F118: 'The second deletes nothing while the first runs, and both say so.',
 }
 
 /**

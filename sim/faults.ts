@@ -63,6 +63,4 @@ export const UNCOVERED: Readonly<Record<string, string>> = {
   F50: 'a cluster is one partition: no owner is in another one than its dependents',
   F96: 'commands are not signed',
   F99: 'one version of the fold decides for a partition',
-  F117: 'the embedded log is in no world: brokers give the times there',
-  F118: 'a world has one log, of which there is no copy',
 }

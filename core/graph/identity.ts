@@ -1,8 +1,8 @@
 /**
  * Which object is meant, as the object itself or as the owner that a reference names: by cluster, coordinates *and* uid.
  *
- * What must stay true: `identityOf` alone makes one, so that a bare uid, which anybody may write into a reference of any namespace,
- * finds nobody's dependents, owner or history: it does not compile.
+ * What must stay true: `identityOf` alone makes one, so that a bare uid, which any user may write into a reference, finds no dependents,
+ * owner or history: it does not compile.
  *
  * Not here: which kind and which coordinates a reference names (owner-place.ts), which status it has (judge/standing.ts).
  */
@@ -27,7 +27,7 @@ export function identityOf(
   return { cluster, group, kind, namespace, name, uid } as Identity
 }
 
-/** The owner that a reference names. Undefined where its kind, or the scope of that, is not known, or nobody can be named so. */
+/** The owner that a reference names. Undefined where its kind, or the scope of that, is not known, or the scopes do not allow it. */
 export function identityNamed(
   graph: StateReader,
   cluster: ClusterId,
