@@ -91,11 +91,7 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
 
   await using again = await started(`${STEPPABLE}?ahead`)
   const restarted = await again.metric('kinfold_watcher_heartbeats_total')
-<<<<<<< HEAD
   await eventually('heartbeats move log time after the start (T17)', async () => {
-=======
-  await eventually('heartbeats move log time after the start (T17)', async () => {
->>>>>>> main
     return (await again.metric('kinfold_watcher_heartbeats_total')) >= restarted + HEARTBEATS
   })
   equal((await request('GET', `${CONFIG_MAPS}/held`)).status, 200)

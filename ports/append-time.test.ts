@@ -70,11 +70,7 @@ test('append times run ahead of the monotonic clock by a heartbeat at most, howe
   equal(next.now(), clocks.wallMs, 'the next start goes by clocks that agree')
 })
 
-<<<<<<< HEAD
 test('at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)', () => {
-=======
-test('at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)', () => {
->>>>>>> main
   const hour = 3_600_000
   const slack = MOST_AHEAD_MS
   const cases: readonly [

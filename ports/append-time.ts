@@ -4,13 +4,8 @@
  * What must stay true: it never goes back and never stops, since holds, waits and expiries are
  * counted by it. While a process runs, it is never ahead of the monotonic clock by more than a
  * heartbeat, so a wall clock that is set forward ends no hold. At a start nothing measured the time
-<<<<<<< HEAD
  * since the newest entry, so none of it counts until API servers confirm it by their own clocks, or
  * a person does. Where the wall clock is behind (it was set back), time continues
-=======
- * since the newest entry, so none of it counts until it is confirmed: the API servers, by
- * their own clocks, or a person. Where the wall clock is behind (it was set back), time continues
->>>>>>> main
  * by the monotonic clock until the wall clock has caught up.
  *
  * Not here: who is asked (cli/log-time.ts); Kafka, whose brokers give the times. Why it is done so:

@@ -269,11 +269,7 @@ function reading(name: string, open: Open): void {
     ok(b! < other!.timestamp && other!.timestamp <= c!, 'partitions go by different times')
   })
 
-<<<<<<< HEAD
   test(`${name}: append times do not follow a clock that is set forward, also after a restart, until another clock agrees (T17)`, async (t) => {
-=======
-  test(`${name}: append times do not follow a clock that is set forward, also after a restart, until another clock agrees (T17)`, async (t) => {
->>>>>>> main
     const { log, clock, reopen } = await open(t)
     if (clock === undefined || reopen === undefined) return t.skip('it gives no times by itself')
     const [hour, heartbeat] = [3_600_000, 5_000]

@@ -173,11 +173,7 @@ test('a cluster that is away, or refuses it, stops nothing', async () => {
   match(rig.written.at(-1)?.message ?? '', /Pod\/three$/)
 })
 
-<<<<<<< HEAD
-test('a cluster that is silent holds up the Events of no other', async () => {
-=======
 test('a cluster that is silent holds up the Events of no other (T15)', async () => {
->>>>>>> main
   const clock = new ManualClock()
   const stop = new AbortController()
   const written: string[] = []
