@@ -234,9 +234,11 @@ const QUESTIONS: Readonly<Record<string, (played: Played, of: Thing) => Promise<
       readonly remaining: number
       readonly isOver: boolean
     }>(`/v1/cascade?uid=${of.uid}`)
-    const left = below(of, living).uids.size - 1
+    // Also below what is gone.
+    const meant = below(of, things).uids
+    const left = living.filter(({ uid }) => meant.has(uid)).length
     ok(remaining <= left, `${remaining} of ${left} remain of ${of.uid}`)
-    const all = below(of, things).uids.size - 1
+    const all = meant.size - 1
     ok(done + remaining <= all, `${done} + ${remaining} of ${all}`)
     if (left === 0) ok(isOver, `the cascade of ${of.uid} is over`)
   },
