@@ -50,7 +50,7 @@ const cascade: Cascade = {
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {
-  ...{ mode: 'enforce', total: 1, hidden: 0, breakers: [], protections: [] },
+  ...{ mode: 'enforce', clock: '', total: 1, hidden: 0, breakers: [], protections: [] },
   pauses: [{ cluster: null, who: 'ann', why: '' }],
   refused: [{ cluster, objects: 1, since: AT, tries: 1, nextTry: AT, example: 'x' }],
   counts: [{ ...count, cluster, group: '', kind: 'Pod', namespace: '', since: AT, until: null }],

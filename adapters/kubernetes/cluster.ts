@@ -307,12 +307,14 @@ class HttpCluster implements Cluster {
     const path = '/version'
     const before = this.#reading.now()
     const request = { ...requestOf('GET', path, null, PLAIN), purpose: 'list' as const }
-    const { headers } = await call(this.#exchange, request, signal).catch((error: unknown) => {
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
       throw failed(error, path)
     })
     const after = this.#reading.now()
+    // What stands before a server that is down has a clock of its own.
+    if (reply.status >= 500) throw refused(reply, path, after)
     // The header is cut to whole seconds, so the server's clock was half a second later on average.
-    const theirs = Date.parse(headers['date'] ?? '') + 500
+    const theirs = Date.parse(reply.headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
   }
 

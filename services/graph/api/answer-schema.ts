@@ -517,6 +517,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           example: TEXT,
         }),
       ),
+      clock: say(
+        'Why holds last longer than by the wall clock; empty while that is believed.',
+        TEXT,
+      ),
       total: COUNT,
       hidden: say(
         'Of `total`, objects that who asks may not list: `counts` is not about them.',

@@ -57,6 +57,8 @@ export interface QuestionParts extends ListParts {
   readonly log: Log
   readonly index: HistoryIndex
   readonly cuts: Cuts
+  /** What is to be said of the wall clock, empty for nothing. */
+  readonly clockNote?: (() => string) | undefined
 }
 
 /** Plans that wait for the one being made: each holds an overlay while it is. */
@@ -303,7 +305,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
     // Of what no cluster was seen of yet, one may tell later.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
-    return documentOf('Held', { ...held, partial: doubts })
+    const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
+    return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const { cluster: named, limit: listed } = askedOf(request)
