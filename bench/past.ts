@@ -263,6 +263,7 @@ function entry(
       deletedAt: phase === 'deleting' ? START + position : null,
       owners,
       held: null,
+      long: null,
     },
   }
 }

@@ -54,8 +54,10 @@ export interface Named {
 export interface Indexed extends Named {
   /** It was gone then. */
   readonly isGone: boolean
-  /** As it named them last. */
+  /** As it named them last; of a long list the first ones. */
   readonly owners: readonly Uid[]
+  /** How many are behind those; left out for none. */
+  readonly moreOwners?: number | undefined
 }
 
 /** Where the history that it holds begins, in one partition of the log. */
@@ -221,8 +223,9 @@ export function createHistoryIndex(
     for (const entry of page.entries) {
       await turns.take()
       if (topic === 'history') {
-        changes.set(...historyChange(entry))
-        if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
+        const record = entry.value === null ? null : (codec.decode(entry.value) as HistoryRecord)
+        changes.set(...historyChange(codec, entry, record))
+        if (record !== null) spans.add(record)
       } else if (topic === 'digests') {
         for (const change of formerChanges(entry)) changes.set(...change)
       } else if (entry.value === null) {
@@ -233,9 +236,14 @@ export function createHistoryIndex(
         for (const key of await forgotten(cluster, uid, isOver, changes)) changes.set(key, null)
       } else {
         const lineage = codec.decode(entry.value) as Lineage
-        for (const change of nameChanges(lineage)) changes.set(...change)
+        for (const change of nameChanges(lineage)) putNew(changes, change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
+    }
+    for (const { cluster, owner, uid, isOwner } of spans.longOwners()) {
+      const key = dependentsPrefix(cluster, owner) + part(uid)
+      if (isOwner) putNew(changes, [key, NO_BYTES])
+      else changes.set(key, null)
     }
     for (const [cluster, name] of clusterNames) {
       if (clusterName(cluster) === name) continue
@@ -244,6 +252,15 @@ export function createHistoryIndex(
     changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
     await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
     return true
+  }
+
+  /**
+   * What is there already is not written again: most of what names an object has named it before.
+   */
+  function putNew(changes: Map<string, Uint8Array | null>, [key, value]: StoreChange): void {
+    const known = changes.get(key)
+    const isThere = known === undefined ? store.get(key) !== undefined : known !== null
+    if (value !== NO_BYTES || !isThere) changes.set(key, value)
   }
 
   /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
@@ -509,9 +526,18 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
   return change
 }
 
-/** The value is stored as it came; only who asks for it decodes it. */
-function historyChange({ key, offset, value }: Entry): StoreChange {
-  return [`entry/${part(key)}/${offsetText(offset)}`, value]
+/**
+ * The value is stored as it came; only who asks for it decodes it, and then without the object. One
+ * that is large is stored without it at once.
+ */
+function historyChange(
+  codec: Codec,
+  { key, offset, value }: Entry,
+  record: HistoryRecord | null,
+): StoreChange {
+  const isLong = record?.object?.long != null
+  const stored = isLong ? codec.encode({ ...record, object: null }) : value
+  return [`entry/${part(key)}/${offsetText(offset)}`, stored]
 }
 
 /** As keys have it, in the order of numbers. */
@@ -531,7 +557,9 @@ function nameChanges(lineage: Lineage): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
-  const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
+  const moreOwners = lineage.moreOwners || undefined
+  const named = { cluster, uid, group, kind, namespace, name }
+  const last: Indexed = { ...named, at, isGone, owners, moreOwners }
   const bytes = Buffer.from(JSON.stringify(last))
   return keysOf(last).map((key) => [key, key.startsWith('uid/') ? bytes : NO_BYTES])
 }

@@ -11,12 +11,12 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import { countKeyOfEdges, edgesPrefix, lastPart } from '../../../core/graph/key.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
-import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
+import { stateValueOf } from '../fold/long-node.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
 
@@ -136,7 +136,8 @@ export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
   return {
     get(key) {
       const bytes = store.get(key)
-      return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
+      if (bytes === undefined) return undefined
+      return stateValueOf(codec, key, bytes, (each) => store.get(each))
     },
   }
 }

@@ -138,8 +138,8 @@ export class Lives {
     uid: Uid,
     before: number,
   ): Promise<{ readonly uid: Uid; readonly life: Life } | undefined> {
-    const owners = this.#parts.index.lastOf(cluster, uid)?.owners ?? []
-    if (owners.length > MOST_OWNERS) return undefined
+    const { owners = [], moreOwners = 0 } = this.#parts.index.lastOf(cluster, uid) ?? {}
+    if (owners.length + moreOwners > MOST_OWNERS) return undefined
     let cause: { uid: Uid; life: Life; at: number } | undefined
     const begun = this.read
     for (const owner of owners) {
