@@ -47,22 +47,39 @@ const CHUNKS = 'owners/'
 
 const NO_CHUNKS: readonly ChunkName[] = []
 
-/**
- * The value that the bytes under a key of the state are; `read` reads the other keys of the same
- * state.
- */
+/** The value that the bytes under a key of the state are; `read` reads its other keys. */
 export function stateValueOf(codec: Codec, key: string, bytes: Uint8Array, read: Read): StateValue {
+  const value = valueInPart(codec, key, bytes, read)
+  invariant(value !== undefined, 'a node names a chunk of owner references that is not there')
+  return value
+}
+
+/**
+ * The same of a state that may lack a part of a commit, as while it is restored. Undefined for a
+ * node of which not all is there.
+ */
+export function valueInPart(
+  codec: Codec,
+  key: string,
+  bytes: Uint8Array,
+  read: Read,
+): StateValue | undefined {
   const value = codec.decode(bytes) as StateValue | LongNode
   return value.type === 'LongNode' ? wholeNode(codec, key, value, read) : value
 }
 
-function wholeNode(codec: Codec, key: string, { node, chunks }: LongNode, read: Read): Node {
+function wholeNode(
+  codec: Codec,
+  key: string,
+  { node, chunks }: LongNode,
+  read: Read,
+): Node | undefined {
   const references: OwnerReference[] = []
   const places: (EdgePlace | null)[] = []
   const namedAt: number[] = []
   for (const { name } of chunks) {
     const bytes = read(ownerChunkKey(key, name))
-    invariant(bytes !== undefined, 'a node names a chunk of owner references that is not there')
+    if (bytes === undefined) return undefined
     const chunk = codec.decode(bytes) as OwnerChunk
     references.push(...chunk.references)
     places.push(...chunk.places)

@@ -16,7 +16,7 @@ import type { Codec } from '../../../ports/codec.ts'
 import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
-import { stateValueOf } from '../fold/long-node.ts'
+import { valueInPart } from '../fold/long-node.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
 
@@ -132,12 +132,16 @@ export function lacking(reasons: ReadonlyMap<number, string>, partitions: number
     .join('; ')
 }
 
+/**
+ * Of a store that may be on its way to what is committed: of a node with a part missing it knows
+ * nothing.
+ */
 export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
   return {
     get(key) {
       const bytes = store.get(key)
       if (bytes === undefined) return undefined
-      return stateValueOf(codec, key, bytes, (each) => store.get(each))
+      return valueInPart(codec, key, bytes, (each) => store.get(each))
     },
   }
 }
