@@ -26,16 +26,16 @@ export async function decodedFold(
 ): Promise<DecodedFold> {
   const graph = new DecodedGraph()
   const read = (key: string): Uint8Array | undefined => store.get(key)
-  for (;;) {
-    const page = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
-    if (page.length === 0) break
-    for (const [key, bytes] of page) {
+  for (let isMore = true; isMore; ) {
+    const { rows, isCut } = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
+    isMore = isCut
+    for (const [key, bytes] of rows) {
       // Chunks are behind the nodes that name them, which are whole by then.
       if (!isChunkKey(key)) graph.put(key, stateValueOf(codec, key, bytes, read))
     }
     const changelog = { changelog: 0n, position: from?.position ?? 0n }
     await store.write(
-      page.map(([key]) => [key, null]),
+      rows.map(([key]) => [key, null]),
       changelog,
     )
   }

@@ -88,64 +88,88 @@ export interface OwnerChanges {
    */
   readonly added: readonly AddedChunk[]
   readonly dropped: readonly string[]
-  /** Owners in lists and chunks that are new; they may have been in others. */
-  readonly owners: ReadonlySet<Uid>
-  /** Owners that were in a list or chunk, and are in none. */
-  readonly gone: ReadonlySet<Uid>
+  /** To the owners in lists and chunks that are new; they may have been in others. */
+  readonly edges: ReadonlySet<string>
+  /** To owners that were in a list or chunk, and are in none. */
+  readonly gone: ReadonlySet<string>
+}
+
+export type Listed = Pick<Life, 'owners' | 'namespace'>
+
+export interface OwnerParts {
+  readonly codec: Codec
+  /** The key of the edge to an owner, from an object in that namespace. */
+  readonly edgeOf: (namespace: string, reference: OwnerReference) => string
+  readonly read: ReadChunk
 }
 
 export function ownerChanges(
-  codec: Codec,
-  [before, after]: readonly [Lists, Lists],
+  parts: OwnerParts,
+  [before, after]: readonly [Listed, Listed],
   came: readonly AddedChunk[],
-  read: ReadChunk,
 ): OwnerChanges {
-  const [was, is] = [namesIn(before), namesIn(after)]
+  const { codec, read } = parts
+  const [was, is] = [namesIn(before.owners), namesIn(after.owners)]
   const added = came.filter(({ name }) => is.has(name) && !was.has(name))
   const dropped = [...was].filter((name) => !is.has(name))
-  const [known, kept] = [uidsIn(before), uidsIn(after)]
-  const owners = new Set([...kept].filter((uid) => !known.has(uid)))
-  for (const { references } of added) for (const { uid } of references) owners.add(uid)
-  const gone = new Set([...known].filter((uid) => !kept.has(uid)))
-  for (const name of dropped) {
-    const bytes = read(name)
-    if (bytes === undefined) continue
-    for (const { uid } of referencesIn(codec, bytes)) if (!kept.has(uid)) gone.add(uid)
+  // From another namespace every edge is another one.
+  const isMoved = before.namespace !== after.namespace
+  const left = isMoved ? [...was] : dropped
+  const stays = [...is].filter((name) => was.has(name))
+  const known = new Map<string, Uid>()
+  const edges = new Set<string>()
+  for (const { references } of before.owners) addEdges(parts, before.namespace, references, known)
+  const short = new Map(known)
+  for (const name of left) {
+    addEdges(parts, before.namespace, referencesAt(codec, read(name)), known)
   }
-  for (const { references } of added) for (const { uid } of references) gone.delete(uid)
-  removeThoseIn(
-    codec,
-    gone,
-    [...is].flatMap((name) => (was.has(name) ? (read(name) ?? []) : [])),
-  )
-  return { added, dropped, owners, gone }
+  const now = new Map<string, Uid>()
+  for (const { references } of after.owners) addEdges(parts, after.namespace, references, now)
+  for (const { references } of added) addEdges(parts, after.namespace, references, now)
+  if (isMoved) {
+    for (const name of stays) {
+      addEdges(parts, after.namespace, referencesAt(codec, read(name)), now)
+    }
+  }
+  for (const edge of now.keys()) if (isMoved || !short.has(edge)) edges.add(edge)
+  for (const edge of now.keys()) known.delete(edge)
+  if (!isMoved) removeThoseIn(parts, after.namespace, known, stays)
+  return { added, dropped, edges, gone: new Set(known.keys()) }
 }
 
-/**
- * Of so few it is faster to look for each in the bytes; a uid that is part of another text counts
- * as there, until the object is forgotten.
- */
+function addEdges(
+  { edgeOf }: OwnerParts,
+  namespace: string,
+  references: readonly OwnerReference[],
+  edges: Map<string, Uid>,
+): void {
+  for (const each of references) edges.set(edgeOf(namespace, each), each.uid)
+}
+
+/** Of these edges, those that a chunk still has. Few are asked for mostly, so bytes are searched. */
+function removeThoseIn(
+  parts: OwnerParts,
+  namespace: string,
+  edges: Map<string, Uid>,
+  chunks: readonly string[],
+): void {
+  if (edges.size === 0) return
+  const uids = new Set(edges.values())
+  for (const name of chunks) {
+    const bytes = parts.read(name)
+    if (bytes === undefined) continue
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    if (uids.size <= FEW && ![...uids].some((uid) => text.includes(uid))) continue
+    for (const each of referencesAt(parts.codec, bytes)) edges.delete(parts.edgeOf(namespace, each))
+  }
+}
+
 const FEW = 8
 
-function removeThoseIn(codec: Codec, uids: Set<Uid>, chunks: readonly Uint8Array[]): void {
-  if (uids.size > FEW) {
-    for (const bytes of chunks) {
-      for (const { uid } of referencesIn(codec, bytes)) uids.delete(uid)
-    }
-    return
-  }
-  const texts = uids.size === 0 ? [] : chunks.map(bufferOf)
-  for (const uid of uids) if (texts.some((bytes) => bytes.includes(uid))) uids.delete(uid)
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+function referencesAt(codec: Codec, bytes: Uint8Array | undefined): readonly OwnerReference[] {
+  return bytes === undefined ? [] : referencesIn(codec, bytes)
 }
 
 function namesIn(lists: Lists): Set<string> {
   return new Set(lists.flatMap(({ chunks }) => chunks.map(({ name }) => name)))
-}
-
-function uidsIn(lists: Lists): Set<Uid> {
-  return new Set(lists.flatMap(({ references }) => references.map(({ uid }) => uid)))
 }

@@ -7,6 +7,7 @@
  *
  * Not here: reading the log (history-index.ts), what a moment is and whether it can be asked (moment.ts), answers (past-tree.ts, object-list.ts).
  */
+import type { Identity } from '../../../core/graph/identity.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -14,6 +15,7 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
+import { groupOf } from '../../../core/model/object.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { AddedChunk, HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
 import type { Life, LifeState, OwnerList, PastPhase } from '../../../ports/service-record.ts'
@@ -25,6 +27,7 @@ import {
   chunkBytes,
   costOf,
   isSameList,
+  type Listed,
   listOf,
   NO_OWNERS,
   ownerChanges,
@@ -58,6 +61,8 @@ export interface PastObject extends Coordinates {
 export interface SpanIndex {
   /** Undefined: it was not seen by then. */
   objectAt(cluster: ClusterId, uid: Uid, moment: Moment): PastObject | undefined
+  /** As it was when it last was there; undefined where that is not kept. */
+  lastThere(cluster: ClusterId, uid: Uid): PastObject | undefined
   /** At two moments. Undefined: it was never seen. */
   objectBetween(cluster: ClusterId, uid: Uid, from: Moment, to: Moment): Between | undefined
   /** Keys of all that changed in some minutes, the earliest minute first, then by uid; one that changed in several has a key in each of them (`minuteIn`). */
@@ -74,13 +79,12 @@ export interface SpanIndex {
     after: string,
     limit: number,
   ): Promise<readonly string[]>
-  /** Keys of all that ever referenced an owner. */
-  dependentsPage(
-    cluster: ClusterId,
-    owner: Uid,
-    after: string,
-    limit: number,
-  ): Promise<readonly string[]>
+  /** Keys of all that ever named an owner, by its uid and coordinates; by a kind in another case, too. */
+  dependentsPage(owner: Identity, after: string, limit: number): Promise<readonly string[]>
+  /** Keys of all that ever bore the owner's uid in a reference that names other coordinates. */
+  misnamedPage(owner: Identity, limit: number): Promise<readonly string[]>
+  /** Any object ever bore that uid in a reference. */
+  isInReference(cluster: ClusterId, uid: Uid): Promise<boolean>
   /** Keys of all that were ever held in a namespace (undefined: in all), and whether one may have been at the moment. */
   heldPage(
     cluster: ClusterId,
@@ -132,7 +136,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return await store.page(range)
+    return (await store.page(range)).rows
   }
   function readerOf(cluster: ClusterId, uid: Uid): ReadList {
     const id = uidPart(uid)
@@ -147,6 +151,11 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       if (bytes === undefined) return undefined
       return stateAt(codec.decode(bytes) as Life, uid, moment, readerOf(cluster, uid))
     },
+    lastThere(cluster, uid) {
+      const bytes = store.get(lifeKey(cluster, uidPart(uid)))
+      if (bytes === undefined) return undefined
+      return lastStateIn(codec.decode(bytes) as Life, uid, readerOf(cluster, uid))
+    },
     objectBetween(cluster, uid, from, to) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
       if (bytes === undefined) return undefined
@@ -160,12 +169,22 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       const to = changedPrefix(cluster) + minuteText(last + 1)
       const gte = from <= after ? `${after}\0` : from
       const lt = to < all.lt ? to : all.lt
-      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
+      return gte < lt ? (await store.page({ ...all, gte, lt })).rows.map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),
-    dependentsPage: async (cluster, owner, after, limit) =>
-      await keysOf(edgePrefix(cluster, owner), after, limit),
+    dependentsPage: async (owner, after, limit) => await keysOf(edgesPrefix(owner), after, limit),
+    async misnamedPage(owner, limit) {
+      const all = prefixRange(bearersPrefix(owner.cluster, owner.uid), limit)
+      const own = prefixRange(edgesPrefix(owner), limit)
+      const { rows } = await store.page({ ...all, lt: own.gte })
+      const left = limit - rows.length
+      const behind = left > 0 ? await store.page({ ...all, gte: own.lt, limit: left }) : null
+      return [...rows, ...(behind?.rows ?? [])].map(([key]) => key)
+    },
+    async isInReference(cluster, uid) {
+      return (await store.page(prefixRange(bearersPrefix(cluster, uid), 1))).rows.length > 0
+    },
     async heldPage(cluster, namespace, moment, after, limit) {
       const page = await entriesOf(heldPrefix(cluster, namespace), after, limit)
       return page.map(([key, bytes]) => [key, isWithin(moment, bytes)] as const)
@@ -177,6 +196,12 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
 
 /** Undefined where not all of the list is known. */
 type ReadList = (list: OwnerList) => readonly OwnerReference[] | undefined
+
+function lastStateIn(life: Life, uid: Uid, read: ReadList): PastObject | undefined {
+  const last = life.states.findLast(({ phase }) => !OUT.has(phase))
+  if (last === undefined) return undefined
+  return stateAt(life, uid, { type: 'position', position: last.position + 1, at: last.at }, read)
+}
 
 function stateAt(life: Life, uid: Uid, moment: Moment, read: ReadList): PastObject | undefined {
   const { group, kind, namespace, name, createdAt, states, isCut } = life
@@ -208,14 +233,6 @@ function isOnlyOtherHold(a: LifeState | undefined, b: LifeState | undefined): bo
   return isSame && JSON.stringify(a.held) !== JSON.stringify(b.held)
 }
 
-export interface LongOwner {
-  readonly cluster: ClusterId
-  readonly owner: Uid
-  /** Of the dependent. */
-  readonly uid: Uid
-  readonly isOwner: boolean
-}
-
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
 export class SpanChanges {
   readonly #store: Pick<Store, 'get'>
@@ -224,7 +241,6 @@ export class SpanChanges {
   readonly #changes = new Map<string, Uint8Array | null>()
   /** Lives that this page changed, by key: an object mostly has several entries in it. Null where it was forgotten. */
   readonly #lives = new Map<string, Life | null>()
-  readonly #longOwners: LongOwner[] = []
 
   /** `isTrimmed`: history was, before it was first read. */
   constructor(store: Pick<Store, 'get'>, codec: Codec, isTrimmed: boolean) {
@@ -240,14 +256,6 @@ export class SpanChanges {
     }
     for (const change of this.#changes) all.push(change)
     return all
-  }
-
-  /**
-   * The owners of long lists that became such, or are such no more: lineage has only the first of
-   * them. In order.
-   */
-  longOwners(): readonly LongOwner[] {
-    return this.#longOwners
   }
 
   add(record: HistoryRecord): void {
@@ -294,7 +302,7 @@ export class SpanChanges {
     }
     if (life.isCut) this.#changes.set(cutPrefix(cluster) + id, null)
     if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, id, life), null)
-    this.#putOwners(cluster, id, [life.owners, []])
+    this.#putOwners(cluster, id, [life, { ...life, owners: [] }])
   }
 
   /**
@@ -392,7 +400,7 @@ export class SpanChanges {
     this.#putMinutes(cluster, id, known, kept)
     this.#putHeld(cluster, id, known, kept)
     if (kept.isCut && !known?.isCut) this.#changes.set(cutPrefix(cluster) + id, NO_BYTES)
-    this.#putOwners(cluster, id, [known?.owners ?? [], kept.owners], came)
+    this.#putOwners(cluster, id, [known, kept], came)
   }
 
   #putHeld(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -409,26 +417,24 @@ export class SpanChanges {
   #putOwners(
     cluster: ClusterId,
     id: string,
-    lists: readonly [before: Life['owners'], after: Life['owners']],
+    [known, kept]: readonly [known: Life | undefined, kept: Life],
     came: readonly AddedChunk[] = [],
   ): void {
-    if (lists[0] === lists[1]) return
+    if (known?.owners === kept.owners && known.namespace === kept.namespace) return
+    const before: Listed = { owners: known?.owners ?? [], namespace: (known ?? kept).namespace }
     const keyOf = (name: string): string => chunkKey(cluster, id, name)
-    const changes = ownerChanges(this.#codec, lists, came, (name) => this.#get(keyOf(name)))
+    const edgeOf = (namespace: string, reference: OwnerReference): string =>
+      `${edgeTo(cluster, namespace, reference)}${id}`
+    const parts = { codec: this.#codec, edgeOf, read: (name: string) => this.#get(keyOf(name)) }
+    const changes = ownerChanges(parts, [before, kept], came)
     for (const name of changes.dropped) this.#changes.set(keyOf(name), null)
     for (const chunk of changes.added) {
       this.#changes.set(keyOf(chunk.name), chunkBytes(this.#codec, chunk))
     }
-    for (const owner of changes.owners) {
-      const key = edgePrefix(cluster, owner) + id
-      if (this.#get(key) === undefined) this.#changes.set(key, NO_BYTES)
+    for (const edge of changes.gone) this.#changes.set(edge, null)
+    for (const edge of changes.edges) {
+      if (this.#get(edge) === undefined) this.#changes.set(edge, NO_BYTES)
     }
-    for (const owner of changes.gone) this.#changes.set(edgePrefix(cluster, owner) + id, null)
-    if (!lists.flat().some(({ chunks }) => chunks.length > 0)) return
-    const uid = uidOfPart(id)
-    for (const owner of changes.owners)
-      this.#longOwners.push({ cluster, owner, uid, isOwner: true })
-    for (const owner of changes.gone) this.#longOwners.push({ cluster, owner, uid, isOwner: false })
   }
 
   #putMinutes(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -481,8 +487,9 @@ function grown(
   // Several entries of one event say the same; the log may give an entry twice.
   const before = life.states.findLastIndex((earlier) => earlier.position < state.position)
   const all = [...life.states.slice(0, before + 1), state]
-  // What is deleted may be another that had the same uid.
-  const place = change === 'gone' ? life : { group, kind, namespace, name }
+  // What is deleted, or was looked for, may be another that bears the uid.
+  const isOther = change === 'gone' || change === 'owner'
+  const place = isOther ? life : { group, kind, namespace, name }
   const states = newest(all, owners)
   const isCut = life.isCut || states.length < all.length
   return {
@@ -540,6 +547,16 @@ function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   let same = 0
   while (same < known.length && known[same] === kept[same]) same += 1
   return same
+}
+
+/** Prefix of an edge from an object in a namespace, before its id. */
+function edgeTo(
+  cluster: ClusterId,
+  namespace: string,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): string {
+  const named = { group: groupOf(apiVersion), kind, name }
+  return `${namedPrefix(cluster, uid, named)}${part(namespace)}/`
 }
 
 function minutesOf(states: readonly LifeState[]): Set<number> {
@@ -643,8 +660,24 @@ function chunkKey(cluster: ClusterId, id: string, name: string): string {
   return `chunk/${clusterPart(cluster)}/${id}/${name}`
 }
 
-function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${clusterPart(cluster)}/${uidPart(owner)}/`
+/** Of all references that bear a uid, whatever they name. */
+function bearersPrefix(cluster: ClusterId, uid: Uid): string {
+  return `owned/${clusterPart(cluster)}/${uidPart(uid)}/`
+}
+
+/** Of those that name this, from whatever namespace. A kind may be written in lower case. */
+function namedPrefix(
+  cluster: ClusterId,
+  uid: Uid,
+  { group, kind, name }: Pick<Coordinates, 'group' | 'kind' | 'name'>,
+): string {
+  return `${bearersPrefix(cluster, uid)}${part(kind.toLowerCase())}.${part(group)}/${part(name)}/`
+}
+
+/** Of those that name this owner: where it is in a namespace, from there only. */
+function edgesPrefix(owner: Identity): string {
+  const named = namedPrefix(owner.cluster, owner.uid, owner)
+  return owner.namespace === '' ? named : `${named}${part(owner.namespace)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {
