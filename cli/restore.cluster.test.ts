@@ -71,6 +71,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
   const restoreOf = async (name: string, ...more: readonly string[]): Promise<Ran> =>
     await runKinfold([
       ...['restore', `deploy/${name}`, '--data', data, '--kubeconfig', plane.kubeconfig],
+      ...['--include', 'secrets'],
       ...more,
     ])
 

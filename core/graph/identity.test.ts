@@ -31,7 +31,7 @@ test('an owner without a namespace is named from every one', () => {
 })
 
 test('neither a uid nor an object literal compiles as an identity', () => {
-  // @ts-expect-error: whoever has only a uid has no owner.
+  // @ts-expect-error: a uid alone finds no owner.
   const uid: Identity = 'u'
   // @ts-expect-error: only `identityOf` makes one.
   const literal: Identity = { cluster: 'c', ...WEB }
