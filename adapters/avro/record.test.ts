@@ -60,6 +60,7 @@ import type {
   Archived,
   Control,
   DeletionVerb,
+  GapCause,
   LifeState,
   PastPhase,
 } from '../../ports/service-record.ts'
@@ -583,6 +584,14 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     mayBeDryRun: truth,
     from: number,
     at: number,
+  },
+  ActorGap: {
+    cluster: text,
+    namespace: maybe(text),
+    user: maybe(text),
+    cause: word<GapCause>({ share: 1, unreadable: 1 }),
+    from: number,
+    to: number,
   },
 
   Node: {
