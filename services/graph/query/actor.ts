@@ -80,15 +80,19 @@ export async function actorOf(
 export async function deletersOf(
   parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf'> },
   object: Named,
-): Promise<readonly DeletedBy[]> {
+): Promise<{ readonly found: readonly DeletedBy[]; readonly partial: string }> {
   const { index } = parts
   const found: DeletedBy[] = []
+  let unread = 0
   const seen = new Set<string>()
   const left = [object]
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
-    const known = lastLife(await index.history(life.cluster, life.uid))
+    const history = await index.history(life.cluster, life.uid)
+    // Of the object itself its answer says so.
+    if (history.isCut && life !== object) unread += 1
+    const known = lastLife(history.entries)
     const last = index.lastOf(life.cluster, life.uid)
     const actor = await actorOf(parts, life, known, last?.isGone === true)
     const { cluster, group, kind, namespace, name, uid } = life
@@ -97,7 +101,8 @@ export async function deletersOf(
     if (actor !== null && actor.match !== 'audit-id') continue
     left.push(...(last?.owners ?? []).flatMap((owner) => goneOwner(index, cluster, owner)))
   }
-  return found
+  const partial = unread === 0 ? '' : `of ${unread} of its owners older history is left out`
+  return { found, partial }
 }
 
 function goneOwner(
@@ -109,6 +114,7 @@ function goneOwner(
   return owner?.isGone === true ? [owner] : []
 }
 
+/** Of the newest entries: where it did not begin among these, all of them are of it. */
 function lastLife(history: readonly History[]): KnownLife {
   const begin = history.findLastIndex(({ change }) => change === 'created')
   const former = history.slice(0, Math.max(begin, 0)).findLast(({ change }) => change === 'gone')

@@ -7,7 +7,7 @@
  *
  * Not here: what objects were at a moment (span-index.ts), which is read from the same entries.
  */
-import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
+import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
@@ -20,9 +20,17 @@ import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
+import { type Forgetting, forgetOn, forgetPage } from './forgetting.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
 import type { Moment } from './moment.ts'
+import {
+  createNameIndex,
+  type Indexed,
+  type NameIndex,
+  type NamesFound,
+  nameKeys,
+} from './name-index.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
@@ -38,24 +46,19 @@ const MOST_WAITING = 200_000n
 const CATCH_UP_MS = 1_000
 const CATCH_UP_LOOK_MS = 10
 /** History entries of one object that an answer holds at most, the newest. */
-const HISTORY_LIMIT = 10_000
+export const HISTORY_LIMIT = 10_000
+/** Clusters in which one uid is looked up. */
+const MOST_OF_A_UID = 10_000
+/** Pages that are forgotten in a round (forgetting.ts). */
+const FORGOTTEN_PAGES = 4
 
-export interface Named {
-  readonly cluster: ClusterId
-  readonly uid: Uid
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  /** Append time of the last event about it, in milliseconds. */
-  readonly at: number
-}
+export type { Indexed, Named } from './name-index.ts'
 
-export interface Indexed extends Named {
-  /** It was gone then. */
-  readonly isGone: boolean
-  /** As it named them last. */
-  readonly owners: readonly Uid[]
+/** Entries of one object, in order. */
+export interface Newest<T> {
+  readonly entries: readonly T[]
+  /** It has older ones. */
+  readonly isCut: boolean
 }
 
 /** Where the history that it holds begins, in one partition of the log. */
@@ -66,19 +69,16 @@ export interface IndexBegin {
   readonly at: number | null
 }
 
-export interface HistoryIndex {
+export interface HistoryIndex extends NameIndex {
   /** What objects were at a moment. */
   readonly spans: SpanIndex
   /** False while what was trimmed from history is still read from lineage: moments cannot be asked before. */
   isBegun(): boolean
   run(signal: AbortSignal): Promise<void>
-  /** All objects that ever had this name in this namespace, of any kind and cluster. */
-  named(namespace: string, name: string): Promise<readonly Indexed[]>
-  /** Uids of all that ever had these coordinates, gone ones included. */
-  at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
-  withUid(uid: Uid): Promise<readonly Indexed[]>
+  /** In each cluster that ever had one with this uid. */
+  withUid(uid: Uid): Promise<NamesFound>
   /** All that were ever seen, gone ones included, with their keys, in an order that nothing changes: those behind a key, or (empty) the first. */
-  page(after: string, limit: number): Promise<readonly (readonly [key: string, last: Indexed])[]>
+  all(after: string): AsyncIterable<readonly [key: string, last: Indexed]>
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined
   /** Undefined when it was never seen, or is not indexed yet. */
@@ -87,8 +87,16 @@ export interface HistoryIndex {
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
   /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
   dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
-  history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
-  /** A page of the same, from an offset on; each with its own. */
+  /** The newest of it, `HISTORY_LIMIT` at most. */
+  history(cluster: ClusterId, uid: Uid): Promise<Newest<History>>
+  /** The newest before an offset (undefined: of all); each with its own. */
+  newest(
+    cluster: ClusterId,
+    uid: Uid,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>>
+  /** A page of the same, from an offset on; each with its own. Where it is full there may be more. */
   entries(
     cluster: ClusterId,
     uid: Uid,
@@ -228,12 +236,12 @@ export function createHistoryIndex(
       } else if (entry.value === null) {
         const [cluster, uid] = identityOf(entry.key)
         const again = spans.forget(cluster, uid, entry.timestamp)
-        const isOver = ({ position, at }: History): boolean =>
-          at <= entry.timestamp && (again === undefined || position < BigInt(again))
-        for (const key of await forgotten(cluster, uid, isOver, changes)) changes.set(key, null)
+        const life = { cluster, uid, at: entry.timestamp, again: again ?? null }
+        for (const change of await forgotten(life, changes)) changes.set(...change)
       } else {
         const lineage = codec.decode(entry.value) as Lineage
-        for (const change of nameChanges(lineage)) changes.set(...change)
+        const former = lastIn(changes, lineage.cluster, lineage.uid)
+        for (const change of nameChanges(lineage, former)) changes.set(...change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
     }
@@ -298,27 +306,48 @@ export function createHistoryIndex(
     return bytes === undefined ? undefined : named(bytes)
   }
 
-  /**
-   * Keys of an object that has been gone for longer than is remembered: its names and its history, those of the same page of the log included. History may have been
-   * read beyond that: what is not over stays.
-   */
-  async function forgotten(
+  /** Also of what the same page of the log says. */
+  function lastIn(
+    pending: ReadonlyMap<string, Uint8Array | null>,
     cluster: ClusterId,
     uid: Uid,
-    isOver: (entry: History) => boolean,
-    pending: ReadonlyMap<string, Uint8Array | null>,
-  ): Promise<string[]> {
+  ): Indexed | undefined {
     const bytes = pending.get(uidKey(cluster, uid))
-    const last = bytes == null ? lastOf(cluster, uid) : named(bytes)
+    return bytes == null ? lastOf(cluster, uid) : named(bytes)
+  }
+
+  /**
+   * Of an object that has been gone for longer than is remembered: its names at once, and of its
+   * history a page; the rest follows (forgetting.ts).
+   */
+  async function forgotten(
+    { cluster, uid, at, again }: { cluster: ClusterId; uid: Uid; at: number; again: number | null },
+    pending: ReadonlyMap<string, Uint8Array | null>,
+  ): Promise<StoreChange[]> {
+    const last = lastIn(pending, cluster, uid)
     const names = last === undefined ? [] : keysOf(last)
-    const entries = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, HISTORY_LIMIT)
-    const history = (await store.page(entries)).rows.filter(([, value]) => {
-      return isOver(changeOf(value))
-    })
-    const prefix = dependentsPrefix(cluster, uid)
-    const { rows: dependents } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-    const late = [...pending.keys()].filter((each) => each.startsWith(prefix))
-    return [...names, ...[...history, ...dependents].map(([entry]) => entry), ...late]
+    const dependents = dependentsPrefix(cluster, uid)
+    const late = [...pending.keys()].filter((each) => each.startsWith(dependents))
+    const changes = [...names, ...late].map((key): StoreChange => [key, null])
+    for (const prefix of [entriesPrefix(cluster, uid), dependents]) {
+      changes.push(...(await forgetPage(store, { prefix, at, again, from: '' }, isForgotten)))
+    }
+    return changes
+  }
+
+  /** History may have been read beyond what was forgotten. A key without a value is of a name. */
+  function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
+    if (value.length === 0) return true
+    const entry = changeOf(value)
+    return entry.at <= at && (again === null || entry.position < BigInt(again))
+  }
+
+  /** False when nothing is left to forget. */
+  async function goOnForgetting(): Promise<boolean> {
+    const changes = await forgetOn(store, isForgotten)
+    if (changes === undefined) return false
+    await store.write(changes, { changelog: 0n, position: 0n })
+    return true
   }
 
   /** It was away for so long that what is forgotten may be told nowhere any more. */
@@ -341,6 +370,7 @@ export function createHistoryIndex(
     for (let p = 0; p < log.partitions('lineage'); p++) {
       for (let left = PAGES_PER_ROUND; left > 0 && (await followBase(p)); left--) isNew = true
     }
+    for (let left = FORGOTTEN_PAGES; left > 0 && (await goOnForgetting()); left--) isNew = true
     return isNew
   }
 
@@ -407,7 +437,24 @@ export function createHistoryIndex(
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
   }
 
+  async function newest(
+    cluster: ClusterId,
+    uid: Uid,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>> {
+    const prefix = entriesPrefix(cluster, uid)
+    const all = prefixRange(prefix, limit)
+    const lt = before === undefined ? all.lt : prefix + offsetText(before)
+    const { rows, isCut } = await store.page({ ...all, lt, take: 'last' })
+    const entries = rows.map(([key, value]) => {
+      return [BigInt(key.slice(prefix.length)), changeOf(value)] as const
+    })
+    return { entries, isCut }
+  }
+
   return {
+    ...createNameIndex(store, lastOf),
     clusterName,
     rulesAt,
     rulesBegin(partition) {
@@ -446,22 +493,17 @@ export function createHistoryIndex(
         await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
       }
     },
-    async named(namespace, name) {
-      const prefix = `name/${part(namespace)}/${part(name)}/`
-      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return rows.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
-    },
-    at: (cluster, { group, kind, namespace, name }) =>
-      lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
-      const { rows } = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return rows.map(([, value]) => named(value))
+      const { rows, isCut } = await store.page(prefixRange(`uid/${part(uid)}/`, MOST_OF_A_UID))
+      return { found: rows.map(([, value]) => named(value)), lacks: isCut ? 'any' : 'nothing' }
     },
-    async page(after, limit) {
-      const all = prefixRange('uid/', limit)
-      const gte = after < all.gte ? all.gte : `${after}\0`
-      const rows = gte < all.lt ? (await store.page({ ...all, gte })).rows : []
-      return rows.map(([key, value]) => [key, named(value)] as const)
+    async *all(after) {
+      const range = prefixRange('uid/', PAGE_LIMIT)
+      if (range.lt <= after) return
+      const gte = after < range.gte ? range.gte : `${after}\0`
+      for await (const [key, value] of entriesIn(store, { ...range, gte })) {
+        yield [key, named(value)]
+      }
     },
     lastOf,
     async isKnown(cluster, uid) {
@@ -470,12 +512,12 @@ export function createHistoryIndex(
     },
     dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
     async history(cluster, uid) {
-      const prefix = `entry/${part(objectKey(cluster, uid))}/`
-      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return rows.map(([, value]) => changeOf(value))
+      const { entries, isCut } = await newest(cluster, uid, HISTORY_LIMIT)
+      return { entries: entries.map(([, entry]) => entry), isCut }
     },
+    newest,
     async entries(cluster, uid, from, limit) {
-      const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
+      const range = prefixRange(entriesPrefix(cluster, uid), limit)
       const { rows } = await store.page({ ...range, gte: range.gte + offsetText(from) })
       return rows.map(([key, value]) => {
         return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
@@ -511,6 +553,10 @@ function historyChange({ key, offset, value }: Entry): StoreChange {
   return [`entry/${part(key)}/${offsetText(offset)}`, value]
 }
 
+function entriesPrefix(cluster: ClusterId, uid: Uid): string {
+  return `entry/${part(objectKey(cluster, uid))}/`
+}
+
 /** As keys have it, in the order of numbers. */
 function offsetText(offset: bigint): string {
   return offset.toString().padStart(19, '0')
@@ -524,40 +570,36 @@ function rulesBeginKey(partition: number): string {
   return `begin/digests/${partition}`
 }
 
-function nameChanges(lineage: Lineage): StoreChange[] {
+/** `former`: as its record before this had it. */
+function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
   const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
   const bytes = Buffer.from(JSON.stringify(last))
-  return keysOf(last).map((key) => [key, key.startsWith('uid/') ? bytes : NO_BYTES])
+  const keys = keysOf(last)
+  const over = former === undefined ? [] : nameKeys(former).filter((key) => !keys.includes(key))
+  return [
+    ...over.map((key): StoreChange => [key, null]),
+    ...keys.map((key): StoreChange => [key, key.startsWith('uid/') ? bytes : NO_BYTES]),
+  ]
 }
 
 /** What else there is to say of an object stands under its uid alone. */
 const NO_BYTES = new Uint8Array()
 
-function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed): string[] {
-  const id = idPrefix(cluster, group, kind) + part(uid)
+function keysOf(object: Indexed): string[] {
+  const { cluster, uid, owners } = object
   return [
-    `name/${part(namespace)}/${part(name)}/${id}`,
+    ...nameKeys(object),
     uidKey(cluster, uid),
     ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
   ]
 }
 
-function idPrefix(cluster: ClusterId, group: string, kind: string): string {
-  return `${part(cluster)}/${part(kind)}.${part(group)}/`
-}
-
 /** Out of a key of the log. */
 function identityOf(key: string): [ClusterId, Uid] {
   const [cluster = '', uid = ''] = key.split('/')
-  return [cluster, uid]
-}
-
-/** Out of a key under `name/`. */
-function identityIn(key: string): [ClusterId, Uid] {
-  const [cluster = '', , uid = ''] = key.split('/').slice(-3).map(decodeURIComponent)
   return [cluster, uid]
 }
 

@@ -20,7 +20,7 @@ import { partitionOf } from '../../../ports/partition.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
 import type { Turns } from '../turns.ts'
 
-/** Entries of one object, owners of one, and owners above each other that are read. */
+/** Entries of one object (the newest), owners of one, and owners above each other that are read. */
 const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
 const MOST_LEVELS = 100
@@ -56,9 +56,11 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
+  /** It began before what was read: its end may have been recorded earlier, too. */
+  readonly isCut: boolean
 }
 
-const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0 }
+const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0, isCut: false }
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
 export interface Chain {
@@ -70,10 +72,16 @@ export interface Chain {
 
 type Entries = readonly (readonly [offset: bigint, entry: History])[]
 
+interface Read {
+  readonly all: Entries
+  /** There are older ones. */
+  readonly isCut: boolean
+}
+
 interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'begin' | 'lastOf'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf'>
   readonly turns: Turns
 }
 
@@ -90,12 +98,14 @@ export class Lives {
 
   /** The life that this entry of `history` ended. */
   async endedBy(cluster: ClusterId, uid: Uid, offset: bigint): Promise<Life> {
-    return await this.#lifeWith(cluster, uid, ([each]) => each === offset)
+    const entries = await this.#entries(cluster, uid, offset + 1n)
+    return await this.#lifeWith(cluster, uid, entries, ([each]) => each === offset)
   }
 
   /** The life that the event at this position ended. */
   async endedAt(cluster: ClusterId, uid: Uid, position: bigint): Promise<Life> {
-    return await this.#lifeWith(cluster, uid, ([, entry]) => {
+    const entries = await this.#entries(cluster, uid)
+    return await this.#lifeWith(cluster, uid, entries, ([, entry]) => {
       return entry.change === 'gone' && entry.position === position
     })
   }
@@ -103,16 +113,17 @@ export class Lives {
   async #lifeWith(
     cluster: ClusterId,
     uid: Uid,
+    { all, isCut }: Read,
     isIt: (entry: Entries[number]) => boolean,
   ): Promise<Life> {
-    const { all, isCut } = await this.#entries(cluster, uid)
     const lives = livesIn(all)
     const found = lives.findIndex((life) => life.some(isIt))
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (found > 0 || this.#isFromTheStart(cluster, uid, life))
-    return await this.#lifeOf(life, isKnown, lives[found - 1])
+    const isKnown = found > 0 || (!isCut && this.#isFromTheStart(cluster, uid, life))
+    const known = await this.#lifeOf(life, isKnown, lives[found - 1])
+    return { ...known, isCut: isCut && found === 0 }
   }
 
   /** Up to the owner that others deleted, or that was never there. */
@@ -145,6 +156,8 @@ export class Lives {
     for (const owner of owners) {
       if (this.read - begun >= MOST_OF_CHAIN) return undefined
       const life = await this.#lastOf(cluster, owner)
+      // It may have ended earlier than is known, or be the cause.
+      if (life.isCut) return undefined
       const at = life.endedAt
       if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue
       cause = { uid: owner, life, at }
@@ -166,24 +179,27 @@ export class Lives {
     const lives = livesIn(all)
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(cluster, uid, life))
-    return await this.#lifeOf(life, isKnown, lives.at(-2))
+    const isKnown = lives.length > 1 || (!isCut && this.#isFromTheStart(cluster, uid, life))
+    const known = await this.#lifeOf(life, isKnown, lives.at(-2))
+    return { ...known, isCut: isCut && lives.length === 1 }
   }
 
-  async #entries(
-    cluster: ClusterId,
-    uid: Uid,
-  ): Promise<{ readonly all: Entries; readonly isCut: boolean }> {
-    const all: (readonly [bigint, History])[] = []
-    for (let from = 0n; ; ) {
-      const page = await this.#parts.index.entries(cluster, uid, from, AT_ONCE)
-      await this.#parts.turns.take()
-      this.read += page.length
-      all.push(...page)
-      const last = page.at(-1)
-      if (last === undefined || page.length < AT_ONCE) return { all, isCut: false }
-      if (all.length >= MOST_ENTRIES) return { all, isCut: true }
-      from = last[0] + 1n
+  /**
+   * The newest before an offset (undefined: of all), and what follows it at once: a result may come
+   * after the deletion was recorded. `isCut`: there are older ones.
+   */
+  async #entries(cluster: ClusterId, uid: Uid, end?: bigint): Promise<Read> {
+    const { index, turns } = this.#parts
+    let all: Entries = end === undefined ? [] : await index.entries(cluster, uid, end, AT_ONCE)
+    this.read += all.length
+    for (let before = end; ; ) {
+      const { entries, isCut } = await index.newest(cluster, uid, AT_ONCE, before)
+      await turns.take()
+      this.read += entries.length
+      all = [...entries, ...all]
+      const [first] = entries
+      if (!isCut || first === undefined || all.length >= MOST_ENTRIES) return { all, isCut }
+      before = first[0]
     }
   }
 
@@ -217,6 +233,7 @@ export class Lives {
       endedAt,
       history: entries,
       after,
+      isCut: false,
     }
   }
 
