@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
+import { Cuts } from '../runtime/cuts.ts'
 import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -29,7 +30,7 @@ import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
-import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
+import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
 import { openNotifications } from './notify.ts'
 import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
@@ -39,6 +40,7 @@ import {
   observeCalls,
   observeCommands,
   observeLatency,
+  registerCuts,
   registerEndpoint,
   registerFreeDisk,
   registerGraph,
@@ -48,14 +50,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import {
-  checkOfLock,
-  checksOfData,
-  checksOfNoLock,
-  checksOfTls,
-  checksOfTokens,
-  readinessOf,
-} from './readiness.ts'
+import { checkOfLock, checksOfData, checksOfTls, checksOfTokens, readinessOf } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
 import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
@@ -94,9 +89,6 @@ export type EmbeddedConfig = Pick<
 > & {
   readonly notify?: NotifyConfig | undefined
   readonly auditTokenFile?: string | undefined
-
-  /** Why no cluster's lock is in force, where that is known without a look. */
-  readonly noLock?: string
 }
 
 /** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
@@ -107,6 +99,7 @@ export async function runEmbedded(
   signal: AbortSignal,
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
+  const cuts = new Cuts(systemClock(), logger)
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   const { httpMetricsTokenFile } = config
   const metricsToken =
@@ -136,10 +129,13 @@ export async function runEmbedded(
   const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
+  const asked = connected.map(({ cluster }) => cluster)
+  await confirmTime(file.time, asked, logger, signal)
   await using parts = await openGraph({
     log,
     codec,
     clock: logClock,
+    cuts,
     logger,
     directory: config.data,
     access: { authority, isReadingReviewed: config.httpAuthorize },
@@ -158,7 +154,7 @@ export async function runEmbedded(
   const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
   const watchers = clusters.map((cluster) =>
     openWatcher({
-      ...{ cluster, log, codec, clock, random, logger },
+      ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
       archived,
@@ -182,6 +178,7 @@ export async function runEmbedded(
     ageMs: (timestamp) => file.time.ageMs(timestamp),
     random,
     logger,
+    cuts,
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
@@ -193,6 +190,7 @@ export async function runEmbedded(
     },
   })
   registerProcess(metrics.meter, VERSION)
+  registerCuts(metrics.meter, cuts)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
@@ -202,7 +200,6 @@ export async function runEmbedded(
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
-    ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
@@ -216,8 +213,13 @@ export async function runEmbedded(
       checks,
       scrape: metrics.scrape,
       logger,
+      cuts,
       add: (routes) => {
-        addGraphRoutes(routes, { ...parts, log, codec })
+        addGraphRoutes(routes, {
+          ...{ ...parts, log, codec },
+          logTime: file.time,
+          clockNote: () => clockNote(file.time),
+        })
         addShadow(routes, shadow)
       },
     },
@@ -245,7 +247,9 @@ export async function runEmbedded(
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
-          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
+          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
+            onReady(url),
+          ),
         (either) => serveAddress(config, url, either),
       ],
       signal,

@@ -1,6 +1,7 @@
 /** Metrics of a process, read from its parts' own snapshots. What must stay true: labels are bounded. */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
+import type { Cuts } from '../runtime/cuts.ts'
 import type { Served } from '../runtime/endpoint.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
@@ -36,6 +37,16 @@ export function registerProcess(meter: Meter, version: string): void {
     const { user, system } = process.cpuUsage()
     return [{ value: (user + system) / 1_000_000, labels }]
   })
+}
+
+/** By cap: a constant each (docs/limits.md). */
+export function registerCuts(meter: Meter, cuts: Cuts): void {
+  observeCounter(
+    meter,
+    'kinfold_cap_cuts',
+    'What a cap refused or took from its largest holder, so that others get their share.',
+    () => [...cuts.counts()].map(([cap, value]) => ({ value, labels: { cap } })),
+  )
 }
 
 export function registerEndpoint(meter: Meter, { status }: Pick<Served, 'status'>): void {

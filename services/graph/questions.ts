@@ -2,6 +2,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import { Cuts } from '../../runtime/cuts.ts'
 import type { Graph } from './graph.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { type AccessParts, createAccess } from './query/access.ts'
@@ -29,6 +30,8 @@ export interface QuestionsOptions {
   readonly index: HistoryIndex
   /** Undefined: nobody is named as who deleted something. */
   readonly actors?: ActorIndex | undefined
+  /** Of the process; undefined: of these questions alone. */
+  readonly cuts?: Cuts | undefined
   /** Undefined: whoever is let in may ask anything. */
   readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
@@ -46,9 +49,10 @@ const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
+  const { cuts = new Cuts(clock) } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
-    ...{ log, codec, clock, clusters, index, actors },
+    ...{ log, codec, clock, clusters, index, actors, cuts },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index, actors),
@@ -58,7 +62,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     pastList: createPastList(index, clusters),
     pastDiff: createPastDiff(index, clusters),
     dependents: createDependentList(index),
-    planner: createPlanner(index),
+    planner: createPlanner(),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),
   }

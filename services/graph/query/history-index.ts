@@ -1,13 +1,17 @@
 /**
- * Finds objects by name, their history by uid, what named them as owners and what clusters are called, and what the rules that hold objects were before, in a store of its
- * own that follows `lineage`, `history` and `digests`.
+ * Finds objects by name, their history, what clusters are called, and what the rules that hold objects were before, in a store of its own that follows `lineage`,
+ * `history` and `digests`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
- * history before it was: what is forgotten stays forgotten, in whatever order the two are read.
+ * history before it was: what is forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is history of whom the reference names, by
+ * uid and coordinates, and never of another object that has the uid: anybody may write it into a reference.
  *
- * Not here: what objects were at a moment (span-index.ts), which is read from the same entries.
+ * Not here: what objects were at a moment, and what named them as owners (span-index.ts), which is read from the same entries.
  */
-import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import type { Identity } from '../../../core/graph/identity.ts'
+import { coordinatesPart } from '../../../core/graph/key.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
+import { isSamePlace } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
@@ -85,21 +89,17 @@ export interface HistoryIndex extends NameIndex {
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
-  dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
   /** The newest of it, `HISTORY_LIMIT` at most. */
-  history(cluster: ClusterId, uid: Uid): Promise<Newest<History>>
+  history(of: Identity): Promise<Newest<History>>
   /** The newest before an offset (undefined: of all); each with its own. */
   newest(
-    cluster: ClusterId,
-    uid: Uid,
+    of: Identity,
     limit: number,
     before?: bigint,
   ): Promise<Newest<readonly [offset: bigint, entry: History]>>
   /** A page of the same, from an offset on; each with its own. Where it is full there may be more. */
   entries(
-    cluster: ClusterId,
-    uid: Uid,
+    of: Identity,
     from: bigint,
     limit: number,
   ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
@@ -229,8 +229,11 @@ export function createHistoryIndex(
     for (const entry of page.entries) {
       await turns.take()
       if (topic === 'history') {
-        changes.set(...historyChange(entry))
-        if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
+        if (entry.value !== null) {
+          const record = codec.decode(entry.value) as HistoryRecord
+          changes.set(...historyChange(entry, record))
+          spans.add(record)
+        }
       } else if (topic === 'digests') {
         for (const change of formerChanges(entry)) changes.set(...change)
       } else if (entry.value === null) {
@@ -297,6 +300,30 @@ export function createHistoryIndex(
     return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
   }
 
+  /** Of the object itself, where it is the one that has the uid, and of references that name it. */
+  function prefixesOf(of: Identity): readonly string[] {
+    const last = lastOf(of.cluster, of.uid)
+    const isIt = last !== undefined && isSamePlace(last, of)
+    return isIt ? [answersPrefix(of), entriesPrefix(of)] : [answersPrefix(of)]
+  }
+
+  async function entriesOf(
+    of: Identity,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]> {
+    const found: (readonly [bigint, Uint8Array])[] = []
+    for (const prefix of prefixesOf(of)) {
+      // Of each as many as are asked for: where these are cut, so is the whole, which is as long.
+      const range = { ...prefixRange(prefix, limit), gte: prefix + offsetText(from) }
+      for (const [key, value] of (await store.page(range)).rows) {
+        found.push([BigInt(key.slice(prefix.length)), value])
+      }
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    return found.slice(0, limit).map(([offset, value]) => [offset, changeOf(value)])
+  }
+
   function changeOf(value: Uint8Array): History {
     return changeIn(codec.decode(value) as HistoryRecord)
   }
@@ -326,18 +353,17 @@ export function createHistoryIndex(
   ): Promise<StoreChange[]> {
     const last = lastIn(pending, cluster, uid)
     const names = last === undefined ? [] : keysOf(last)
-    const dependents = dependentsPrefix(cluster, uid)
-    const late = [...pending.keys()].filter((each) => each.startsWith(dependents))
-    const changes = [...names, ...late].map((key): StoreChange => [key, null])
-    for (const prefix of [entriesPrefix(cluster, uid), dependents]) {
+    const changes = names.map((key): StoreChange => [key, null])
+    const prefixes = [entriesPrefix({ cluster, uid })]
+    if (last !== undefined) prefixes.push(answersPrefix(last))
+    for (const prefix of prefixes) {
       changes.push(...(await forgetPage(store, { prefix, at, again, from: '' }, isForgotten)))
     }
     return changes
   }
 
-  /** History may have been read beyond what was forgotten. A key without a value is of a name. */
+  /** History may have been read beyond what was forgotten. */
   function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
-    if (value.length === 0) return true
     const entry = changeOf(value)
     return entry.at <= at && (again === null || entry.position < BigInt(again))
   }
@@ -402,13 +428,7 @@ export function createHistoryIndex(
     return leftOf(await endsOfAll())
   }
 
-  /** Of all keys with this prefix, a page at a time. */
-  async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
-    const range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }
-    for await (const [key] of entriesIn(store, range)) {
-      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-    }
-  }
+  const spans = createSpanIndex(store, codec)
 
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
@@ -438,19 +458,23 @@ export function createHistoryIndex(
   }
 
   async function newest(
-    cluster: ClusterId,
-    uid: Uid,
+    of: Identity,
     limit: number,
     before?: bigint,
   ): Promise<Newest<readonly [offset: bigint, entry: History]>> {
-    const prefix = entriesPrefix(cluster, uid)
-    const all = prefixRange(prefix, limit)
-    const lt = before === undefined ? all.lt : prefix + offsetText(before)
-    const { rows, isCut } = await store.page({ ...all, lt, take: 'last' })
-    const entries = rows.map(([key, value]) => {
-      return [BigInt(key.slice(prefix.length)), changeOf(value)] as const
-    })
-    return { entries, isCut }
+    const found: (readonly [bigint, Uint8Array])[] = []
+    let isCut = false
+    for (const prefix of prefixesOf(of)) {
+      const all = prefixRange(prefix, limit)
+      const lt = before === undefined ? all.lt : prefix + offsetText(before)
+      const page = await store.page({ ...all, lt, take: 'last' })
+      isCut ||= page.isCut
+      for (const [key, value] of page.rows) found.push([BigInt(key.slice(prefix.length)), value])
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    const kept = found.slice(Math.max(0, found.length - limit))
+    const entries = kept.map(([offset, value]) => [offset, changeOf(value)] as const)
+    return { entries, isCut: isCut || kept.length < found.length }
   }
 
   return {
@@ -461,7 +485,7 @@ export function createHistoryIndex(
       const bytes = store.get(rulesBeginKey(partition))
       return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
     },
-    spans: createSpanIndex(store, codec),
+    spans,
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
         const [next, end] = baseOf(p) ?? [0n, 0n]
@@ -508,21 +532,14 @@ export function createHistoryIndex(
     lastOf,
     async isKnown(cluster, uid) {
       if (lastOf(cluster, uid) !== undefined) return true
-      return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).rows.length > 0
+      return await spans.isInReference(cluster, uid)
     },
-    dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
-    async history(cluster, uid) {
-      const { entries, isCut } = await newest(cluster, uid, HISTORY_LIMIT)
+    async history(of) {
+      const { entries, isCut } = await newest(of, HISTORY_LIMIT)
       return { entries: entries.map(([, entry]) => entry), isCut }
     },
     newest,
-    async entries(cluster, uid, from, limit) {
-      const range = prefixRange(entriesPrefix(cluster, uid), limit)
-      const { rows } = await store.page({ ...range, gte: range.gte + offsetText(from) })
-      return rows.map(([key, value]) => {
-        return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
-      })
-    },
+    entries: entriesOf,
     position: (partition) => positionOf('history', partition),
     begin,
     lagEntries,
@@ -549,12 +566,20 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
 }
 
 /** The value is stored as it came; only who asks for it decodes it. */
-function historyChange({ key, offset, value }: Entry): StoreChange {
-  return [`entry/${part(key)}/${offsetText(offset)}`, value]
+function historyChange({ offset, value }: Entry, record: HistoryRecord): StoreChange {
+  const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
+  return [prefix + offsetText(offset), value]
 }
 
-function entriesPrefix(cluster: ClusterId, uid: Uid): string {
+type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
+
+function entriesPrefix({ cluster, uid }: Keyed): string {
   return `entry/${part(objectKey(cluster, uid))}/`
+}
+
+/** Of what GETs said of the owner that is named by this uid at these coordinates. */
+function answersPrefix({ cluster, uid, ...place }: Keyed & Coordinates): string {
+  return `answer/${part(objectKey(cluster, uid))}/${coordinatesPart(place)}/`
 }
 
 /** As keys have it, in the order of numbers. */
@@ -589,12 +614,7 @@ function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange
 const NO_BYTES = new Uint8Array()
 
 function keysOf(object: Indexed): string[] {
-  const { cluster, uid, owners } = object
-  return [
-    ...nameKeys(object),
-    uidKey(cluster, uid),
-    ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
-  ]
+  return [...nameKeys(object), uidKey(object.cluster, object.uid)]
 }
 
 /** Out of a key of the log. */
@@ -613,10 +633,6 @@ function clusterNameKey(cluster: ClusterId): string {
 
 function baseKey(partition: number): string {
   return `base/${partition}`
-}
-
-function dependentsPrefix(cluster: ClusterId, owner: Uid): string {
-  return `dependent/${part(cluster)}/${part(owner)}/`
 }
 
 function named(bytes: Uint8Array): Indexed {

@@ -5,6 +5,7 @@
  *
  * Not here: whether the moment can be asked (past.ts). The verdict of then is in its history, in words: its fields are kept of the last one only.
  */
+import { type Identity, identityOf } from '../../../core/graph/identity.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -28,7 +29,7 @@ export interface PastWhyParts {
 
 export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<Answer<Why>> {
   const { group, kind, namespace, name, uid, phase, owners, since } = past
-  const { entries, isCut } = await entriesOf(parts, uid)
+  const { entries, isCut } = await entriesOf(parts, identityOf(parts.cluster, past))
   const doubts = [
     isCut ? cutText({ isCut }) : begunText(parts, uid, entries),
     phase === 'unknown' ? 'it changed very often, and its state of then is not kept' : '',
@@ -48,18 +49,17 @@ export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<An
 /** The newest of those that were recorded by then. */
 async function entriesOf(
   parts: PastWhyParts,
-  uid: Uid,
+  of: Identity,
 ): Promise<{ readonly entries: History[]; readonly isCut: boolean }> {
-  const { index, cluster } = parts
-  const end = await endOf(parts, uid)
-  const { entries, isCut } = await index.newest(cluster, uid, HISTORY_LIMIT, end)
+  const end = await endOf(parts, of)
+  const { entries, isCut } = await parts.index.newest(of, HISTORY_LIMIT, end)
   return { entries: entries.map(([, entry]) => entry), isCut }
 }
 
 /** Behind the last entry that was recorded by then: entries of one object are in the order of time. */
-async function endOf({ index, cluster, moment, turns }: PastWhyParts, uid: Uid): Promise<bigint> {
+async function endOf({ index, moment, turns }: PastWhyParts, of: Identity): Promise<bigint> {
   const wasThen = ({ position, at }: History): boolean => holds(moment, Number(position), at)
-  const [last] = (await index.newest(cluster, uid, 1)).entries
+  const [last] = (await index.newest(of, 1)).entries
   if (last === undefined) return 0n
   if (wasThen(last[1])) return last[0] + 1n
   // Below `low` all were recorded by then, from `high` on none.
@@ -67,7 +67,7 @@ async function endOf({ index, cluster, moment, turns }: PastWhyParts, uid: Uid):
   while (low < high) {
     await turns.take()
     const middle = (low + high) / 2n
-    const [next] = await index.entries(cluster, uid, middle, 1)
+    const [next] = await index.entries(of, middle, 1)
     if (next !== undefined && wasThen(next[1])) low = next[0] + 1n
     else high = middle
   }

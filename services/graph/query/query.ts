@@ -15,6 +15,7 @@ import { type DeletedBy, deletersOf } from './actor.ts'
 import type { ActorIndex } from './actor-index.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from './history-index.ts'
+import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import type { Lacks } from './name-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
@@ -60,6 +61,12 @@ export interface Why {
   readonly history: readonly History[]
 }
 
+export interface OwnershipTree {
+  readonly root: TreeNode
+  /** None upwards. */
+  readonly misnamed: Misnamed
+}
+
 export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
   /** How and when its absence was learnt; null where it was not. */
   readonly proof: {
@@ -92,7 +99,7 @@ export interface Query {
    * around a time, in ms (undefined: the last ones).
    */
   find(selector: Selector, at?: number): Promise<Found>
-  tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
+  tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
   namesake(view: View, node: Node): Promise<string>
@@ -129,18 +136,19 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
         })
       return { matches, lacks: mostOf(read) }
     },
-    async tree(view, root, owners) {
-      const behind = behindText(await index.caughtUp())
-      const { answer, cut } = await new Tree(view, index).grown(root, owners)
+    async tree(view, root, owners, sight = WHOLE) {
+      const { answer, cut } = await new Tree(view).grown(root, owners)
+      const of = view.identityOf(root)
+      const misnamed = owners ? NONE_MISNAMED : await misnamedIn(view, index, of, sight)
       return {
-        answer,
-        partial: [view.partial(), behind, cut].filter((text) => text !== '').join('; '),
+        answer: { root: answer, misnamed },
+        partial: [view.partial(), cut].filter((text) => text !== '').join('; '),
       }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
       const left = (await actors?.caughtUp()) ?? 0n
-      const history = await index.history(object.cluster, object.uid)
+      const history = await index.history(view.identityOf(object))
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
