@@ -101,18 +101,17 @@ test(`${CHANGES} changes of an object hide neither its end nor who ended it (F7)
 test('what is forgotten is forgotten whole, however much happened to it', async (t) => {
   const rig = await rigged(t)
   const at = Date.parse('2026-01-31T09:00:00Z')
-  const history = Array.from({ length: CHANGES }, (_, each) => ({
-    key: 'c/long',
+  const entry = (uid: string, each: number): { key: string; value: Uint8Array } => ({
+    key: `c/${uid}`,
     value: codec.encode({
-      ...{ type: 'History', cluster: 'c', uid: 'long', group: '', kind: 'ConfigMap' },
-      ...{ namespace: 'ns', name: 'long', change: each === CHANGES - 1 ? 'gone' : 'verdict' },
-      ...{ text: '', phase: null, evidence: null, command: null, basis: [], partition: 0 },
-      ...{ position: BigInt(each), at, object: null },
+      ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'ConfigMap', namespace: 'ns' },
+      ...{ name: uid, change: each === CHANGES - 1 ? 'gone' : 'verdict', text: '', phase: null },
+      ...{ evidence: null, command: null, basis: [], partition: 0, position: BigInt(each), at },
+      object: null,
     }),
-  }))
-  await rig.log.append('history', 0, history)
-  const kept = { ...history[0]!, key: 'c/long-too' }
-  await rig.log.append('history', 0, [kept])
+  })
+  const history = Array.from({ length: CHANGES }, (_, each) => entry('long', each))
+  await rig.log.append('history', 0, [...history, entry('long-too', 0)])
   await rig.minute('beat 1')
   await rig.log.append('lineage', 0, [{ key: 'c/long', value: null }])
   await indexed(rig)
