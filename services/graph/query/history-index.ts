@@ -231,7 +231,7 @@ export function createHistoryIndex(
       if (topic === 'history') {
         if (entry.value !== null) {
           const record = codec.decode(entry.value) as HistoryRecord
-          changes.set(...historyChange(entry, record))
+          changes.set(...historyChange(codec, entry, record))
           spans.add(record)
         }
       } else if (topic === 'digests') {
@@ -244,7 +244,7 @@ export function createHistoryIndex(
       } else {
         const lineage = codec.decode(entry.value) as Lineage
         const former = lastIn(changes, lineage.cluster, lineage.uid)
-        for (const change of nameChanges(lineage, former)) changes.set(...change)
+        for (const change of nameChanges(lineage, former)) putNew(changes, change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
     }
@@ -255,6 +255,15 @@ export function createHistoryIndex(
     changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
     await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
     return true
+  }
+
+  /**
+   * What is there already is not written again: most of what names an object has named it before.
+   */
+  function putNew(changes: Map<string, Uint8Array | null>, [key, value]: StoreChange): void {
+    const known = changes.get(key)
+    const isThere = known === undefined ? store.get(key) !== undefined : known !== null
+    if (value !== NO_BYTES || !isThere) changes.set(key, value)
   }
 
   /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
@@ -565,10 +574,15 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
   return change
 }
 
-/** The value is stored as it came; only who asks for it decodes it. */
-function historyChange({ offset, value }: Entry, record: HistoryRecord): StoreChange {
+/**
+ * The value is stored as it came; only who asks for it decodes it, and then without the object. One
+ * that is large is stored without it at once.
+ */
+function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
   const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
-  return [prefix + offsetText(offset), value]
+  const isLong = record.object?.long != null
+  const stored = isLong ? codec.encode({ ...record, object: null }) : value
+  return [prefix + offsetText(offset), stored]
 }
 
 type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
@@ -600,7 +614,9 @@ function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
-  const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
+  const moreOwners = lineage.moreOwners || undefined
+  const named = { cluster, uid, group, kind, namespace, name }
+  const last: Indexed = { ...named, at, isGone, owners, moreOwners }
   const bytes = Buffer.from(JSON.stringify(last))
   const keys = keysOf(last)
   const over = former === undefined ? [] : nameKeys(former).filter((key) => !keys.includes(key))

@@ -27,8 +27,10 @@ export interface Named {
 export interface Indexed extends Named {
   /** It was gone then. */
   readonly isGone: boolean
-  /** As it named them last. */
+  /** As it named them last; of a long list the first ones. */
   readonly owners: readonly Uid[]
+  /** How many are behind those; left out for none. */
+  readonly moreOwners?: number | undefined
 }
 
 /**
