@@ -91,13 +91,17 @@ export async function deletersOf(
 ): Promise<readonly DeletedBy[]> {
   const { index } = parts
   const found: DeletedBy[] = []
+  let unread = 0
   const seen = new Set<string>()
   const left = [object]
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
     const of = identityOf(life.cluster, life)
-    const known = lastLife(await index.history(of))
+    const history = await index.history(of)
+    // Of the object itself its answer says so.
+    if (history.isCut && life !== object) unread += 1
+    const known = lastLife(history.entries)
     const last = index.lastOf(life.cluster, life.uid)
     // Who may know of the object may not know of each of its owners.
     const its = { ...parts, isUserShown: life === object }
@@ -108,6 +112,7 @@ export async function deletersOf(
     if (actor !== null && actor.match !== 'audit-id') continue
     left.push(...goneOwners(index, of))
   }
+  if (unread > 0) parts.doubts.other(`of ${unread} of its owners older history is left out`)
   return found
 }
 
@@ -120,6 +125,7 @@ function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity)
   })
 }
 
+/** Of the newest entries: where it did not begin among these, all of them are of it. */
 function lastLife(history: readonly History[]): KnownLife {
   const begin = history.findLastIndex(({ change }) => change === 'created')
   const former = history.slice(0, Math.max(begin, 0)).findLast(({ change }) => change === 'gone')
