@@ -101,7 +101,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   })
   const indexStore = await open('index', 'index by identity')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const actorStore = await open('actors')
+  const actorStore = await open('actors', 'actors by user')
   const actors = createActorIndex({
     ...{ log, codec, clock, store: actorStore },
     keepMs: retention.keepMs,

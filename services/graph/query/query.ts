@@ -12,6 +12,7 @@ import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import { isPathSegmentName } from '../../../ports/object-name.ts'
 import { type DeletedBy, deletersOf } from './actor.ts'
+import { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
@@ -134,8 +135,6 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
       const behind = behindText(await index.caughtUp())
       const left = (await actors?.caughtUp()) ?? 0n
       const history = verdictsFirst(await index.history(view.identityOf(object)))
-      const doubts = [view.partial(), behind, behindText(left, 'audit logs')]
-      const partial = doubts.filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
@@ -143,8 +142,11 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const deletedBy =
-        actors === undefined ? [] : await deletersOf({ index, actors, clusters }, object)
+      const unnamed = new ActorDoubts()
+      const named = actors && { index, actors, clusters, doubts: unnamed }
+      const deletedBy = named === undefined ? [] : await deletersOf(named, object)
+      const doubts = [view.partial(), behind, behindText(left, 'audit logs'), unnamed.text()]
+      const partial = doubts.filter((text) => text !== '').join('; ')
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
       return { answer: { ...told, deletedBy, history }, partial }
     },

@@ -147,7 +147,8 @@ async function pageOf(
         case 'no':
       }
     }
-    const doubts = [page.partial, behind, unnamed, unknown === 0 ? '' : unknownText(unknown)]
+    const left = unknown === 0 ? '' : unknownText(unknown)
+    const doubts = [page.partial, behind, unnamed, deleters.doubt(), left]
     const rest = { since, until: span.until, hidden, continue: page.next(), horizon }
     const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
     const partial = doubts.filter((text) => text !== '').join('; ')
