@@ -10,6 +10,7 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
+import { ArchiveRoom } from '../runtime/archive-room.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { Cuts } from '../runtime/cuts.ts'
@@ -22,6 +23,7 @@ import { systemRandom } from '../runtime/random.ts'
 import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
 import { openTlsOf } from '../runtime/tls.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
+import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -145,17 +147,22 @@ export async function runEmbedded(
   const disk = new DiskSpace({
     directory: config.data,
     reserveBytes: config.diskReserveBytes,
+    archiveBytes: config.archive.mostBytes,
     logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
-  const { observed } = config.archive
-  const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
+  const room = new ArchiveRoom({
+    disk: () => disk.archive,
+    keepMs: config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs,
+    ...{ clock: logClock, cuts },
+  })
+  const { settings, observed } = config.archive
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
-      archived,
+      archived: observed && { ...observed, room },
       election: null,
       observe: appendsOf(cluster.name),
     }),
@@ -179,7 +186,7 @@ export async function runEmbedded(
     cuts,
     clusters: connected,
     mode: config.mode,
-    archive: config.archive.settings,
+    archive: settings && { ...settings, room },
     lock: config.lock,
     lacksRoom: () => disk.lacking(),
     observe: (note) => {
@@ -200,6 +207,7 @@ export async function runEmbedded(
     ...reaper.status().locks.map(checkOfLock),
     ...checksOfLogTime(file.time),
     ...disk.checks(),
+    ...room.checks(namesOf(watchers)),
     ...checksOfData(config.data),
     ...checksOfTokens({ token, metricsToken, clusterTokens }),
     ...checksOfTls(tls),
@@ -238,6 +246,9 @@ export async function runEmbedded(
         (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
+        ...(settings === undefined
+          ? []
+          : [(either: AbortSignal) => room.restore(log, codec, either)]),
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
