@@ -1,4 +1,4 @@
-/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker. */
+/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker, confirm-clock. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { DirectiveAnswer } from '../services/graph/orders/directive-http.ts'
@@ -64,6 +64,10 @@ export function addDirectives(program: Command): void {
   vain(about('close-breaker', 'allow deletes again after a breaker opened'))
     .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'close-breaker' }))
+  withServer(program.command('confirm-clock'))
+    .description("say that this machine's clock is right where Kinfold does not believe it")
+    .requiredOption(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'confirm-clock' }))
 }
 
 interface Given {
@@ -93,6 +97,7 @@ const DONE: Readonly<Record<string, string>> = {
   approve: 'Approved',
   reject: 'Rejected',
   'close-breaker': 'Closed',
+  'confirm-clock': 'Confirmed',
 }
 
 /** As kubectl has it. */

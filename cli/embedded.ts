@@ -32,7 +32,7 @@ import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
-import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
+import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
 import { openNotifications } from './notify.ts'
 import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
@@ -131,6 +131,8 @@ export async function runEmbedded(
   const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
+  const asked = connected.map(({ cluster }) => cluster)
+  await confirmTime(file.time, asked, logger, signal)
   await using parts = await openGraph({
     log,
     codec,
@@ -221,7 +223,11 @@ export async function runEmbedded(
       logger,
       cuts,
       add: (routes) => {
-        addGraphRoutes(routes, { ...parts, log, codec })
+        addGraphRoutes(routes, {
+          ...{ ...parts, log, codec },
+          logTime: file.time,
+          clockNote: () => clockNote(file.time),
+        })
         addShadow(routes, shadow)
       },
     },
@@ -252,7 +258,9 @@ export async function runEmbedded(
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
-          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
+          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
+            onReady(url),
+          ),
         (either) => serveAddress(config, url, either),
       ],
       signal,

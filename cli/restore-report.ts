@@ -48,10 +48,11 @@ export function reportAs(
 }
 
 function asText(restore: Restore): RestoreReport {
-  const { steps, does, advice } = restore
+  const { steps, rights, does, advice } = restore
   for (const line of opening(restore)) write(line)
   for (const step of steps) {
-    write(`  ${[...told(step), asOf(step.object, restore)].join('; ')}`)
+    const its = rights.get(step.object.uid) ?? []
+    write(`  ${[...told(step), ...its, asOf(step.object, restore)].join('; ')}`)
   }
   write(summary(steps))
   return {
@@ -69,7 +70,8 @@ function asText(restore: Restore): RestoreReport {
 }
 
 function opening({ root, isArchived, into }: Restore): readonly string[] {
-  const name = `${root.kind}/${root.name} (uid ${root.uid})`
+  const { kind, name: called, uid } = root.identity
+  const name = `${kind}/${called} (uid ${uid})`
   if (isArchived) return [`${name}, into ${into}:`]
   return [`${name} is not in the archive: ${WHAT_IS_ARCHIVED}.`, `Its dependents, into ${into}:`]
 }

@@ -4,6 +4,7 @@
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
 import type { Command } from 'commander'
+import { type Identity, isSameIdentity } from '../core/graph/identity.ts'
 import type { Uid } from '../core/model/object.ts'
 import { LogError } from '../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
@@ -18,13 +19,15 @@ import {
   readBodies,
 } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
+import { GUARDS, type Guard, guardOf } from '../services/restore/guarded-kind.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
-import { isUnmanaged, type LostOwners } from '../services/restore/restore-step.ts'
-import type { Objects, Root, Selector } from '../services/restore/selection.ts'
-import { existingAt, rootsOf, subtreeOf } from '../services/restore/selection.ts'
-import { surveyFor } from '../services/restore/survey.ts'
-import { type Trust, untrustedText } from '../services/restore/trusted-record.ts'
+import { isUnmanaged, type LostOwners, type Step } from '../services/restore/restore-step.ts'
+import { rightsIn } from '../services/restore/rights.ts'
+import type { Objects, Root, Selector, ServedAs } from '../services/restore/selection.ts'
+import { existingAt, identityIn, rootsOf, subtreeOf } from '../services/restore/selection.ts'
+import { kindsOf, servedAs, surveyFor } from '../services/restore/survey.ts'
+import { type ArchiveKeys, type Trust, untrustedText } from '../services/restore/trusted-record.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { objectQuery } from './client.ts'
 import { addClusterOptions, collect } from './config.ts'
@@ -46,6 +49,7 @@ interface RestoreFlags extends SourceFlags {
   readonly at?: string
   readonly lostOwners: string
   readonly includeControlled?: boolean
+  readonly include?: string
   readonly archiveKeyFile?: readonly string[]
   readonly allowPlaintext?: boolean
   readonly dryRun?: string
@@ -84,6 +88,10 @@ export function addRestore(program: Command): void {
       'also what a controller that exists makes by itself, such as the Pods of a ReplicaSet',
     )
     .option(
+      '--include <kinds>',
+      `also kinds that hand out rights, or have a say in the requests of all, and Secrets: ${GUARDS.join(', ')}; several with commas`,
+    )
+    .option(
       '--archive-key-file <file>',
       'key that the archive is encrypted with; repeat it where keys were replaced',
       collect,
@@ -120,6 +128,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     LOST_OWNERS,
   )
   const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
+  const included = includedIn(flags.include)
   const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
   const selector = selectorOf(words, flags)
   const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
@@ -137,22 +146,23 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     incomplete,
   } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
-  const root = onlyRoot(await rootsNamed(source, objects, selector), words, at)
+  const kinds = await kindsOf(restorer, signal)
+  const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
   const chosen = chosenOf(objects, root, flags)
-  const survey = await surveyFor(chosen, restorer, signal)
+  const survey = await surveyFor(chosen, kinds, restorer, signal)
   const controlled = flags.includeControlled === true
-  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled })
+  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
   const failures = await failuresOf(source, chosen, signal)
-  const asked = 'namespace' in selector ? [selector.namespace] : []
-  const lacking = gapsText(gaps, new Set([...asked, ...chosen.map(({ namespace }) => namespace)]))
-  const reasons = [incomplete, lacking, failures.unknown]
+  const rights = await rightsOf(source, steps, keys, signal)
+  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown]
   const partial = reasons.filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
-    ...{ root, isArchived: objects.has(root.uid), from: cluster, into: restorer.name, steps, does },
-    ...{ failures: failures.told, partial, marksPlaintext: trust.allowPlaintext },
+    ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
+    ...{ steps, does, failures: failures.told, rights, partial },
+    marksPlaintext: trust.allowPlaintext,
     advice: adviceFor(steps, (uid) => all.has(uid)),
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
@@ -180,6 +190,16 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     report.end()
   }
   process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
+}
+
+/** Of the namespaces that are concerned. */
+function gapsOf(
+  gaps: ArchiveIndex['gaps'],
+  selector: Selector,
+  chosen: readonly ArchivedObject[],
+): string {
+  const asked = 'namespace' in selector ? [selector.namespace] : []
+  return gapsText(gaps, new Set([...asked, ...chosen.map(({ namespace }) => namespace)]))
 }
 
 function keyIn(file: string): readonly [string, ArchiveKey] {
@@ -227,13 +247,14 @@ async function rootsNamed(
   { log, codec }: ArchiveSource,
   objects: Objects,
   selector: Selector,
+  served: ServedAs,
 ): Promise<readonly Root[]> {
-  const found = rootsOf(objects, selector)
+  const found = rootsOf(objects, selector, served)
   if ('uid' in selector || found.length > 0) return found
   const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
   // Of a reference only the kind is compared.
   const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
-  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }))
+  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }, served))
 }
 
 function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
@@ -244,9 +265,60 @@ function onlyRoot(roots: readonly Root[], words: readonly string[], at: string |
     throw bad(`${asked}: the archive knows no such object, and none that it owned${then}`)
   }
   if (another === undefined) return root
-  const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${timeOf(at)})`)
+  const one = roots.every(({ identity }) => identity.uid === root.identity.uid)
+  if (one) {
+    const places = roots.slice(0, 10).map(({ identity }) => placeText(identity))
+    throw bad(
+      `${asked}: the archive has not the object itself, and those that bear its uid name ${roots.length} different owners; say which as KIND/NAME -n NAMESPACE: ${places.join(', ')}`,
+    )
+  }
+  const some = roots.slice(0, 10).map(({ identity, at }) => `uid:${identity.uid} (${timeOf(at)})`)
   throw bad(
     `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}`,
+  )
+}
+
+function isArchived(objects: Objects, { identity }: Root): boolean {
+  const object = objects.get(identity.uid)
+  return object !== undefined && isSameIdentity(identityIn(object), identity)
+}
+
+function placeText({ kind, namespace, name }: Identity): string {
+  return `${kind}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
+}
+
+function includedIn(text: string | undefined): ReadonlySet<Guard> {
+  const words = text === undefined ? [] : text.split(',').map((word) => word.trim())
+  return new Set(
+    words.map((value) => {
+      const guard = oneOf({ key: 'include', value, from: '--include' }, GUARDS)
+      if (guard !== undefined) return guard
+      throw bad(`--include takes ${GUARDS.join(', ')}`)
+    }),
+  )
+}
+
+/** Which rights it would hand out: of all of RBAC that is created, or would be if it were asked for. */
+async function rightsOf(
+  { log, codec }: ArchiveSource,
+  steps: readonly Step[],
+  keys: ArchiveKeys,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Uid, readonly string[]>> {
+  const meant = steps.flatMap((step) => {
+    const isMeant = step.type === 'create' || (step.type === 'refuse' && step.guard !== undefined)
+    return isMeant && guardOf(step.object) === 'rbac' ? [step.object] : []
+  })
+  const isReadable = ({ keyId }: ArchivedObject): boolean => keyId === '' || keys.has(keyId)
+  const bodies = await readBodies(log, codec, meant.filter(isReadable), keys, signal)
+  return new Map(
+    meant.map((object) => {
+      const body = bodies.get(object.uid)
+      const unknown = isReadable(object)
+        ? 'its rights are not known: its body is not in the archive any more'
+        : 'its rights are not known without its key (--archive-key-file)'
+      return [object.uid, body === undefined ? [unknown] : rightsIn(body)]
+    }),
   )
 }
 
@@ -259,12 +331,13 @@ interface Failures {
 /** The root, as far as it is in the archive, and unless told otherwise its dependents. */
 function chosenOf(
   objects: Objects,
-  { uid, kind, name }: Root,
+  root: Root,
   { only }: Pick<RestoreFlags, 'only'>,
 ): readonly ArchivedObject[] {
-  if (only !== true) return subtreeOf(objects, uid)
+  const { uid, kind, name } = root.identity
+  if (only !== true) return subtreeOf(objects, root.identity)
   const object = objects.get(uid)
-  if (object !== undefined) return [object]
+  if (object !== undefined && isArchived(objects, root)) return [object]
   throw bad(
     `${kind}/${name} is not in the archive: ${WHAT_IS_ARCHIVED}; without --only its dependents are restored`,
   )

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openRestorer } from '../../adapters/kubernetes/restorer.ts'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
+import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, Uid } from '../../core/model/object.ts'
 import { RESTORED_FROM } from '../../ports/restorer.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
@@ -19,11 +20,12 @@ import {
   indexArchive,
   readBodies,
 } from './archive-reader.ts'
+import type { Guard } from './guarded-kind.ts'
 import { planRestore } from './restore-plan.ts'
 import { runRestore } from './restore-run.ts'
 import type { LostOwners } from './restore-step.ts'
-import { subtreeOf } from './selection.ts'
-import { surveyFor } from './survey.ts'
+import { type Objects, rootsOf, subtreeOf } from './selection.ts'
+import { kindsOf, surveyFor } from './survey.ts'
 import { type ArchiveKeys, untrustedText } from './trusted-record.ts'
 
 const SIGNAL = new AbortController().signal
@@ -63,6 +65,13 @@ async function collected(key?: ArchiveKey): Promise<Tree> {
   return { world, root: root.uid }
 }
 
+/** Of which the archive knows the uid by its dependents alone. */
+function rootIn(objects: Objects, root: Uid): Identity {
+  const [found] = rootsOf(objects, { uid: root }, () => undefined)
+  if (found === undefined) throw new Error(`nothing names ${root}`)
+  return found.identity
+}
+
 interface RestoreOptions {
   readonly key?: ArchiveKey
   readonly dryRun?: boolean
@@ -85,11 +94,11 @@ async function restore(
   const keys = new Map(key === undefined ? [] : [[key.id, key]])
   const { objects, incomplete } = await indexed(world, keys)
   equal(incomplete, 0)
-  const chosen = subtreeOf(objects, root)
-  const steps = planRestore(chosen, await surveyFor(chosen, restorer, SIGNAL), {
-    lost,
-    controlled: false,
-  })
+  const chosen = subtreeOf(objects, rootIn(objects, root))
+  const kinds = await kindsOf(restorer, SIGNAL)
+  const survey = await surveyFor(chosen, kinds, restorer, SIGNAL)
+  const wishes = { lost, controlled: false, included: new Set<Guard>() }
+  const steps = planRestore(chosen, survey, wishes)
   checkKeys(chosen, keys)
   const bodies = async (of: readonly ArchivedObject[]) =>
     await readBodies(world.log, world.codec, of, keys, SIGNAL)
@@ -300,7 +309,7 @@ test('of several records of an object the last whole one counts', async () => {
   await world.log.append('archive', 0, records)
   const { objects, incomplete } = await indexed(world)
   equal(incomplete, 1)
-  const chosen = subtreeOf(objects, root)
+  const chosen = subtreeOf(objects, rootIn(objects, root))
   deepEqual(
     chosen.map(({ name, offset }) => [name, offset]),
     [
@@ -325,7 +334,7 @@ test('what does not fit its digest, or is no record of ours, is told of and left
   const { objects, incomplete } = await indexed(world)
   equal(incomplete, 2)
   deepEqual(
-    subtreeOf(objects, root).map(({ offset }) => offset),
+    subtreeOf(objects, rootIn(objects, root)).map(({ offset }) => offset),
     [1n, 0n],
   )
 })

@@ -11,6 +11,7 @@ import { after, test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { ManualClock } from '../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../adapters/memory/log.ts'
+import { identityOf } from '../../core/graph/identity.ts'
 import type { Archived } from '../../ports/service-record.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
 import { type ArchivedAbout, archivedPieces } from '../../runtime/archive-record.ts'
@@ -204,13 +205,17 @@ const BINDING = {
   ownerReferences: [{ ...OWNER, kind: 'Namespace', name: 'shop', uid: 'u-shop' }],
 }
 
+const SHOP = identityOf('c', {
+  ...{ group: '', kind: 'Namespace', namespace: '', name: 'shop', uid: 'u-shop' },
+})
+
 for (const [given, keys] of [
   ['its key is given', [KEY]],
   ['no key is given', []],
 ] as const) {
   test(`attack f2: a ClusterRoleBinding in plaintext is in no subtree of an encrypted archive, where ${given}`, async () => {
     const { objects } = await known([...sealed(), ...plain(BINDING)], { keys })
-    deepEqual(subtreeOf(objects, 'u-shop'), [])
+    deepEqual(subtreeOf(objects, SHOP), [])
     deepEqual([...objects.keys()], ['u-1'])
   })
 }

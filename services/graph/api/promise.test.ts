@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { PROMISES, promiseTable, VERBS } from './promise.ts'
 
-test('in mode observe only what takes an order back is kept (C1)', () => {
+test('in mode observe only what takes an order back, or is about the log alone, is kept (C1)', () => {
   const kept = VERBS.filter((verb) => PROMISES[verb].observe.isKept)
-  deepEqual(kept, ['resume', 'unprotect'])
+  deepEqual(kept, ['resume', 'unprotect', 'confirm-clock'])
 })
 
 test('whatever is not kept says so, and in enforce all is kept', () => {

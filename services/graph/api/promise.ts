@@ -17,6 +17,7 @@ export const VERBS = [
   'approve',
   'reject',
   'close-breaker',
+  'confirm-clock',
 ] as const
 export type Verb = (typeof VERBS)[number]
 
@@ -58,6 +59,7 @@ export const PROMISES: Readonly<Record<Verb, ByMode>> = {
     'dry-run': kept('In mode dry-run nothing is deleted: what it releases is only tried.'),
     enforce: KEPT,
   },
+  'confirm-clock': { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
 }
 
 /** What questions and other commands promise, in sentences for people. */

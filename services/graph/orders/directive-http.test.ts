@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
+import { AppendTime } from '../../../ports/append-time.ts'
 import { pauseKey, protectKey } from '../../../ports/control-key.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -44,7 +45,10 @@ interface Rig {
 /** Whoever says so in this header is that user. */
 const USER = 'x-user'
 
-async function rigFor(t: TestContext): Promise<Rig> {
+async function rigFor(
+  t: TestContext,
+  logTime?: Pick<AppendTime, 'confirmWall' | 'wallAheadMs'>,
+): Promise<Rig> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const events = eventsOf(STORY)
@@ -63,7 +67,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   const questions = createQuestions({ log, codec, clock, graph, index })
   // Who may order what is another test's.
   const access = { ...questions.access, order: async () => undefined }
-  const parts = { ...questions, access }
+  const parts = { ...questions, access, logTime }
   const { url, server } = await serveEndpoint(
     {
       add: (routes) => {
@@ -302,6 +306,29 @@ for (const [what, body, message] of refused) {
     deepEqual(rig.appended, [])
   })
 }
+
+test('a clock that is not believed is confirmed by a person, on record first', async (t) => {
+  const clocks = { now: () => 7_200_000, monotonicMs: () => 0 }
+  const time = new AppendTime(clocks, 3_600_000)
+  const rig = await rigFor(t, time)
+  const order = { verb: 'confirm-clock', claimed: 'ann', why: 'the time server was down' }
+  const response = await rig.order(order)
+  equal(response.status, 200)
+  equal(time.wallAheadMs(), 0)
+  deepEqual(
+    (await rig.directives()).map(({ verb, who, why }) => [verb, who, why]),
+    [['confirm-clock', 'local:ann', 'the time server was down']],
+  )
+  equal((await rig.order(order)).status, 409, 'there is nothing left to confirm')
+  equal((await rig.order({ ...order, cluster: 'c' })).status, 400)
+})
+
+test('where brokers give the times there is no clock to confirm', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'confirm-clock', why: 'x' })
+  equal(response.status, 409)
+  deepEqual(rig.appended, [])
+})
 
 test('no order is taken from a web page', async (t) => {
   const rig = await rigFor(t)

@@ -12,6 +12,7 @@ import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET, type SetHash } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
+import { type AppendTime, MOST_AHEAD_MS } from '../../../ports/append-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { pauseKey, protectKey } from '../../../ports/control-key.ts'
@@ -37,6 +38,8 @@ export interface DirectiveParts extends AsideParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
+  /** The log's own time and the wall clock; undefined where brokers give the times. */
+  readonly logTime?: Pick<AppendTime, 'confirmWall' | 'wallAheadMs'> | undefined
 }
 
 /** How far it has come when it is answered. */
@@ -123,6 +126,7 @@ async function give(
 ): Promise<DirectiveAnswer> {
   const { who } = by
   checkRoom(parts, order)
+  checkClock(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const aside = await asideOf(parts, order, cluster)
   const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
@@ -146,6 +150,8 @@ async function give(
   if (isStopping) await control()
   const offsets = await broadcast(parts, event)
   if (!isStopping) await control()
+  // On the log first: who said so is older than all that follows from it.
+  if (order.verb === 'confirm-clock') parts.logTime?.confirmWall()
   const folded = await foldedBy(parts, offsets)
   const { verb } = order
   const known = await parts.clusters.all()
@@ -189,6 +195,19 @@ function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
   throw new Problem(
     409,
     `${MOST_PROTECTED} things are protected by name already: take some back, or protect a namespace or label that all of them have`,
+  )
+}
+
+function checkClock({ logTime }: DirectiveParts, { verb }: Order): void {
+  if (verb !== 'confirm-clock') return
+  if (logTime === undefined) {
+    const why = 'the brokers give the times of this log: set their clocks right'
+    throw new Problem(409, `there is no clock to confirm: ${why}`)
+  }
+  if (logTime.wallAheadMs() >= MOST_AHEAD_MS / 2) return
+  throw new Problem(
+    409,
+    'the clock is not ahead of the time of the log: nothing is to be confirmed',
   )
 }
 
@@ -263,6 +282,7 @@ function controlOf(
     case 'approve':
     case 'reject':
     case 'close-breaker':
+    case 'confirm-clock':
       return undefined
   }
 }
@@ -320,6 +340,8 @@ function aboutOf(
       return `what is held for approval in ${where}`
     case 'close-breaker':
       return `the breakers of ${where}`
+    case 'confirm-clock':
+      return 'that the clock of this machine is right'
   }
 }
 
@@ -334,6 +356,8 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `What it releases is judged again now, and deleted once its owners are verified. ${fold}`
     case 'reject':
       return `It is kept. ${fold}`
+    case 'confirm-clock':
+      return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
     case 'resume':
     case 'unprotect':
     case 'close-breaker':

@@ -26,7 +26,9 @@ export interface Order {
 }
 
 /** An emergency and its opposite need no reason; what lets things go does. */
-const NEEDS_WHY: ReadonlySet<Verb> = new Set(['resume', 'approve', 'reject', 'close-breaker'])
+const NEEDS_WHY: ReadonlySet<Verb> = new Set([
+  ...(['resume', 'approve', 'reject', 'close-breaker', 'confirm-clock'] as const),
+])
 const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
 const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
@@ -76,7 +78,10 @@ function flagOf(key: string, value: unknown): boolean {
   throw new Problem(400, `${key} must be true or false`)
 }
 
-function check({ verb, subject, digest, why }: Order): void {
+function check({ verb, cluster, subject, digest, why }: Order): void {
+  if (verb === 'confirm-clock' && cluster !== '') {
+    throw new Problem(400, 'confirm-clock is about the one clock of the log: name no cluster')
+  }
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
