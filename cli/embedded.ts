@@ -30,6 +30,8 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { CopiedData } from './copied-data.ts'
+import { recordStart } from './data-start.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
@@ -42,6 +44,7 @@ import {
   observeCalls,
   observeCommands,
   observeLatency,
+  registerCopies,
   registerCuts,
   registerEndpoint,
   registerFreeDisk,
@@ -159,6 +162,15 @@ export async function runEmbedded(
     ...{ clock: logClock, cuts },
   })
   const { settings, observed } = config.archive
+  // Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
+  const copied =
+    config.mode === 'enforce'
+      ? new CopiedData({
+          own: await recordStart(file, random),
+          clusters: connected,
+          ...{ clock, logger },
+        })
+      : undefined
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger, cuts },
@@ -190,7 +202,7 @@ export async function runEmbedded(
     mode: config.mode,
     archive: settings && { ...settings, room },
     lock: config.lock,
-    lacksRoom: () => disk.lacking(),
+    barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),
     observe: (note) => {
       onNote(note)
       notifications.observe(note)
@@ -204,10 +216,12 @@ export async function runEmbedded(
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
   registerLogFile(metrics.meter, disk, file)
+  registerCopies(metrics.meter, copied)
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
     ...checksOfLogTime(file.time),
+    ...(copied?.checks() ?? []),
     ...disk.checks(),
     ...room.checks(namesOf(watchers)),
     ...checksOfData(config.data),
@@ -242,6 +256,7 @@ export async function runEmbedded(
       mode: config.mode,
       preset: config.preset,
     })
+    await copied?.look(signal)
     await together(
       [
         (either) => graph.run(advertised, either),
@@ -255,6 +270,7 @@ export async function runEmbedded(
         ...(settings === undefined
           ? []
           : [(either: AbortSignal) => room.restore(log, codec, either)]),
+        ...(copied === undefined ? [] : [(either: AbortSignal) => copied.run(either)]),
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>

@@ -50,7 +50,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   }
   ok((await index.lagEntries()) > 0n)
   equal(await index.caughtUp(), 0n)
-  ok((await index.named('ns', 'a')).length === 1)
+  equal((await index.named({ namespace: 'ns', name: 'a' })).found.length, 1)
 })
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
@@ -128,7 +128,7 @@ test('an object with many owners that change again and again costs others no mor
       ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
       ...{ name: 'p', change: 'references', text: '', phase: null, evidence: null, command: null },
       ...{ partition: 0, position: BigInt(each), basis: [], at: each },
-      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null },
+      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null, long: null },
     })
   })
   await log.append(
