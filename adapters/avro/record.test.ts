@@ -613,6 +613,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     last: truth,
     piece: fc.uint8Array(),
   },
+  ArchiveGap: { cluster: text, namespace: text, from: number, to: number, count: number },
   Actor: {
     cluster: text,
     auditId: text,
