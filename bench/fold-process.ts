@@ -11,6 +11,7 @@ import { openKafkaLog } from '../adapters/kafka/log.ts'
 import { becomeLean } from '../cli/lean-process.ts'
 import type { Placement } from '../ports/placement.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { Cuts } from '../runtime/cuts.ts'
 import { stopSignal } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { FAR } from '../services/graph/config.ts'
@@ -64,6 +65,7 @@ await using made = await openGraph({
   logIdentity: log.identity,
   retention: DEFAULT_RETENTION,
   logger: createLogger('bench', 'warn'),
+  cuts: new Cuts(clock),
   observe: { committed: () => void commits++ },
 })
 const telling = setInterval(tell, EVERY_MS)

@@ -42,7 +42,7 @@ export function addDoctor(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option(
       '--kinds <list>',
-      'kinds that are to be collected; default: all that the cluster serves',
+      'kinds that are to be collected, or @FILE; default: all that the cluster serves',
     )
     .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
@@ -60,7 +60,7 @@ export function addDoctor(program: Command): void {
         ignoreKinds: kindsOf('ignoreKinds', flags, file?.ignoreKinds)?.map(nameOf) ?? [],
         service: flags.service,
       }
-      const { checkCluster, checkData, checkSecrets } = await import('./checkup.ts')
+      const { checkCluster, checkCopies, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters('doctor', kubeconfig, flags.context ?? file?.contexts ?? [])
       const findings = [
@@ -71,9 +71,10 @@ export function addDoctor(program: Command): void {
         ...(await checkData(data)),
       ]
       try {
-        for (const cluster of clusters) {
-          findings.push(...(await checkCluster(cluster, checked)))
-        }
+        // At once: each that is silent costs its own wait.
+        const each = clusters.map((cluster) => checkCluster(cluster, checked))
+        findings.push(...(await Promise.all(each)).flat())
+        findings.push(...(await checkCopies(data, clusters)))
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }

@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
+import { Cuts } from '../runtime/cuts.ts'
 import { checkAddress, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { openToken } from '../runtime/http-token.ts'
@@ -27,9 +28,11 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { CopiedData } from './copied-data.ts'
+import { recordStart } from './data-start.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
-import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
+import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
 import { openNotifications } from './notify.ts'
 import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
@@ -39,6 +42,8 @@ import {
   observeCalls,
   observeCommands,
   observeLatency,
+  registerCopies,
+  registerCuts,
   registerEndpoint,
   registerFreeDisk,
   registerGraph,
@@ -48,14 +53,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import {
-  checkOfLock,
-  checksOfData,
-  checksOfNoLock,
-  checksOfTls,
-  checksOfTokens,
-  readinessOf,
-} from './readiness.ts'
+import { checkOfLock, checksOfData, checksOfTls, checksOfTokens, readinessOf } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
 import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
@@ -94,9 +92,6 @@ export type EmbeddedConfig = Pick<
 > & {
   readonly notify?: NotifyConfig | undefined
   readonly auditTokenFile?: string | undefined
-
-  /** Why no cluster's lock is in force, where that is known without a look. */
-  readonly noLock?: string
 }
 
 /** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
@@ -107,6 +102,7 @@ export async function runEmbedded(
   signal: AbortSignal,
   onReady: (url: string) => void = () => undefined,
 ): Promise<void> {
+  const cuts = new Cuts(systemClock(), logger)
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
   const { httpMetricsTokenFile } = config
   const metricsToken =
@@ -136,10 +132,13 @@ export async function runEmbedded(
   const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
+  const asked = connected.map(({ cluster }) => cluster)
+  await confirmTime(file.time, asked, logger, signal)
   await using parts = await openGraph({
     log,
     codec,
     clock: logClock,
+    cuts,
     logger,
     directory: config.data,
     access: { authority, isReadingReviewed: config.httpAuthorize },
@@ -154,11 +153,20 @@ export async function runEmbedded(
     logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
+  // Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
+  const copied =
+    config.mode === 'enforce'
+      ? new CopiedData({
+          own: await recordStart(file, random),
+          clusters: connected,
+          ...{ clock, logger },
+        })
+      : undefined
   const { observed } = config.archive
   const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
   const watchers = clusters.map((cluster) =>
     openWatcher({
-      ...{ cluster, log, codec, clock, random, logger },
+      ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
       archived,
@@ -182,28 +190,31 @@ export async function runEmbedded(
     ageMs: (timestamp) => file.time.ageMs(timestamp),
     random,
     logger,
+    cuts,
     clusters: connected,
     mode: config.mode,
     archive: config.archive.settings,
     lock: config.lock,
-    lacksRoom: () => disk.lacking(),
+    barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),
     observe: (note) => {
       onNote(note)
       notifications.observe(note)
     },
   })
   registerProcess(metrics.meter, VERSION)
+  registerCuts(metrics.meter, cuts)
   registerWatchers(metrics.meter, watchers)
   registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
   registerShadow(metrics.meter, shadow, census, namesOf(watchers))
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
   registerLogFile(metrics.meter, disk, file)
+  registerCopies(metrics.meter, copied)
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
-    ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
     ...checksOfLogTime(file.time),
+    ...(copied?.checks() ?? []),
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfTokens({ token, metricsToken, clusterTokens }),
@@ -216,8 +227,13 @@ export async function runEmbedded(
       checks,
       scrape: metrics.scrape,
       logger,
+      cuts,
       add: (routes) => {
-        addGraphRoutes(routes, { ...parts, log, codec })
+        addGraphRoutes(routes, {
+          ...{ ...parts, log, codec },
+          logTime: file.time,
+          clockNote: () => clockNote(file.time),
+        })
         addShadow(routes, shadow)
       },
     },
@@ -232,6 +248,7 @@ export async function runEmbedded(
       mode: config.mode,
       preset: config.preset,
     })
+    await copied?.look(signal)
     await together(
       [
         (either) => graph.run(advertised, either),
@@ -242,10 +259,13 @@ export async function runEmbedded(
         (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
+        ...(copied === undefined ? [] : [(either: AbortSignal) => copied.run(either)]),
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
-          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
+          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
+            onReady(url),
+          ),
         (either) => serveAddress(config, url, either),
       ],
       signal,

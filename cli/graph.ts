@@ -20,7 +20,7 @@ import { blockedOf, checksOfData, checksOfTasks } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
-  const { config, kafka, codec, clock, logger, meter } = parts
+  const { config, kafka, codec, clock, logger, cuts, meter } = parts
   // Before it joins the others: whoever may not go on with this log takes no partition from those who may.
   checkFoldVersion(await foldVersionOf(parts.log, codec))
   const { application } = kafka.settings
@@ -31,7 +31,7 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
   makeDataDirectory(config.data)
   const options = graphOptionsOf(config)
   const made = await openGraph({
-    ...{ log, codec, clock, logger },
+    ...{ log, codec, clock, logger, cuts },
     directory: join(config.data, application),
     logIdentity: parts.logIdentity,
     placement: parts.placement(standbys, policyName(options.policy.policy)),

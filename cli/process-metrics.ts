@@ -1,6 +1,7 @@
 /** Metrics of a process, read from its parts' own snapshots. What must stay true: labels are bounded. */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
+import type { Cuts } from '../runtime/cuts.ts'
 import type { Served } from '../runtime/endpoint.ts'
 import type { Reading } from '../runtime/metrics.ts'
 import { observeCounter, observeGauge } from '../runtime/metrics.ts'
@@ -38,6 +39,16 @@ export function registerProcess(meter: Meter, version: string): void {
   })
 }
 
+/** By cap: a constant each (docs/limits.md). */
+export function registerCuts(meter: Meter, cuts: Cuts): void {
+  observeCounter(
+    meter,
+    'kinfold_cap_cuts',
+    'What a cap refused or took from its largest holder, so that others get their share.',
+    () => [...cuts.counts()].map(([cap, value]) => ({ value, labels: { cap } })),
+  )
+}
+
 export function registerEndpoint(meter: Meter, { status }: Pick<Served, 'status'>): void {
   const labels = {}
   observeGauge(meter, 'kinfold_http_connections', 'Connections to the endpoint.', () => [
@@ -72,6 +83,19 @@ export function registerFreeDisk(meter: Meter, directory: string): void {
   observeGauge(meter, 'kinfold_disk_free_bytes', 'Free where the data directory is.', () => [
     { value: spaceOf(directory).freeBytes, labels: {} },
   ])
+}
+
+/** Undefined where nothing is deleted: it is not looked for. */
+export function registerCopies(
+  meter: Meter,
+  copied: { found(): readonly { readonly name: string; readonly isFound: boolean }[] } | undefined,
+): void {
+  const help = '1 while another process runs on a copy of this data directory, as a cluster shows.'
+  observeGauge(meter, 'kinfold_data_copied', help, () =>
+    (copied?.found() ?? []).map(({ name: cluster, isFound }) => {
+      return { value: Number(isFound), labels: { cluster } }
+    }),
+  )
 }
 
 /** Where the log is in the data directory, too. */

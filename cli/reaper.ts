@@ -11,7 +11,7 @@ import { checkOfLock } from './readiness.ts'
 import type { Service, ServiceParts } from './service.ts'
 
 export async function openReaperService(parts: ServiceParts): Promise<Service> {
-  const { config, log, codec, clock, random, logger, meter } = parts
+  const { config, log, codec, clock, random, logger, cuts, meter } = parts
   const onCall = observeCalls(meter, parts.traces)
   const clusters = openClusters('reaper', config.kubeconfig, config.contexts).map((each) =>
     observedCluster(each, () => clock.monotonicMs(), onCall),
@@ -33,7 +33,7 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
   })
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({
-      ...{ log, codec, clock, random, logger },
+      ...{ log, codec, clock, random, logger, cuts },
       clusters: connected,
       mode: config.mode,
       archive: config.archive.settings,

@@ -18,6 +18,7 @@ import type { Random } from '../ports/random.ts'
 import type { Authority } from '../runtime/authority.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
+import { Cuts } from '../runtime/cuts.ts'
 import { checkAddress, type Served, serveEndpoint } from '../runtime/endpoint.ts'
 import type { Check } from '../runtime/health.ts'
 import { type HttpToken, openToken } from '../runtime/http-token.ts'
@@ -32,7 +33,7 @@ import { type KafkaConfig, type KafkaFlags, kafkaConfig } from './kafka-config.t
 import { becomeLean, keepCompiled } from './lean-process.ts'
 import { createLogProbe } from './log-probe.ts'
 import { openAuthority } from './open-authority.ts'
-import { registerEndpoint, registerProcess } from './process-metrics.ts'
+import { registerCuts, registerEndpoint, registerProcess } from './process-metrics.ts'
 import { checkOfGroup, checksOfTls, checksOfTokens } from './readiness.ts'
 import { openTelemetry, type ProcessTraces } from './telemetry.ts'
 import { VERSION } from './version.ts'
@@ -57,6 +58,8 @@ export interface ServiceParts {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** What caps have cut in this process. */
+  readonly cuts: Cuts
   readonly meter: Meter
   /** Undefined: nobody wants them. */
   readonly traces: ProcessTraces | undefined
@@ -91,6 +94,8 @@ export async function runService(
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
   const isShared = name === 'graph'
+  const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
+  const cuts = new Cuts(systemClock(), logger)
   await using opened = openAuthority(config, systemClock())
   const { authority } = opened
   const tls = openTlsOf(config)
@@ -102,7 +107,6 @@ export async function runService(
   await checkAddress(http)
   becomeLean()
   keepCompiled()
-  const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
   const signal = stopSignal()
   const clock = systemClock()
   // Only the graph writes what others read, and reads it again.
@@ -115,10 +119,11 @@ export async function runService(
   const { metrics, traces } = telemetry
   const log = traces === undefined ? brokers : traces.log(brokers)
   registerProcess(metrics.meter, VERSION)
+  registerCuts(metrics.meter, cuts)
   await using placements = new ResourceStack()
   const groups: KafkaPlacement[] = []
   await using service = await open({
-    ...{ config, kafka, log, clock, logger, token, authority, traces },
+    ...{ config, kafka, log, clock, logger, cuts, token, authority, traces },
     logIdentity: brokers.identity,
     codec,
     random: systemRandom(),
@@ -151,6 +156,7 @@ export async function runService(
       ],
       scrape: metrics.scrape,
       logger,
+      cuts,
       add: (routes) => service.add?.(routes),
     },
     http,

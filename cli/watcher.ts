@@ -8,16 +8,23 @@ import type { Service, ServiceParts } from './service.ts'
 import { watching } from './watching.ts'
 
 export async function openWatcherService(parts: ServiceParts): Promise<Service> {
-  const { config, log, codec, clock, random, logger, meter } = parts
+  const { config, log, codec, clock, random, logger, cuts, meter } = parts
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()
   const { kinds, ignoreKinds } = config
   const appendsOf = observeAppends(meter)
   const watchers = clusters.map(({ cluster, exchange }) => {
     const election = { exchange, holder }
-    const parts = { cluster, log, codec, clock, random, logger, kinds, ignoreKinds, election }
+    const own = { cluster, log, codec, clock, random, logger, cuts }
     const archived = config.archive.observed
-    return openWatcher({ ...parts, archived, observe: appendsOf(cluster.name) })
+    return openWatcher({
+      ...own,
+      kinds,
+      ignoreKinds,
+      election,
+      archived,
+      observe: appendsOf(cluster.name),
+    })
   })
   registerWatchers(meter, watchers)
   return {

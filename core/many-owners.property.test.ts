@@ -95,7 +95,7 @@ test('whatever the owners of an object turn out to be, and in whatever order, it
   fc.assert(
     fc.property(draws, (draw) => {
       const play = new Play(draw)
-      draw.objects.forEach((_, index) => play.put(index))
+      for (const index of draw.objects.keys()) play.put(index)
       for (const pick of draw.picks) {
         const owner = pick % draw.fates.length
         if (pick % 9 === 0) play.tell(play.made.put(`cm/o${owner}`))

@@ -15,6 +15,7 @@ import { AUDIENCE, type Authority } from './authority.ts'
 import { systemClock } from './clock.ts'
 import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
+import type { Cuts } from './cuts.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
@@ -36,6 +37,8 @@ export interface EndpointParts {
   /** Where refused requests are written down. */
   readonly logger?: Logger
   readonly clock?: Clock
+  /** Of the process; undefined: of this endpoint alone. */
+  readonly cuts?: Cuts
 }
 
 declare module 'fastify' {

@@ -22,6 +22,8 @@ const OTHER_TYPES: Readonly<
 
   Control: true,
   OrderGiven: true,
+  ObjectEdited: true,
+  LongNode: true,
   Assignment: true,
   Watermark: true,
   Digest: true,
@@ -31,6 +33,7 @@ const OTHER_TYPES: Readonly<
   DeadLetter: true,
   Archived: true,
   Actor: true,
+  ActorGap: true,
 }
 
 const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: true, History: true }

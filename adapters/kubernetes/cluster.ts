@@ -18,6 +18,7 @@ import {
   type DeleteOptions,
   type Discovery,
   type GetAnswer,
+  type KnownStarts,
   type ListPage,
   type LockAnswer,
   type NamedResource,
@@ -54,6 +55,7 @@ import { listPages, versionOfList } from './list.ts'
 import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
 import { namespacePath, objectPath } from './path.ts'
+import { isWritten, STARTS_PATH, startsBody, startsIn } from './starts.ts'
 import { watchEvents } from './watch.ts'
 
 export interface ClusterOptions {
@@ -74,6 +76,7 @@ export interface ClusterOptions {
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const FIELD_MANAGER = 'kinfold'
 /** As the API server bounds the messages of Events. */
@@ -281,20 +284,56 @@ class HttpCluster implements Cluster {
     return status['allowed'] === true
   }
 
+  async whoAmI(signal: AbortSignal): Promise<string | null> {
+    const body = JSON.stringify({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+    })
+    const request = { ...requestOf('POST', SELF, body, PLAIN), purpose: 'read' as const }
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
+      throw failed(error, SELF)
+    })
+    if (reply.status !== 201) return null
+    const answer = parsed(reply)
+    const status = isJson(answer) ? answer['status'] : undefined
+    const info = isJson(status) ? status['userInfo'] : undefined
+    const name = isJson(info) ? info['username'] : undefined
+    return typeof name === 'string' ? name : null
+  }
+
   async probeLock(signal: AbortSignal): Promise<LockAnswer> {
     return await probeLock((method, path, body) => this.#call(method, path, body, signal))
+  }
+
+  async readStarts(signal: AbortSignal): Promise<KnownStarts> {
+    const reply = await this.#call('GET', STARTS_PATH, null, signal, { accept: PLAIN })
+    if ('type' in reply) throw new ClusterError('UNREACHABLE', reply.reason)
+    return startsIn(reply, this.#reading.now())
+  }
+
+  async writeStarts(
+    read: KnownStarts,
+    entries: KnownStarts['entries'],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const body = startsBody(read, entries)
+    const reply = await this.#call('PUT', STARTS_PATH, body, signal, { accept: PLAIN })
+    if ('type' in reply) throw new ClusterError('UNREACHABLE', reply.reason)
+    return isWritten(reply, read, this.#reading.now())
   }
 
   async clockSkewMs(signal: AbortSignal): Promise<number | null> {
     const path = '/version'
     const before = this.#reading.now()
     const request = { ...requestOf('GET', path, null, PLAIN), purpose: 'list' as const }
-    const { headers } = await call(this.#exchange, request, signal).catch((error: unknown) => {
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
       throw failed(error, path)
     })
     const after = this.#reading.now()
+    // What stands before a server that is down has a clock of its own.
+    if (reply.status >= 500) throw refused(reply, path, after)
     // The header is cut to whole seconds, so the server's clock was half a second later on average.
-    const theirs = Date.parse(headers['date'] ?? '') + 500
+    const theirs = Date.parse(reply.headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
   }
 

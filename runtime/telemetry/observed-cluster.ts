@@ -88,7 +88,10 @@ export function observedCluster(
     writeEvent: (target, event, signal, auditId) =>
       timed('WARN', target, auditId, () => cluster.writeEvent(target, event, signal, auditId)),
     mayI: (verb, what, signal) => cluster.mayI(verb, what, signal),
+    whoAmI: (signal) => cluster.whoAmI(signal),
     probeLock: (signal) => cluster.probeLock(signal),
+    readStarts: (signal) => cluster.readStarts(signal),
+    writeStarts: (read, entries, signal) => cluster.writeStarts(read, entries, signal),
     clockSkewMs: (signal) => cluster.clockSkewMs(signal),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }

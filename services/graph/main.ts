@@ -13,6 +13,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
 import type { Store } from '../../ports/store.ts'
+import type { Cuts } from '../../runtime/cuts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Shadow } from './audit/shadow.ts'
 import { createShadow } from './audit/shadow.ts'
@@ -45,6 +46,7 @@ export interface GraphMainOptions {
   /** How often its tasks commit, as fits the log. */
   readonly pace?: GraphParts['pace']
   readonly logger: Logger
+  readonly cuts: Cuts
   readonly observe?: TaskObserver
 }
 
@@ -97,15 +99,15 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index with lives and rules')
+  const indexStore = await open('index', 'index by identity')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const actorStore = await open('actors')
+  const actorStore = await open('actors', 'actors by user')
   const actors = createActorIndex({
     ...{ log, codec, clock, store: actorStore },
     keepMs: retention.keepMs,
   })
-  const { access } = options
-  const questions = createQuestions({ log, codec, clock, graph, index, actors, access })
+  const { access, cuts } = options
+  const questions = createQuestions({ log, codec, clock, graph, index, actors, access, cuts })
   const { clusters } = questions
   const shadowStore = await open('shadow')
   const shadow = createShadow({

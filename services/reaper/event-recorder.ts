@@ -101,6 +101,17 @@ export function createEventRecorder({ clusters, clock }: EventRecorderParts): Ev
     }
   }
 
+  function taken(cluster: ClusterId): readonly Gathered[] {
+    const own = [...gathered].filter(([, each]) => each.cluster === cluster)
+    for (const [key] of own) gathered.delete(key)
+    return own.map(([, each]) => each)
+  }
+
+  /** One after the other: Events are not urgent, and deletes come first. */
+  async function sendAll(ready: readonly Gathered[], signal: AbortSignal): Promise<void> {
+    for (const each of ready) if (!signal.aborted) await send(each, signal)
+  }
+
   return {
     settled(command, result) {
       if (command.type !== 'DeleteObject' || result.type !== 'CommandSettled') return
@@ -131,16 +142,20 @@ export function createEventRecorder({ clusters, clock }: EventRecorderParts): Ev
       })
     },
     async run(signal) {
+      const underWay = new Map<ClusterId, Promise<void>>()
       while (!signal.aborted) {
         await clock.sleep(GATHER_MS, signal)
-        const ready = [...gathered.values()]
-        gathered.clear()
-        // One after the other: Events are not urgent, and deletes come first.
-        for (const each of ready) {
-          if (signal.aborted) return
-          await send(each, signal)
+        for (const cluster of new Set([...gathered.values()].map((each) => each.cluster))) {
+          // One that is silent delays its own alone.
+          if (signal.aborted || underWay.has(cluster)) continue
+          const sending = sendAll(taken(cluster), signal)
+          underWay.set(
+            cluster,
+            sending.finally(() => underWay.delete(cluster)),
+          )
         }
       }
+      await Promise.all(underWay.values())
     },
     counts: () => counts,
   }

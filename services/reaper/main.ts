@@ -5,6 +5,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { ArchiveSettings } from '../../runtime/archive-record.ts'
+import type { Cuts } from '../../runtime/cuts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import { createLocks, type LockStatus, type LockWanted } from './lock.ts'
@@ -18,6 +19,7 @@ export interface ReaperMainOptions {
   readonly ageMs?: ReaperParts['ageMs']
   readonly random: Random
   readonly logger: Logger
+  readonly cuts: Cuts
   readonly clusters: readonly ConnectedCluster[]
   /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
   readonly mode: Mode
@@ -25,7 +27,7 @@ export interface ReaperMainOptions {
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
-  readonly lacksRoom?: ReaperParts['lacksRoom']
+  readonly barring?: ReaperParts['barring']
   /** Gets everything, before it is logged. */
   readonly observe?: ReaperParts['observe'] | undefined
 }
@@ -46,7 +48,8 @@ export function openReaper(options: ReaperMainOptions): Reaper {
   }
   const locks = createLocks({
     clusters: () => clusters,
-    wanted: lock,
+    // Where nothing is deleted there is nothing for it to refuse.
+    wanted: mode === 'observe' ? 'off' : lock,
     clock: ports.clock,
     bounds: DEFAULT_REAPER_CONFIG,
     onChange: (status) => tellLock(logger, status),

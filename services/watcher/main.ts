@@ -7,6 +7,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { Exchange } from '../../ports/exchange.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
+import type { Cuts } from '../../runtime/cuts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { LEASE } from './config.ts'
 import type { ArchivedKinds } from './deletion-archive.ts'
@@ -21,6 +22,7 @@ export interface WatcherMainOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  readonly cuts: Cuts
   /** Null when one process holds the log: no other can watch, and the cluster need not be written to. */
   readonly election: Election | null
   /** To watch, as `deployments.apps`; null: all that it serves. */

@@ -5,6 +5,7 @@
  *
  * Not here: what is compared (audit.ts, replay.ts).
  */
+import type { StateReader } from '../../../core/graph/graph.ts'
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -30,6 +31,8 @@ export interface RefoldParts {
 export type OrderSource = Pick<Log, 'bounds' | 'read'>
 
 export const READ_LIMIT = 1_000
+/** Their records have up to 512 KiB. */
+const PIECES: ReadonlySet<Topic> = new Set(['snapshots', 'archive'])
 
 /**
  * Loads what the fold begins with: nothing where the events are kept from the first one on, else a snapshot that has all events behind it. `choose`: which of
@@ -69,6 +72,8 @@ export async function loadBase(
 
 interface Obedient {
   readonly position: Pick<Position, 'partition' | 'inForce'>
+  /** Before the entry. */
+  readonly graph: StateReader
   obey(inForce: readonly string[]): void
 }
 
@@ -79,7 +84,7 @@ export async function eventOf(
   entry: Entry,
 ): Promise<Event> {
   try {
-    const read = readEvent(codec, entry)
+    const read = readEvent(codec, entry, batch.graph)
     if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
     const found = await orderOf(log, codec, read, batch.position)
     if (found.type === 'Refused') return NO_ORDER
@@ -152,7 +157,7 @@ export async function* entriesOf(
 ): AsyncIterable<Entry> {
   const { start, end } = await log.bounds(topic, partition)
   for (let next = from ?? start; next < end; ) {
-    const limit = topic === 'snapshots' ? CHUNKS_PER_READ : READ_LIMIT
+    const limit = PIECES.has(topic) ? CHUNKS_PER_READ : READ_LIMIT
     const page = await log.read(topic, partition, next, { limit, waitMs: 0 })
     yield* page.entries
     if (page.next === next) return

@@ -6,10 +6,14 @@
  *
  * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts), who may see it (question.ts).
  */
+import { type Identity, identityOf, isNamedBy } from '../../../core/graph/identity.ts'
 import type { Phase } from '../../../core/model/node.ts'
 import type { History } from '../../../core/model/record.ts'
+import { timeText } from '../../../core/model/time-text.ts'
 import type { Actor } from '../../../ports/service-record.ts'
+import type { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
+import { type About, LAST_MS, type Span } from './actor-key.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { SpanIndex } from './span-index.ts'
@@ -37,9 +41,13 @@ export interface DeletedBy extends FoundActor {
 }
 
 export interface ActorParts {
-  readonly actors: Pick<ActorIndex, 'ofName' | 'ofCollection'>
+  readonly actors: Pick<ActorIndex, 'requests' | 'gaps' | 'keptSince'>
+  /** What was cut on the way. */
+  readonly doubts: ActorDoubts
   readonly clusters: Pick<Clusters, 'resourceOf'>
   readonly index: Pick<HistoryIndex, 'spans'>
+  /** Whether a gap may name the user whose requests it lacks. */
+  readonly isUserShown?: boolean
 }
 
 /** As it was, with its cluster. */
@@ -78,7 +86,7 @@ export async function actorOf(
 
 /** Of the object, and of those of its owners that are deleted: who asked for each, the object first. Above one that somebody else deleted nothing is looked for. */
 export async function deletersOf(
-  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf'> },
+  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf' | 'spans'> },
   object: Named,
 ): Promise<readonly DeletedBy[]> {
   const { index } = parts
@@ -88,25 +96,28 @@ export async function deletersOf(
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
-    const known = lastLife(await index.history(life.cluster, life.uid))
+    const of = identityOf(life.cluster, life)
+    const known = lastLife(await index.history(of))
     const last = index.lastOf(life.cluster, life.uid)
-    const actor = await actorOf(parts, life, known, last?.isGone === true)
-    const { cluster, group, kind, namespace, name, uid } = life
+    // Who may know of the object may not know of each of its owners.
+    const its = { ...parts, isUserShown: life === object }
+    const actor = await actorOf(its, life, known, last?.isGone === true)
+    const { group, kind, namespace, name, uid } = life
     if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
     // Ours, or nobody knows whose: it may be because of an owner.
     if (actor !== null && actor.match !== 'audit-id') continue
-    left.push(...(last?.owners ?? []).flatMap((owner) => goneOwner(index, cluster, owner)))
+    left.push(...goneOwners(index, of))
   }
   return found
 }
 
-function goneOwner(
-  index: Pick<HistoryIndex, 'lastOf'>,
-  cluster: string,
-  uid: string,
-): readonly Named[] {
-  const owner = index.lastOf(cluster, uid)
-  return owner?.isGone === true ? [owner] : []
+function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Named[] {
+  const dependent = index.spans.lastThere(of.cluster, of.uid)
+  return (dependent?.owners ?? []).flatMap((reference) => {
+    const owner = index.lastOf(of.cluster, reference.uid)
+    if (dependent === undefined || owner?.isGone !== true) return []
+    return isNamedBy(identityOf(of.cluster, owner), dependent, reference) ? [owner] : []
+  })
 }
 
 function lastLife(history: readonly History[]): KnownLife {
@@ -117,18 +128,25 @@ function lastLife(history: readonly History[]): KnownLife {
 }
 
 async function requestFor(
-  { actors, clusters }: ActorParts,
+  parts: ActorParts,
   object: DeletedObject,
   { history, after }: KnownLife,
   sign: number | undefined,
 ): Promise<FoundActor | undefined> {
   const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
-  const isOfGroup = ({ group }: Actor): boolean => group === object.group
-  const named = (await actors.ofName(object, since)).filter(isOfGroup)
+  const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
+  const about = { ...object, resource: await parts.clusters.resourceOf(object) }
+  const named = await requestsAbout(parts, about, { since, until })
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
   // A command that was a dry run deleted nothing, whoever deleted it later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
   if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
+  await noteGaps(parts, object, { since: sign === undefined ? since : sign - SLACK_MS, until })
+  const kept = parts.actors.keptSince()
+  const moment = sign ?? history.at(-1)?.at ?? 0
+  if (moment < kept) {
+    parts.doubts.other(`names of deletions before ${timeText(kept)} are not kept any more`)
+  }
   // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
   const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
   const certain = named.find((each) => {
@@ -137,18 +155,48 @@ async function requestFor(
   const time = sign ?? certain?.at
   if (time === undefined) return undefined
   const span = sign === undefined ? BEFORE_MS : SLACK_MS
-  const earliest = Math.max(after, time - span - LONGEST_REQUEST_MS)
-  const collections = (await actors.ofCollection(object, earliest)).filter(isOfGroup)
-  const resource = await clusters.resourceOf(object)
+  const collections = await requestsAbout(
+    parts,
+    { ...about, name: '', uid: '' },
+    {
+      since: Math.max(after, time - span - LONGEST_REQUEST_MS),
+      until: time + span + LONGEST_REQUEST_MS,
+    },
+  )
   const all = [...named, ...collections].filter((each) => {
-    const isMeant = each.uid === null || each.uid === object.uid
-    return isMeant && each.resource === resource && distanceOf(each, time) <= span
+    return each.resource === about.resource && distanceOf(each, time) <= span
   })
   // An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
   const isBefore = (each: Actor): boolean =>
     certain !== undefined && each.at < certain.at && isOther(each, certain)
   if (certain !== undefined && !all.some(isBefore)) return answerOf(certain, 'uid', 0)
   return sign === undefined ? undefined : guess(all, sign)
+}
+
+/** The first one first. */
+async function requestsAbout(
+  { actors, doubts }: ActorParts,
+  about: About,
+  span: Span,
+): Promise<readonly Actor[]> {
+  const { found, isCut } = await actors.requests(about, span)
+  if (isCut) {
+    const what = `${about.resource ?? about.group} ${[about.namespace, about.name].join('/')}`
+    doubts.other(
+      `more requests were about ${what} than are read: who deleted it may be another one`,
+    )
+  }
+  return found.toSorted((a, b) => a.at - b.at)
+}
+
+async function noteGaps(
+  { actors, doubts, isUserShown = true }: ActorParts,
+  object: DeletedObject,
+  span: Span,
+): Promise<void> {
+  const { found, isCut } = await actors.gaps(object, span)
+  for (const gap of found) doubts.gap(gap, isUserShown)
+  if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
 /** The nearest in time; among those that are as near as clocks say, one about its name. */

@@ -105,6 +105,8 @@ export interface HeldAnswer {
   readonly breakers: readonly OpenBreaker[]
   /** What nothing holds, and yet is not carried out: of each cluster that has any. */
   readonly refused: readonly RefusedCount[]
+  /** Why holds last longer than by the clock on the wall; empty while that is believed. */
+  readonly clock: string
   readonly total: number
   /** Of `total`: who asks may not list them, and `counts` is not about them. */
   readonly hidden: number
@@ -293,6 +295,7 @@ export function heldOfAll(
     protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(ordered),
     breakers: all.flatMap(({ breakers }) => breakers.flatMap(told)),
     refused: all.flatMap(({ refused }) => refused.flatMap(told)),
+    clock: '',
     total: all.reduce((sum, { total }) => sum + total, 0),
     hidden,
     counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),

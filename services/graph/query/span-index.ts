@@ -7,6 +7,7 @@
  *
  * Not here: reading the log (history-index.ts), what a moment is and whether it can be asked (moment.ts), answers (past-tree.ts, object-list.ts).
  */
+import type { Identity } from '../../../core/graph/identity.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -14,19 +15,34 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
+import { groupOf } from '../../../core/model/object.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
-import type { Life, LifeState, PastPhase } from '../../../ports/service-record.ts'
+import type { AddedChunk, HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
+import type { Life, LifeState, OwnerList, PastPhase } from '../../../ports/service-record.ts'
 import type { Store, StoreChange, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
 import { part, uidOfPart, uidPart } from './index-key.ts'
+import {
+  chunkBytes,
+  costOf,
+  isSameList,
+  type Listed,
+  listOf,
+  NO_OWNERS,
+  ownerChanges,
+  referencesOf,
+  unknownList,
+} from './life-owners.ts'
 import type { Horizon, Moment } from './moment.ts'
 import { holds } from './moment.ts'
 
 /** States of one object that are kept, the newest: one that flips without end must not fill the index. What it was before is `unknown`. */
 const MOST_STATES = 200
-/** And as many as have so many owner references together: each entry about the object costs time for all of them. The newest is kept whatever it has. */
+/**
+ * And as many as have so many owner references, or chunks of them, together: each entry about the
+ * object costs time for all of them. The newest is kept whatever it has.
+ */
 const MOST_REFERENCES = 1_000
 
 export interface PastObject extends Coordinates {
@@ -45,6 +61,8 @@ export interface PastObject extends Coordinates {
 export interface SpanIndex {
   /** Undefined: it was not seen by then. */
   objectAt(cluster: ClusterId, uid: Uid, moment: Moment): PastObject | undefined
+  /** As it was when it last was there; undefined where that is not kept. */
+  lastThere(cluster: ClusterId, uid: Uid): PastObject | undefined
   /** At two moments. Undefined: it was never seen. */
   objectBetween(cluster: ClusterId, uid: Uid, from: Moment, to: Moment): Between | undefined
   /** Keys of all that changed in some minutes, the earliest minute first, then by uid; one that changed in several has a key in each of them (`minuteIn`). */
@@ -61,13 +79,12 @@ export interface SpanIndex {
     after: string,
     limit: number,
   ): Promise<readonly string[]>
-  /** Keys of all that ever referenced an owner. */
-  dependentsPage(
-    cluster: ClusterId,
-    owner: Uid,
-    after: string,
-    limit: number,
-  ): Promise<readonly string[]>
+  /** Keys of all that ever named an owner, by its uid and coordinates; by a kind in another case, too. */
+  dependentsPage(owner: Identity, after: string, limit: number): Promise<readonly string[]>
+  /** Keys of all that ever bore the owner's uid in a reference that names other coordinates. */
+  misnamedPage(owner: Identity, limit: number): Promise<readonly string[]>
+  /** Any object ever bore that uid in a reference. */
+  isInReference(cluster: ClusterId, uid: Uid): Promise<boolean>
   /** Keys of all that were ever held in a namespace (undefined: in all), and whether one may have been at the moment. */
   heldPage(
     cluster: ClusterId,
@@ -119,7 +136,11 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return await store.page(range)
+    return (await store.page(range)).rows
+  }
+  function readerOf(cluster: ClusterId, uid: Uid): ReadList {
+    const id = uidPart(uid)
+    return (list) => referencesOf(codec, list, (name) => store.get(chunkKey(cluster, id, name)))
   }
   async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
     return (await entriesOf(prefix, after, limit)).map(([key]) => key)
@@ -127,13 +148,20 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
   return {
     objectAt(cluster, uid, moment) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
-      return bytes === undefined ? undefined : stateAt(codec.decode(bytes) as Life, uid, moment)
+      if (bytes === undefined) return undefined
+      return stateAt(codec.decode(bytes) as Life, uid, moment, readerOf(cluster, uid))
+    },
+    lastThere(cluster, uid) {
+      const bytes = store.get(lifeKey(cluster, uidPart(uid)))
+      if (bytes === undefined) return undefined
+      return lastStateIn(codec.decode(bytes) as Life, uid, readerOf(cluster, uid))
     },
     objectBetween(cluster, uid, from, to) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
       if (bytes === undefined) return undefined
       const life = codec.decode(bytes) as Life
-      return { before: stateAt(life, uid, from), after: stateAt(life, uid, to) }
+      const read = readerOf(cluster, uid)
+      return { before: stateAt(life, uid, from, read), after: stateAt(life, uid, to, read) }
     },
     async changedPage(cluster, { first, last }, after, limit) {
       const all = prefixRange(changedPrefix(cluster), limit)
@@ -141,12 +169,22 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       const to = changedPrefix(cluster) + minuteText(last + 1)
       const gte = from <= after ? `${after}\0` : from
       const lt = to < all.lt ? to : all.lt
-      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
+      return gte < lt ? (await store.page({ ...all, gte, lt })).rows.map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),
-    dependentsPage: async (cluster, owner, after, limit) =>
-      await keysOf(edgePrefix(cluster, owner), after, limit),
+    dependentsPage: async (owner, after, limit) => await keysOf(edgesPrefix(owner), after, limit),
+    async misnamedPage(owner, limit) {
+      const all = prefixRange(bearersPrefix(owner.cluster, owner.uid), limit)
+      const own = prefixRange(edgesPrefix(owner), limit)
+      const { rows } = await store.page({ ...all, lt: own.gte })
+      const left = limit - rows.length
+      const behind = left > 0 ? await store.page({ ...all, gte: own.lt, limit: left }) : null
+      return [...rows, ...(behind?.rows ?? [])].map(([key]) => key)
+    },
+    async isInReference(cluster, uid) {
+      return (await store.page(prefixRange(bearersPrefix(cluster, uid), 1))).rows.length > 0
+    },
     async heldPage(cluster, namespace, moment, after, limit) {
       const page = await entriesOf(heldPrefix(cluster, namespace), after, limit)
       return page.map(([key, bytes]) => [key, isWithin(moment, bytes)] as const)
@@ -156,25 +194,30 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
   }
 }
 
-function stateAt(life: Life, uid: Uid, moment: Moment): PastObject | undefined {
+/** Undefined where not all of the list is known. */
+type ReadList = (list: OwnerList) => readonly OwnerReference[] | undefined
+
+function lastStateIn(life: Life, uid: Uid, read: ReadList): PastObject | undefined {
+  const last = life.states.findLast(({ phase }) => !OUT.has(phase))
+  if (last === undefined) return undefined
+  return stateAt(life, uid, { type: 'position', position: last.position + 1, at: last.at }, read)
+}
+
+function stateAt(life: Life, uid: Uid, moment: Moment, read: ReadList): PastObject | undefined {
   const { group, kind, namespace, name, createdAt, states, isCut } = life
   const about = { group, kind, namespace, name, uid, createdAt }
   const last = states.findLastIndex(({ position, at }) => holds(moment, position, at))
   const state = states[last]
-  if (state === undefined) {
-    const unknown = {
-      phase: 'unknown',
-      deletedAt: null,
-      position: states[0]?.position ?? 0,
-      since: states[0]?.at ?? 0,
-      owners: [],
-      held: null,
-    } as const
-    return isCut ? { ...about, ...unknown } : undefined
-  }
+  if (state === undefined) return isCut ? { ...about, ...unknownAt(states[0]) } : undefined
+  const owners = read(life.owners[state.owners] ?? NO_OWNERS)
+  if (owners === undefined) return { ...about, ...unknownAt(state) }
   const { phase, deletedAt, held } = state
   const { position, at: since } = states[beganAt(states, last)] ?? state
-  return { ...about, phase, deletedAt, position, since, owners: ownersIn(life, state), held }
+  return { ...about, phase, deletedAt, position, since, owners, held }
+}
+
+function unknownAt({ position = 0, at: since = 0 }: Partial<LifeState> = {}) {
+  return { phase: 'unknown', deletedAt: null, position, since, owners: [], held: null } as const
 }
 
 /** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
@@ -188,10 +231,6 @@ function isOnlyOtherHold(a: LifeState | undefined, b: LifeState | undefined): bo
   if (a === undefined || b === undefined) return false
   const isSame = a.phase === b.phase && a.deletedAt === b.deletedAt && a.owners === b.owners
   return isSame && JSON.stringify(a.held) !== JSON.stringify(b.held)
-}
-
-function ownersIn({ owners }: Life, state: LifeState): readonly OwnerReference[] {
-  return owners[state.owners] ?? []
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -227,7 +266,7 @@ export class SpanChanges {
     const life = known ?? this.#begun(record)
     // An older version recorded no owners: nobody can say what there was until it is all told anew.
     if (object === null) this.#raise(cluster, NEVER)
-    else this.#putLife(cluster, id, known, grown(life, record, object))
+    else this.#putLife(cluster, id, known, grown(life, record, object), object.long?.added)
   }
 
   /**
@@ -263,9 +302,7 @@ export class SpanChanges {
     }
     if (life.isCut) this.#changes.set(cutPrefix(cluster) + id, null)
     if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, id, life), null)
-    for (const owner of ownersOf(life.owners)) {
-      this.#changes.set(edgePrefix(cluster, owner) + id, null)
-    }
+    this.#putOwners(cluster, id, [life, { ...life, owners: [] }])
   }
 
   /**
@@ -297,7 +334,9 @@ export class SpanChanges {
     // Of a suspect nobody can say whether its kind is watched.
     const then = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
-    const owners = [...(known?.owners ?? []), then === 'gone' ? [] : listed]
+    const list =
+      rest.moreOwners > 0 ? unknownList(rest.moreOwners) : { references: listed, chunks: [] }
+    const owners = [...(known?.owners ?? []), then === 'gone' ? NO_OWNERS : list]
     const state: LifeState = {
       ...{ position: Number(position), at, phase: then, deletedAt: rest.deletedAt },
       ...{ owners: owners.length - 1, held: rest.held },
@@ -345,7 +384,13 @@ export class SpanChanges {
     return { ...about, states: [], owners: [], isCut: false, isBase: false }
   }
 
-  #putLife(cluster: ClusterId, id: string, known: Life | undefined, life: Life): void {
+  #putLife(
+    cluster: ClusterId,
+    id: string,
+    known: Life | undefined,
+    life: Life,
+    came: readonly AddedChunk[] = [],
+  ): void {
     const kept = inOrder(life)
     this.#lives.set(lifeKey(cluster, id), kept)
     if (!isSamePlace(known, kept)) {
@@ -355,7 +400,7 @@ export class SpanChanges {
     this.#putMinutes(cluster, id, known, kept)
     this.#putHeld(cluster, id, known, kept)
     if (kept.isCut && !known?.isCut) this.#changes.set(cutPrefix(cluster) + id, NO_BYTES)
-    this.#putEdges(cluster, id, known, kept)
+    this.#putOwners(cluster, id, [known, kept], came)
   }
 
   #putHeld(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -368,20 +413,27 @@ export class SpanChanges {
     if (span !== undefined) this.#changes.set(heldKey(cluster, id, kept), Buffer.from(span))
   }
 
-  #putEdges(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
-    const lists = known?.owners ?? []
-    if (lists === kept.owners) return
-    const same = countSame(lists, kept.owners)
-    const before = ownersOf(lists)
-    for (const list of kept.owners.slice(same)) {
-      for (const { uid } of list) {
-        if (!before.has(uid)) this.#changes.set(edgePrefix(cluster, uid) + id, NO_BYTES)
-      }
+  /** `came`: chunks that the record brought. */
+  #putOwners(
+    cluster: ClusterId,
+    id: string,
+    [known, kept]: readonly [known: Life | undefined, kept: Life],
+    came: readonly AddedChunk[] = [],
+  ): void {
+    if (known?.owners === kept.owners && known.namespace === kept.namespace) return
+    const before: Listed = { owners: known?.owners ?? [], namespace: (known ?? kept).namespace }
+    const keyOf = (name: string): string => chunkKey(cluster, id, name)
+    const edgeOf = (namespace: string, reference: OwnerReference): string =>
+      `${edgeTo(cluster, namespace, reference)}${id}`
+    const parts = { codec: this.#codec, edgeOf, read: (name: string) => this.#get(keyOf(name)) }
+    const changes = ownerChanges(parts, [before, kept], came)
+    for (const name of changes.dropped) this.#changes.set(keyOf(name), null)
+    for (const chunk of changes.added) {
+      this.#changes.set(keyOf(chunk.name), chunkBytes(this.#codec, chunk))
     }
-    if (same === lists.length) return
-    const after = ownersOf(kept.owners)
-    for (const owner of before) {
-      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + id, null)
+    for (const edge of changes.gone) this.#changes.set(edge, null)
+    for (const edge of changes.edges) {
+      if (this.#get(edge) === undefined) this.#changes.set(edge, NO_BYTES)
     }
   }
 
@@ -421,8 +473,9 @@ function grown(
   { change, position, at, group, kind, namespace, name }: HistoryRecord,
   object: NonNullable<HistoryRecord['object']>,
 ): Life {
-  const known = life.owners.findIndex((each) => isSameList(each, object.owners))
-  const owners = known < 0 ? [...life.owners, object.owners] : life.owners
+  const list = listOf(object)
+  const known = life.owners.findIndex((each) => isSameList(each, list))
+  const owners = known < 0 ? [...life.owners, list] : life.owners
   const state: LifeState = {
     position: Number(position),
     at,
@@ -434,8 +487,9 @@ function grown(
   // Several entries of one event say the same; the log may give an entry twice.
   const before = life.states.findLastIndex((earlier) => earlier.position < state.position)
   const all = [...life.states.slice(0, before + 1), state]
-  // What is deleted may be another that had the same uid.
-  const place = change === 'gone' ? life : { group, kind, namespace, name }
+  // What is deleted, or was looked for, may be another that bears the uid.
+  const isOther = change === 'gone' || change === 'owner'
+  const place = isOther ? life : { group, kind, namespace, name }
   const states = newest(all, owners)
   const isCut = life.isCut || states.length < all.length
   return {
@@ -453,12 +507,12 @@ function grown(
 }
 
 function newest(all: readonly LifeState[], lists: Life['owners']): readonly LifeState[] {
-  const most = lists.reduce((sum, list) => sum + list.length, 0)
+  const most = lists.reduce((sum, list) => sum + costOf(list), 0)
   if (all.length <= MOST_STATES && most <= MOST_REFERENCES) return all
   const counted = new Set<number>()
   let references = 0
   const tooOld = all.findLastIndex(({ owners }, index) => {
-    if (!counted.has(owners)) references += lists[owners]?.length ?? 0
+    if (!counted.has(owners)) references += costOf(lists[owners] ?? NO_OWNERS)
     counted.add(owners)
     const count = all.length - index
     return count > 1 && (count > MOST_STATES || references > MOST_REFERENCES)
@@ -476,7 +530,7 @@ function inOrder(life: Life): Life {
   if (isInOrder(life)) return life
   const used = [...new Set(life.states.map(({ owners }) => owners))]
   const states = life.states.map((state) => ({ ...state, owners: used.indexOf(state.owners) }))
-  return { ...life, states, owners: used.map((index) => life.owners[index] ?? []) }
+  return { ...life, states, owners: used.map((index) => life.owners[index] ?? NO_OWNERS) }
 }
 
 function isInOrder({ states, owners }: Life): boolean {
@@ -488,21 +542,6 @@ function isInOrder({ states, owners }: Life): boolean {
   return named === owners.length
 }
 
-function isSameList(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
-  return a.length === b.length && a.every((each, index) => isSameReference(each, b[index]!))
-}
-
-function isSameReference(a: OwnerReference, b: OwnerReference): boolean {
-  return (
-    a.uid === b.uid &&
-    a.controller === b.controller &&
-    a.blockOwnerDeletion === b.blockOwnerDeletion &&
-    a.name === b.name &&
-    a.kind === b.kind &&
-    a.apiVersion === b.apiVersion
-  )
-}
-
 /** Of the first values of both: how many are the very same. Mostly all that were known are, and one is new. */
 function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   let same = 0
@@ -510,10 +549,14 @@ function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   return same
 }
 
-function ownersOf(lists: Life['owners']): Set<Uid> {
-  const owners = new Set<Uid>()
-  for (const list of lists) for (const { uid } of list) owners.add(uid)
-  return owners
+/** Prefix of an edge from an object in a namespace, before its id. */
+function edgeTo(
+  cluster: ClusterId,
+  namespace: string,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): string {
+  const named = { group: groupOf(apiVersion), kind, name }
+  return `${namedPrefix(cluster, uid, named)}${part(namespace)}/`
 }
 
 function minutesOf(states: readonly LifeState[]): Set<number> {
@@ -613,8 +656,28 @@ function heldKey(cluster: ClusterId, id: string, { namespace }: Life): string {
   return heldPrefix(cluster, namespace) + id
 }
 
-function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${clusterPart(cluster)}/${uidPart(owner)}/`
+function chunkKey(cluster: ClusterId, id: string, name: string): string {
+  return `chunk/${clusterPart(cluster)}/${id}/${name}`
+}
+
+/** Of all references that bear a uid, whatever they name. */
+function bearersPrefix(cluster: ClusterId, uid: Uid): string {
+  return `owned/${clusterPart(cluster)}/${uidPart(uid)}/`
+}
+
+/** Of those that name this, from whatever namespace. A kind may be written in lower case. */
+function namedPrefix(
+  cluster: ClusterId,
+  uid: Uid,
+  { group, kind, name }: Pick<Coordinates, 'group' | 'kind' | 'name'>,
+): string {
+  return `${bearersPrefix(cluster, uid)}${part(kind.toLowerCase())}.${part(group)}/${part(name)}/`
+}
+
+/** Of those that name this owner: where it is in a namespace, from there only. */
+function edgesPrefix(owner: Identity): string {
+  const named = namedPrefix(owner.cluster, owner.uid, owner)
+  return owner.namespace === '' ? named : `${named}${part(owner.namespace)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {
