@@ -244,7 +244,7 @@ interface ToVerify {
   readonly uid: Uid
   readonly place: Coordinates
   readonly version: string
-  /** The lane of the namespace whose GETs it counts among; empty: it counts for nobody. */
+  /** The lane of the namespace whose GETs it counts among; empty: it counts for no namespace. */
   readonly askedFor: string
 }
 

@@ -119,7 +119,7 @@ export interface Owner {
   /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
   readonly leasedAt: number
   readonly attempt: Attempt | null
-  /** The lane whose object `attempt` was made for; empty for none: then it counts for nobody (`Gets`). */
+  /** The lane whose object `attempt` was made for; empty for none: then it counts for no namespace (`Gets`). */
   readonly askedFor: string
 }
 
