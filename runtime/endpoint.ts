@@ -12,20 +12,21 @@ import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
+import { clientOf } from './client.ts'
 import { systemClock } from './clock.ts'
 import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
-import type { Cuts } from './cuts.ts'
+import { Cuts } from './cuts.ts'
 import type { Check } from './health.ts'
 import { isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { INSTANCE, INSTANCE_HEADER } from './instance.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
-import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
+import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
 import { Problem, problem, refuseUnread } from './problem.ts'
 import { Refusals } from './refusals.ts'
-import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
+import { endStream, MOST_STREAMS, Streams } from './streams.ts'
 import type { Tls } from './tls.ts'
 
 export interface EndpointParts {
@@ -55,6 +56,8 @@ declare module 'fastify' {
 /** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/config.md says. */
 const ARRIVAL_MS = 25_000
 const LOOK_FOR_LATE_MS = 5_000
+/** A stream that has to end for another one: then nothing waits for its reader any more. */
+const ENDS_WITHIN_MS = 1_000
 /** Of one request, and of all: what is larger, slower or more is refused. Addresses with their questions are headers, too. */
 const LIMITS = {
   bodyLimit: 64 * 1024,
@@ -186,7 +189,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const clock = parts.clock ?? systemClock()
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)
-  const streams = new StreamLimit()
+  const streams = new Streams(parts.cuts ?? new Cuts(clock, parts.logger))
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
@@ -257,16 +260,19 @@ function unknownRoutes(
 }
 
 /** Behind whatever lets somebody in: who is refused takes none of them. */
-function addStreamLimit(server: FastifyInstance, streams: StreamLimit): void {
+function addStreamLimit(server: FastifyInstance, streams: Streams): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isStream?.(request) !== true) return
-    const { user } = principalOf(request)
-    const stream = streams.take(user === null ? `at ${request.ip}` : `user ${user.name}`)
+    const stream = streams.take(clientOf(request), (reason) => {
+      endStream(request, reason)
+      // A route that can say why has begun to; of any other the answer breaks off.
+      setTimeout(() => reply.raw.destroy(), ENDS_WITHIN_MS).unref()
+    })
     if (stream === undefined) {
       reply.header('retry-after', '30')
       throw new Problem(
         429,
-        `of ${MOST_STREAMS} streams you have half of what others have left; end one, or ask again later`,
+        `all ${MOST_STREAMS} streams are open, and no other client has more of them than you; end one, or ask again later`,
       )
     }
     // Whoever left while it was asked who that is has left already.
