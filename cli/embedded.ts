@@ -115,7 +115,7 @@ export async function runEmbedded(
   const metricsToken =
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = openAuditTokens(config)
-  await using opened = openAuthority(config, systemClock())
+  await using opened = openAuthority(config, systemClock(), cuts)
   const { authority } = opened
   const tls = openTlsOf(config)
   const http = {

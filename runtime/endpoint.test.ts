@@ -101,7 +101,7 @@ function tokenOf(secret: string): HttpToken {
 test('who shows a token for the metrics may read them, and nothing else', async (t) => {
   const asked: (string | undefined)[] = []
   const authority: Authority = {
-    async identify(authorization) {
+    async identify({ authorization }) {
       asked.push(authorization)
       return undefined
     },

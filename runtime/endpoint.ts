@@ -12,7 +12,7 @@ import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
-import { clientOf } from './client.ts'
+import { clientOf, sourceOf } from './client.ts'
 import { systemClock } from './clock.ts'
 import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
@@ -377,7 +377,8 @@ async function principalFor(
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
   const isFresh = request.method !== 'GET' && request.method !== 'HEAD'
-  const user = isOpen(request) ? undefined : await authority?.identify(authorization, isFresh)
+  const shown = { authorization, source: sourceOf(request.ip) }
+  const user = isOpen(request) ? undefined : await authority?.identify(shown, isFresh)
   return user === undefined ? undefined : { by: 'user', user }
 }
 

@@ -12,7 +12,7 @@ import { BREAKER_STORY, eventsOf } from '../../../testing/task-rig.ts'
 
 /** Ann reads pods and nodes in `shop`, bob the whole graph, eve nothing. */
 const authority: Authority = {
-  identify: async (authorization = '') => {
+  identify: async ({ authorization = '' }) => {
     const name = authorization.replace('Bearer ', '')
     return { name, uid: '', groups: [], extra: {} }
   },
