@@ -176,7 +176,7 @@ export async function runEmbedded(
     locks: () => reaper.status().locks,
     clusters: connected,
     nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, meter: metrics.meter },
+    ...{ clock: logClock, logger, cuts, meter: metrics.meter },
   })
   const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({
