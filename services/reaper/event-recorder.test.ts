@@ -157,7 +157,7 @@ test('gathering has an end, too', async () => {
   equal(rig.recorder.counts().get('left out'), 2_000)
 })
 
-test('P17: what one namespace or cluster has in ten seconds leaves the others theirs', async () => {
+test('suspicion 17: what one namespace or cluster has in ten seconds leaves the others theirs', async () => {
   await using rig = start()
   const refused = (name: string, namespace: string, cluster = 'c'): void => {
     const its = { target: target(name, namespace), cluster }
@@ -171,7 +171,7 @@ test('P17: what one namespace or cluster has in ten seconds leaves the others th
   equal(rig.written.filter((it) => it.about.includes('/g-')).length, 5)
 })
 
-test('P17: a cluster that is silent holds up no Event of another one', async () => {
+test('suspicion 17: a cluster that is silent holds up no Event of another one', async () => {
   const clock = new ManualClock()
   const silent = Promise.withResolvers<ReapAnswer>()
   const written: string[] = []
