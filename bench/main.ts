@@ -12,6 +12,7 @@ import { benchFanout } from './fanout.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
 import { benchFolding, type FoldingOptions } from './folding.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
+import { benchHostile, type HostileOptions } from './hostile.ts'
 import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchPage, type PageOptions } from './page.ts'
@@ -113,6 +114,12 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchHolding(options as HoldingOptions),
+  },
+  hostile: {
+    says: 'the heaviest things a tenant can do: bystanders, and CPU beside the collector of kube-controller-manager',
+    options: { act: 0, scale: 100, every: 250, patience: 240 },
+    policies: [],
+    run: async (options) => await benchHostile(options as HostileOptions),
   },
   memory: {
     says: 'many objects on a real server: memory of Kinfold, time and rate of its sync',

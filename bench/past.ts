@@ -22,6 +22,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import { pastTree } from '../services/graph/query/past-tree.ts'
+import { WHOLE } from '../services/graph/query/sight.ts'
 import { createSpanIndex, SpanChanges } from '../services/graph/query/span-index.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import { Turns } from '../services/graph/turns.ts'
@@ -228,7 +229,7 @@ async function trees(
     const root = index.objectAt(CLUSTER, uid, moment)
     if (root === undefined) throw new Error('the owner was there')
     const turns = new Turns(clock)
-    const view = { spans: index, cluster: CLUSTER, moment, turns, isWhole: true }
+    const view = { spans: index, cluster: CLUSTER, moment, turns, sight: WHOLE }
     const size = sizeOf((await pastTree(view, root, false)).answer)
     treeMs[fate].push(performance.now() - from)
     if (size !== dependents + 1) throw new Error(`${size} objects of a family that was whole`)

@@ -50,7 +50,8 @@ suite('the archive, over Kafka,', { skip: missingKafka() ?? false }, () => {
     const flags = { brokers: brokers.join(), application }
     const source = await openArchive(flags)
     await using read = source.log
-    const { objects, incomplete } = await indexArchive(read, source.codec, world.id, SIGNAL)
+    const asked = { cluster: world.id, trust: { keys: new Map(), allowPlaintext: false } }
+    const { objects, incomplete } = await indexArchive(read, source.codec, asked, SIGNAL)
     deepEqual([[...objects.keys()], incomplete], [[made.uid], 0])
     const bodies = await readBodies(read, source.codec, objects.values(), new Map(), SIGNAL)
     deepEqual(bodies.get(made.uid)?.['data'], { text: TEXT })

@@ -65,7 +65,9 @@ test('each command of the banner works as it is printed, the archive among them'
   const commands = text
     .split('\n')
     .filter((line) => /^ {2}\S+ [a-z-]/.test(line) && !line.includes('   '))
-  const [tree, plan, remove, why, restore, tail, none] = commands.map((line) => line.trim())
+  const [tree, plan, remove, why, restore, restored, tail, none] = commands.map((line) =>
+    line.trim(),
+  )
   equal(none, undefined, text)
   const first = await pasted(tree!, cwd)
   match(
@@ -85,8 +87,13 @@ test('each command of the banner works as it is printed, the archive among them'
     const { code, stdout, stderr } = await pasted(restore!, cwd)
     const isFound =
       stdout.startsWith('Deployment/web (uid ') && stdout.includes('ConfigMap/web-settings')
-    return (isFound && code < 2) || stdout + stderr
+    return (isFound && code === 0) || stdout + stderr
   })
+  // C5: the tour ends with everything back.
+  const back = await pasted(restored!, cwd)
+  equal(back.code, 0, back.stdout + back.stderr)
+  const again = await pasted(tree!, cwd)
+  match(again.stdout, /^Deployment\/web -n shop .*ConfigMap\/web-settings/s, again.stderr)
   const followed = await pasted(`${tail} | head -n 1`, cwd)
   deepEqual([followed.code, followed.stdout.split('\n').length], [0, 2], followed.stderr)
   const alias = /^alias kinfold=(.*)$/m.exec(text)?.[1]

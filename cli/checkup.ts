@@ -49,6 +49,8 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
   try {
     const id = await cluster.identify(limit())
     findings.push({ state: 'ok', text: `${name}: identity ${id}` })
+    const account = await cluster.whoAmI(limit())
+    if (account !== null) findings.push({ state: 'ok', text: `${name}: looked as ${account}` })
     findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
     const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
     const watches = checked.service !== 'reaper'
@@ -282,6 +284,8 @@ async function checkLog(data: string): Promise<Finding[]> {
     await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
     checkFoldVersion(await foldVersionOf(log, avroCodec()))
     const text = `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`
+    // How far it is ahead of a log that nobody writes says nothing.
+    log.time.confirmWall()
     const clock = clockNote(log.time)
     if (clock === '') return [{ state: 'ok', text }]
     return [

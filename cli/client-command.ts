@@ -29,6 +29,7 @@ export const CLIENT_COMMANDS: Commands = {
   approve: directives,
   reject: directives,
   'close-breaker': directives,
+  'confirm-clock': directives,
   lineage: async () => (await import('./lineage.ts')).addLineage,
   shadow: async () => (await import('./shadow.ts')).addShadow,
   audit: async () => (await import('./horizon.ts')).addAuditQuestions,

@@ -1,6 +1,7 @@
 /**
- * The clock of a machine is set forward by an hour while Kinfold runs on its embedded log: what is held stays held, people are told, and what is deleted afterwards
- * is collected as before.
+ * The clock of a machine is set forward by an hour while Kinfold runs on its embedded log, and is an
+ * hour ahead when it starts again: what is held stays held until a person says that the clock is
+ * right, people are notified, and what is deleted afterwards is collected as before.
  */
 import { equal, match, ok } from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -44,12 +45,15 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
     'apiVersion: kinfold/v1alpha1\nkind: Config\nholds: { deleted: 0s }\nkinds: [configmaps]\n',
   )
   const data = join(directory, 'data')
-  await using kinfold = await KinfoldProcess.start({
-    kubeconfig: playground.kubeconfig,
-    data,
-    flags: ['--config', config, '--mode', 'enforce', '--preset', 'guarded'],
-    nodeArgs: ['--import', STEPPABLE],
-  })
+  const started = async (clock: string): Promise<KinfoldProcess> => {
+    return await KinfoldProcess.start({
+      kubeconfig: playground.kubeconfig,
+      data,
+      flags: ['--config', config, '--mode', 'enforce', '--preset', 'guarded'],
+      nodeArgs: ['--import', clock],
+    })
+  }
+  await using kinfold = await started(STEPPABLE)
   const heartbeats = (): Promise<number> => kinfold.metric('kinfold_watcher_heartbeats_total')
   const held = await make('held', { name: 'never-was', uid: 'nobody' })
   await eventually('it is held for an hour, since its owner was never seen', async () => {
@@ -83,6 +87,30 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
     await readFile(logFile(data), 'utf8'),
     /it is 389\d s ahead.*the clock was set, or stood still/,
   )
+  await kinfold.stop()
+
+  await using again = await started(`${STEPPABLE}?ahead`)
+  const restarted = await again.metric('kinfold_watcher_heartbeats_total')
+  await eventually('heartbeats move log time after the start (T17)', async () => {
+    return (await again.metric('kinfold_watcher_heartbeats_total')) >= restarted + HEARTBEATS
+  })
+  equal((await request('GET', `${CONFIG_MAPS}/held`)).status, 200)
+  equal((await again.why({ uid: held }))?.verdict?.type, 'held')
+  ok(await again.isReady())
+  const lines = await again.readiness()
+  ok(
+    lines.some((line) => /^\[!\]clock warning: .*confirm-clock/.test(line)),
+    lines.join('; '),
+  )
+  match(
+    await readFile(logFile(data), 'utf8'),
+    /north: 3900 s behind.*the clock is not believed|the clock is not believed.*north: 3900 s behind/,
+  )
+  match(await again.heldClock(), /389\d s ahead/)
+  await again.order('confirm-clock', 'the time server was down')
+  await eventually('its hold is over by the clock that a person confirmed', async () => {
+    return (await request('GET', `${CONFIG_MAPS}/held`)).status === 404
+  })
 })
 
 interface Made {

@@ -1,4 +1,9 @@
 /** The clusters that a kubeconfig's contexts name. What must stay true: a mistake in it is a sentence and exit code 2. */
+import {
+  accountToken,
+  type TokenAnswer,
+  type TokenAsked,
+} from '../adapters/kubernetes/account-token.ts'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
 import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
 import { KubeconfigError, loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
@@ -52,7 +57,7 @@ export function openReviews(
   })
 }
 
-type Context = ReturnType<typeof loadContexts>[number]
+export type Context = ReturnType<typeof loadContexts>[number]
 
 function clusterOf(service: string, context: Context): Cluster {
   return openCluster({ name: context.name, exchange: exchangeTo(service, context) })
@@ -60,6 +65,16 @@ function clusterOf(service: string, context: Context): Cluster {
 
 export function exchangeTo(service: string, context: Context): Exchange {
   return openUndiciExchange(context, { userAgent: `kinfold/${VERSION} (${service})` })
+}
+
+/** As the user of the context. */
+export async function accountTokenOf(
+  context: Context,
+  asked: TokenAsked,
+  signal: AbortSignal,
+): Promise<TokenAnswer> {
+  await using exchange = exchangeTo('kubeconfig', context)
+  return await accountToken(exchange, asked, signal)
 }
 
 /** What a mistake in it is: a sentence and exit code 2. */

@@ -117,6 +117,21 @@ suite('at a Tab', () => {
       const kinds = await values('tree', '--data', data, 'confi')
       return kinds.join() === 'configmap/' || kinds.join()
     })
+    // C11: kinds, names and namespaces, wherever they stand.
+    const here = ['--data', data, '--cluster', 'south', '-n', 'shop']
+    for (const command of ['get', 'deletions', 'diff']) {
+      equal((await values(command, ...here, 'configm')).join(), 'configmap')
+    }
+    equal((await values('lineage', 'export', ...here, '--kind', 'configm')).join(), 'configmap')
+    await eventually('it knows names', async () => {
+      const offered = [
+        await values('tree', ...here, 'deploy/w'),
+        await values('get', ...here, 'deploy', 'w'),
+        await values('why', ...here, 'deploy', 'w'),
+        await values('get', '--data', data, '--cluster', 'south', '-n', 'sho'),
+      ].join(' ')
+      return offered === 'deploy/web web web shop' || offered
+    })
   })
 })
 

@@ -1,5 +1,6 @@
 /**
- * What may stand at the end of a command line, for shells and for kubectl: commands, flags, values of flags, kinds, clusters.
+ * What may stand at the end of a command line, for shells and for kubectl: commands, flags, values of flags, kinds, names,
+ * namespaces, clusters.
  *
  * What must stay true: commands and flags are those that commander knows, so nothing is listed twice; whatever goes wrong offers nothing and says nothing, since it is
  * asked at each Tab; a running Kinfold is waited for briefly. Its answer is of the form that Cobra's completions have, which kubectl reads: a value a line, a tab,
@@ -8,11 +9,12 @@
  * Not here: the scripts of the shells (completion.ts).
  */
 import type { Command, Option } from 'commander'
+import type { ObjectList } from './answer.ts'
 import { SHORT_NAMES } from './built-in-kind.ts'
 import { ask, type ClientFlags, type ScopeFlags, serverOf } from './client.ts'
 import { ORDERS } from './get-order.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
-import { contextNames } from './scope.ts'
+import { contextNames, namespaceOf } from './scope.ts'
 
 /** As Cobra numbers them; they are added up. */
 const NO_SPACE = 2
@@ -90,15 +92,18 @@ interface Line {
   readonly path: string
   /** The option whose value comes next. */
   readonly open: Option | undefined
-  readonly flags: ClientFlags & ScopeFlags
-  /** How many arguments there are already. */
+  readonly flags: Flags
+  /** How many arguments there are already, and which. */
   readonly given: number
+  readonly words: readonly string[]
 }
+
+type Flags = ClientFlags & ScopeFlags & { readonly namespace?: string; readonly cluster?: string }
 
 function readLine(program: Command, words: readonly string[]): Line {
   let command = program
   let open: Option | undefined
-  let given = 0
+  const args: string[] = []
   const flags: Record<string, string> = {}
   for (const word of words) {
     if (open !== undefined) {
@@ -113,10 +118,10 @@ function readLine(program: Command, words: readonly string[]): Line {
       continue
     }
     const below = command.commands.find((each) => each.name() === word)
-    if (below === undefined) given++
+    if (below === undefined) args.push(word)
     else command = below
   }
-  return { command, path: pathOf(command), open, flags, given }
+  return { command, path: pathOf(command), open, flags, given: args.length, words: args }
 }
 
 function pathOf(command: Command): string {
@@ -135,6 +140,8 @@ async function valuesOf(option: Option, { path, flags }: Line, word: string): Pr
   if (long === '--context') return plain(contextsOf(flags))
   if (/<(file|dir)>$/.test(written)) return FILES
   if (written.endsWith('<object>')) return await objectsOf(flags, word)
+  if (written.endsWith('<ns>')) return plain(await namesOfKind(flags, 'namespaces'))
+  if (written.endsWith('<kind>')) return plain(await kindsOf(flags))
   return plain(FLAG_VALUES[long ?? ''] ?? [])
 }
 
@@ -155,21 +162,54 @@ function optionsOf(command: Command): Completion {
   }
 }
 
-async function argumentsOf({ command, flags, given }: Line, word: string): Promise<Completion> {
-  const [argument] = command.registeredArguments
+async function argumentsOf(
+  { command, flags, given, words }: Line,
+  word: string,
+): Promise<Completion> {
+  const [argument, second] = command.registeredArguments
+  const [kind = ''] = words
+  const isObject = argument?.name() === 'object'
+  // The second of KIND NAME.
+  if (given === 1 && (second?.name() === 'name' || (isObject && !/[/:]/.test(kind)))) {
+    return plain(await namesOfKind(flags, kind))
+  }
   if (given > 0 || argument === undefined) return NOTHING
   if (argument.name() === 'shell') return plain(SHELLS)
   if (['dir', 'file'].includes(argument.name())) return FILES
-  return argument.name() === 'object' ? await objectsOf(flags, word) : NOTHING
+  if (argument.name() === 'kind') return plain(await kindsOf(flags))
+  return isObject ? await objectsOf(flags, word) : NOTHING
 }
 
-/** A name is that of any object that was ever seen: too many to offer. */
-async function objectsOf(flags: ClientFlags, word: string): Promise<Completion> {
-  if (word.includes('/')) return NOTHING
-  const kinds = new Set([...SHORT_NAMES, ...(await watched(flags)).kinds])
+async function kindsOf(flags: ClientFlags): Promise<readonly string[]> {
+  return [...new Set([...SHORT_NAMES, ...(await watched(flags)).kinds])].sort()
+}
+
+/** Kinds first; behind a slash the names of that kind. */
+async function objectsOf(flags: Flags, word: string): Promise<Completion> {
+  const slash = word.indexOf('/')
+  if (slash >= 0) {
+    const kind = word.slice(0, slash)
+    return plain((await namesOfKind(flags, kind)).map((name) => `${kind}/${name}`))
+  }
   return {
-    values: [...kinds].sort().map((kind) => [`${kind}/`, '']),
+    values: (await kindsOf(flags)).map((kind) => [`${kind}/`, '']),
     directive: NO_FILE + NO_SPACE,
+  }
+}
+
+/** In the namespace of the command line; of a kind that has too many, the first. */
+async function namesOfKind(flags: Flags, kind: string): Promise<readonly string[]> {
+  const { cluster } = flags
+  const query = new URLSearchParams({
+    ...{ kind, namespace: flags.namespace ?? namespaceOf(flags), limit: `${MOST_NAMES}` },
+    ...(cluster !== undefined && { cluster }),
+  })
+  try {
+    const response = await ask(serverOf(flags), `/v1/objects?${query}`, WITHIN_MS)
+    const { objects } = (await response.json()) as ObjectList
+    return [...new Set(objects.map(({ name }) => name))].sort()
+  } catch {
+    return []
   }
 }
 
@@ -178,6 +218,7 @@ function plain(values: readonly string[]): Completion {
 }
 
 const WITHIN_MS = 500
+const MOST_NAMES = 500
 const OBJECTS = /^kinfold_(?:objects|edges)\{(?<labels>.*)\} /gm
 
 interface Watched {

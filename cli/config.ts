@@ -228,7 +228,8 @@ export function addPolicyOptions(command: Command): Command {
 export const IGNORE_HINT = 'kinds to leave out, beside Events, which are never watched'
 
 export function addKindsOption(command: Command): Command {
-  const hint = 'kinds to watch, as pods,deployments.apps (default: all that a cluster serves)'
+  const hint =
+    'kinds to watch, as pods,deployments.apps or @FILE (default: all that a cluster serves)'
   return command.option('--kinds <list>', hint).option('--ignore-kinds <list>', IGNORE_HINT)
 }
 

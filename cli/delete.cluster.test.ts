@@ -1,5 +1,5 @@
 /** Shows on a real API server that a deletion takes what was shown, by the rights of whoever deletes, and nothing that changed meanwhile. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
@@ -144,6 +144,9 @@ suite('kinfold delete, on a real API server,', { skip: skip ?? false }, () => {
       const few = await family('few', 1)
       const no = await asked('few', async () => 'n')
       deepEqual([no.code, await missingOf(plane, few)], [3, []], no.stdout)
+      // C8: the question as it is meant, without sequences that were escaped.
+      match(no.stdout, /Delete configmap\/few\? \(y\/N\) /)
+      doesNotMatch(no.stdout, /u001b/)
       const yes = await asked('few', async () => 'y')
       deepEqual([yes.code, await missingOf(plane, few)], [0, ['few']], yes.stdout)
 

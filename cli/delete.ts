@@ -136,11 +136,13 @@ async function isConfirmed(confirmation: 'yes' | 'name', root: Root): Promise<bo
     confirmation === 'yes'
       ? `Delete ${what}? (y/N) `
       : `To delete ${what}, type its name (${lineOf(root.name)}): `
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  // The terminal edits the line: sequences of our own would be printed as escaped text (C8).
+  process.stderr.write(question)
+  const lines = createInterface({ input: process.stdin, terminal: false })
   const closed = new AbortController()
   lines.once('close', () => closed.abort())
   try {
-    const answer = await lines.question(question, { signal: closed.signal })
+    const answer = await lines.question('', { signal: closed.signal })
     return confirmation === 'yes' ? /^y(es)?$/i.test(answer.trim()) : answer.trim() === root.name
   } catch {
     // The end of its input is no answer.

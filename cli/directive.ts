@@ -1,4 +1,4 @@
-/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker. */
+/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker, confirm-clock. */
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { DirectiveAnswer } from '../services/graph/orders/directive-http.ts'
@@ -9,6 +9,7 @@ import { lineOf } from './terminal.ts'
 interface DirectiveFlags extends ClientFlags {
   readonly cluster?: string
   readonly why?: string
+  readonly recordAnyway?: boolean
 }
 
 const WHY = '--why <text>'
@@ -19,9 +20,16 @@ export function addDirectives(program: Command): void {
       '--cluster <c>',
       `name or id of the one cluster that it is about (default: ${otherwise})`,
     )
-  about(
-    'pause',
-    'stop all deletes and updates at once (from 2 s from now), in all clusters or in one',
+  const vain = (command: Command): Command =>
+    command.option(
+      '--record-anyway',
+      'also where the mode cannot keep it, for a mode that comes later',
+    )
+  vain(
+    about(
+      'pause',
+      'stop all deletes and updates at once (from 2 s from now), in all clusters or in one',
+    ),
   )
     .option(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'pause' }))
@@ -29,7 +37,7 @@ export function addDirectives(program: Command): void {
     .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'resume' }))
   const subject = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
-  about('protect', 'never delete these objects, whatever becomes of their owners')
+  vain(about('protect', 'never delete these objects, whatever becomes of their owners'))
     .argument('<subject>', subject)
     .option(WHY, 'reason, which is recorded')
     .action(
@@ -48,14 +56,18 @@ export function addDirectives(program: Command): void {
       verb === 'approve'
         ? 'release what is held for approval, exactly as it was shown'
         : 'keep what is held for approval, exactly as it was shown'
-    about(verb, description, 'the only one')
+    vain(about(verb, description, 'the only one'))
       .argument('<digest>', 'of what is held, as it was shown')
       .requiredOption(WHY, 'reason, which is recorded')
       .action(async (digest: string, flags: DirectiveFlags) => await give(flags, { verb, digest }))
   }
-  about('close-breaker', 'allow deletes again after a breaker opened')
+  vain(about('close-breaker', 'allow deletes again after a breaker opened'))
     .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'close-breaker' }))
+  withServer(program.command('confirm-clock'))
+    .description("say that this machine's clock is right where Kinfold does not believe it")
+    .requiredOption(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'confirm-clock' }))
 }
 
 interface Given {
@@ -65,10 +77,13 @@ interface Given {
 }
 
 async function give(flags: DirectiveFlags, given: Given): Promise<void> {
-  const { cluster, why } = flags
+  const { cluster, why, recordAnyway } = flags
   // An unset variable of a shell is not all clusters.
   if (cluster === '') throw bad('--cluster takes a name or id')
-  const body = { ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() }
+  const body = {
+    ...{ ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() },
+    ...(recordAnyway === true && { record: true }),
+  }
   const response = await order(serverOf(flags), '/v1/directives', body)
   const { verb, about: what, who, effective } = (await response.json()) as DirectiveAnswer
   process.stdout.write(lineOf(`${DONE[verb] ?? verb} ${what}, by ${who}. ${effective}`) + '\n')
@@ -82,6 +97,7 @@ const DONE: Readonly<Record<string, string>> = {
   approve: 'Approved',
   reject: 'Rejected',
   'close-breaker': 'Closed',
+  'confirm-clock': 'Confirmed',
 }
 
 /** As kubectl has it. */

@@ -42,7 +42,7 @@ export function addDoctor(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option(
       '--kinds <list>',
-      'kinds that are to be collected; default: all that the cluster serves',
+      'kinds that are to be collected, or @FILE; default: all that the cluster serves',
     )
     .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
@@ -71,9 +71,9 @@ export function addDoctor(program: Command): void {
         ...(await checkData(data)),
       ]
       try {
-        for (const cluster of clusters) {
-          findings.push(...(await checkCluster(cluster, checked)))
-        }
+        // At once: each that is silent costs its own wait.
+        const each = clusters.map((cluster) => checkCluster(cluster, checked))
+        findings.push(...(await Promise.all(each)).flat())
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }

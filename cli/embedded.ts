@@ -30,7 +30,7 @@ import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
-import { checksOfLogTime, clockOf, watchLogTime } from './log-time.ts'
+import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
 import { openNotifications } from './notify.ts'
 import type { NotifyConfig } from './notify-config.ts'
 import { openAuthority } from './open-authority.ts'
@@ -50,14 +50,7 @@ import {
   registerShadow,
   registerWatchers,
 } from './process-metrics.ts'
-import {
-  checkOfLock,
-  checksOfData,
-  checksOfNoLock,
-  checksOfTls,
-  checksOfTokens,
-  readinessOf,
-} from './readiness.ts'
+import { checkOfLock, checksOfData, checksOfTls, checksOfTokens, readinessOf } from './readiness.ts'
 import { sayReady } from './ready-line.ts'
 import { openTelemetry } from './telemetry.ts'
 import { checkUpgraded } from './upgrade.ts'
@@ -96,9 +89,6 @@ export type EmbeddedConfig = Pick<
 > & {
   readonly notify?: NotifyConfig | undefined
   readonly auditTokenFile?: string | undefined
-
-  /** Why no cluster's lock is in force, where that is known without a look. */
-  readonly noLock?: string
 }
 
 /** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
@@ -139,6 +129,8 @@ export async function runEmbedded(
   const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
   const connected = first ?? (await identifySome(clusters, signal))
+  const asked = connected.map(({ cluster }) => cluster)
+  await confirmTime(file.time, asked, logger, signal)
   await using parts = await openGraph({
     log,
     codec,
@@ -208,7 +200,6 @@ export async function runEmbedded(
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
-    ...(config.noLock === undefined ? [] : checksOfNoLock(clusters, config.noLock)),
     ...checksOfLogTime(file.time),
     ...disk.checks(),
     ...checksOfData(config.data),
@@ -224,7 +215,11 @@ export async function runEmbedded(
       logger,
       cuts,
       add: (routes) => {
-        addGraphRoutes(routes, { ...parts, log, codec })
+        addGraphRoutes(routes, {
+          ...{ ...parts, log, codec },
+          logTime: file.time,
+          clockNote: () => clockNote(file.time),
+        })
         addShadow(routes, shadow)
       },
     },
@@ -252,7 +247,9 @@ export async function runEmbedded(
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
-          sayReady({ checks, watchers, ...config }, clock, logger, either, () => onReady(url)),
+          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
+            onReady(url),
+          ),
         (either) => serveAddress(config, url, either),
       ],
       signal,

@@ -53,6 +53,11 @@ test('objects of a namespace, of all, deleted ones, by name and by age', async (
     ['pods -A --sort-by {.metadata.name}', 0, 'pod/c pod/a pod/b'],
     ['deploy web -n shop', 0, 'deployment.apps/web'],
     ['pods -n empty', 0, ''],
+    ['deploy/web -n shop', 0, 'deployment.apps/web'],
+    ['po,deploy -n shop', 0, 'pod/a pod/b deployment.apps/web'],
+    ['all -n shop', 0, 'pod/a pod/b deployment.apps/web'],
+    ['deploy/ -n shop', 2, ''],
+    ['deploy,po/a -n shop', 2, ''],
   ]
   for (const [line, code, names] of cases) {
     const ran = await runKinfold(['get', ...line.split(' '), '-o', 'name', '--server', url])
@@ -113,7 +118,7 @@ test('direct dependents of an object, of every kind', async (t) => {
     ['pods --owned-by uid:rs-web', /--owned-by takes no KIND, and none of -A, --gone, --at and -l/],
     ['--owned-by rs', /rs: expected KIND\/NAME/],
     ['--owned-by uid:nothing', /no object with uid nothing was ever seen/],
-    ['-n shop', /expected KIND, KIND NAME or --owned-by/],
+    ['-n shop', /expected KIND, KIND NAME, KIND\/NAME, KIND,KIND, all or --owned-by/],
   ] as const) {
     const ran = await get(line)
     equal(ran.code, 2, ran.stderr)
@@ -148,7 +153,10 @@ north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
   )
   match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
   equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
-  equal(render({ ...told, objects: [] }, 'table', false, NOW), 'No objects.\n')
+  equal(
+    render({ ...told, objects: [] }, 'table', false, NOW),
+    'No objects found in any namespace.\n',
+  )
 })
 
 test('as JSON, in the shape of every answer', () => {

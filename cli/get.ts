@@ -12,6 +12,7 @@ import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { answerTo, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
+import { misnamedText } from './misnamed.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
 import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
@@ -47,7 +48,7 @@ export function addGet(program: Command): void {
     .description(
       'the objects of a kind: those that exist, and those that were deleted; or the dependents of one object',
     )
-    .argument('[kind]', 'such as pods, deploy or deployments.apps')
+    .argument('[kind]', 'such as pods, deployments.apps, deploy,cm, deploy/web, or all')
     .argument('[name]', 'of one object')
     .option('-A, --all-namespaces', 'of all namespaces')
     .option('--gone', 'also objects that were deleted, as long as they are remembered')
@@ -58,30 +59,71 @@ export function addGet(program: Command): void {
       'with these labels now: the cluster is asked, with your own kubeconfig',
     )
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
-    .action(async (kind: string | undefined, name: string | undefined, flags: GetFlags) => {
+    .action(async (word: string | undefined, second: string | undefined, flags: GetFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
       const compare = orderOf(flags.sortBy)
       if (flags.ownedBy !== undefined) {
         const { gone, allNamespaces, at, selector } = flags
-        if (kind !== undefined || gone || allNamespaces || at || selector !== undefined)
+        if (word !== undefined || gone || allNamespaces || at || selector !== undefined)
           refuseBeside()
         const document = await dependents(flags.ownedBy, flags)
         warnPartial(document.partial)
         process.stdout.write(renderDependents(document, output, compare, Date.now()))
         return
       }
-      if (kind === undefined)
-        throw new ExitError(EXIT.input, 'expected KIND, KIND NAME or --owned-by')
-      const { document, kinds } = await answered(kind, name, flags)
+      const { kinds: asked, name } = wordsOf(word, second)
+      const { document, kinds } = joined(
+        await Promise.all(asked.map((kind) => answered(kind, name, flags))),
+      )
       if (document.asOf.length === 0) refuseUnasked(document.partial)
       warnPartial(document.partial)
-      if (document.objects.length === 0) refuseNothing(kind, name, kinds, document.partial)
+      if (document.objects.length === 0) refuseNothing(word ?? '', name, kinds, document.partial)
       const objects = [...document.objects].sort(compare)
       const hasNamespace = flags.allNamespaces === true
       const time = flags.at === undefined ? null : (document.asOf[0]?.time ?? null)
       const now = time === null ? Date.now() : Date.parse(time)
-      process.stdout.write(render({ ...document, objects }, output, hasNamespace, now))
+      const where = hasNamespace
+        ? 'any namespace'
+        : `namespace ${flags.namespace ?? namespaceOf(flags)}`
+      process.stdout.write(render({ ...document, objects }, output, hasNamespace, now, where))
     })
+}
+
+/** As kubectl takes them: KIND, KIND NAME, KIND/NAME, KIND,KIND; `all` is each kind (undefined). */
+function wordsOf(
+  word: string | undefined,
+  second: string | undefined,
+): { readonly kinds: readonly (string | undefined)[]; readonly name: string | undefined } {
+  const [first = '', name, ...more] = (word ?? '').split('/')
+  const kinds = first.split(',')
+  const isNamed = name !== undefined || second !== undefined
+  const isOdd = more.length > 0 || (name !== undefined && second !== undefined) || name === ''
+  if (kinds.includes('') || isOdd || (isNamed && (kinds.length > 1 || first === 'all'))) {
+    throw new ExitError(
+      EXIT.input,
+      `${word ?? 'nothing to get'}: expected KIND, KIND NAME, KIND/NAME, KIND,KIND, all or --owned-by`,
+    )
+  }
+  return { kinds: first === 'all' ? [undefined] : kinds, name: name ?? second }
+}
+
+/** Of several kinds, as one. */
+function joined(all: readonly Listed[]): Listed {
+  const [first] = all
+  if (first === undefined) throw new Error('one kind is asked for at least')
+  if (all.length === 1) return first
+  const documents = all.map(({ document }) => document)
+  const asOf = new Map(documents.flatMap((each) => each.asOf.map((at) => [at.partition, at])))
+  const doubts = new Set(documents.map(({ partial }) => partial).filter((text) => text !== ''))
+  return {
+    document: {
+      ...first.document,
+      partial: [...doubts].join('; '),
+      asOf: [...asOf.values()],
+      objects: documents.flatMap(({ objects }) => objects),
+    },
+    kinds: new Set(all.flatMap(({ kinds }) => [...kinds])),
+  }
 }
 
 /** Dependents of an object are of every kind, and each exists now. */
@@ -92,10 +134,12 @@ function refuseBeside(): never {
   )
 }
 
-function queryOf(kind: string, name: string | undefined, flags: GetFlags): Queries['/v1/objects'] {
-  if (kind === '' || kind.includes('/')) {
-    throw new ExitError(EXIT.input, `${kind}: expected KIND, or KIND NAME`)
-  }
+/** `kind` undefined: each. */
+function queryOf(
+  kind: string | undefined,
+  name: string | undefined,
+  flags: GetFlags,
+): Queries['/v1/objects'] {
   if (name !== undefined && flags.allNamespaces) {
     throw new ExitError(EXIT.input, 'a name takes a namespace, and not -A')
   }
@@ -103,10 +147,15 @@ function queryOf(kind: string, name: string | undefined, flags: GetFlags): Queri
   return { kind, name, namespace, gone: flags.gone }
 }
 
-async function answered(kind: string, name: string | undefined, flags: GetFlags): Promise<Listed> {
+async function answered(
+  kind: string | undefined,
+  name: string | undefined,
+  flags: GetFlags,
+): Promise<Listed> {
   const { selector, at: moment } = flags
   if (selector !== undefined) {
     if (name !== undefined || flags.gone || moment !== undefined) refuseBesideLabels()
+    if (kind === undefined) throw new ExitError(EXIT.input, '-l takes a KIND, and not all')
     return await labelled(kind, selector, flags)
   }
   const { cluster, hint } = await clusterScopeOf(flags)
@@ -159,8 +208,8 @@ async function dependents(owner: string, flags: GetFlags): Promise<DependentsDoc
   const { first, joined } = await pagesOf((next) => {
     return answerTo(server, '/v1/dependents', { ...query, continue: next })
   })
-  const { apiVersion, kind, cluster, owner: named } = first
-  return { apiVersion, kind, cluster, owner: named, ...joined }
+  const { apiVersion, kind, cluster, owner: named, misnamed } = first
+  return { apiVersion, kind, cluster, owner: named, misnamed, ...joined }
 }
 
 interface Page<T> {
@@ -228,6 +277,7 @@ export function render(
   output: Output,
   hasNamespace: boolean,
   now: number,
+  where = 'any namespace',
 ): string {
   const { objects } = document
   switch (output) {
@@ -239,7 +289,7 @@ export function render(
     case 'table':
     case 'wide':
       return objects.length === 0
-        ? 'No objects.\n'
+        ? `No objects found in ${where}.\n`
         : rows(objects, output === 'wide', hasNamespace, now)
   }
 }
@@ -266,7 +316,10 @@ export function renderDependents(
       return listed.map((object) => `${lineOf(objectName(object))}\n`).join('')
     case 'table':
     case 'wide':
-      return listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)
+      return (
+        (listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)) +
+        misnamedText(document.misnamed, document.owner)
+      )
   }
 }
 

@@ -15,6 +15,7 @@ const none: HeldAnswer = {
   breakers: [],
   refused: [],
   total: 0,
+  clock: '',
   hidden: 0,
   counts: [],
 }

@@ -86,8 +86,9 @@ export function heldText(answer: Held, output: Output, moment?: string): string 
     return `${protectionText(each)}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
   })
   const refused = answer.refused.map(refusedText)
+  const clock = !answer.clock ? '' : `The clock: ${lineOf(answer.clock)}\n`
   const head = moment ? `What was held ${moment}:\n` : ''
-  const above = [head, ...pauses, ...protections, ...breakers, ...refused].join('')
+  const above = [head, clock, ...pauses, ...protections, ...breakers, ...refused].join('')
   if (answer.total === 0) {
     return above + (moment === undefined ? nothingText(answer) : pastNothingText(answer, moment))
   }

@@ -3,6 +3,7 @@
  *
  * What must stay true: what is listed is exactly what is meant: no wildcards, no short names, nothing guessed.
  */
+import { readFileSync } from 'node:fs'
 import { builtInNamed } from './built-in-kind.ts'
 import { type ListedKind, nameOf, readKind } from './kind-name.ts'
 import { bad, type Setting, texts } from './setting.ts'
@@ -12,15 +13,37 @@ const NAME = /^[a-z][a-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/
 /** Of Kubernetes itself; all that these have ends in s, so what does not is a singular or a short name. */
 const OWN_GROUPS: ReadonlySet<string> = new Set(['', 'apps', 'autoscaling', 'batch', 'policy'])
 
-/** From a flag with commas, or a list in a file; undefined where neither was given. */
+/** From a flag with commas or @FILE, or a list in a file; undefined where neither was given. */
 export function listedKinds(setting: Setting): readonly ListedKind[] | undefined {
   const { value, from } = setting
   if (value === undefined) return undefined
-  const names = typeof value === 'string' ? splitList(value, from) : texts(setting)
+  const names =
+    typeof value !== 'string'
+      ? texts(setting)
+      : value.startsWith('@')
+        ? namesInFile(value.slice(1), from)
+        : splitList(value, from)
   if (names.length === 0) {
     throw bad(`${from}: expected kinds such as pods,deployments.apps, not an empty list`)
   }
   return names.map((name) => listedKind(name, from))
+}
+
+/** In what `kinfold rbac` printed: its comment names the kinds. */
+const PRINTED = /^# Give Kinfold the same list: --kinds (\S+)$/m
+
+/** What `kinfold rbac` printed, or names, a line each or between commas; from # on a line is a comment. */
+function namesInFile(file: string, from: string): readonly string[] {
+  let content: string
+  try {
+    content = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw bad(`${from}: ${file} cannot be read: ${(error as Error).message}`)
+  }
+  const [, printed] = PRINTED.exec(content) ?? []
+  if (printed !== undefined) return splitList(printed, `${from} @${file}`)
+  const words = content.replaceAll(/#.*$/gm, '').split(/[\s,]+/)
+  return words.filter((each) => each !== '')
 }
 
 function listedKind(name: string, from: string): ListedKind {

@@ -50,7 +50,7 @@ const cascade: Cascade = {
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {
-  ...{ mode: 'enforce', total: 1, hidden: 0, breakers: [], protections: [] },
+  ...{ mode: 'enforce', clock: '', total: 1, hidden: 0, breakers: [], protections: [] },
   pauses: [{ cluster: null, who: 'ann', why: '' }],
   refused: [{ cluster, objects: 1, since: AT, tries: 1, nextTry: AT, example: 'x' }],
   counts: [{ ...count, cluster, group: '', kind: 'Pod', namespace: '', since: AT, until: null }],
@@ -70,7 +70,10 @@ const shadow: ShadowReport = {
 }
 
 const ANSWERS: readonly (readonly [DocumentKind, object])[] = [
-  ['Tree', { answer: { root: tree }, cluster }],
+  [
+    'Tree',
+    { answer: { root: tree, misnamed: { references: [], hidden: 0, isCut: false } }, cluster },
+  ],
   ['Why', { answer: why, cluster, others: [{ cluster, uid: 'v', isThere: false, at: AT }] }],
   ['Plan', { answer: plan, cluster }],
   ['HeldPlan', { answer: heldPlan, cluster }],

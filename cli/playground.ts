@@ -32,14 +32,15 @@ interface PlaygroundFlags extends ArchiveFlags {
   readonly logFormat?: string
 }
 
+/** Kinds of which also what its user deletes is archived, so that the banner's last step brings it back. */
+const ARCHIVED = 'deployments.apps,configmaps'
+/** Its workload leaves what was deleted missing for so long then: the user restores it. */
+const RESTORED_WITHIN_MS = 10 * 60_000
 /** Its user reads the banner. */
 const QUIET = 'warn'
 /** `npx kinfold` is this program only below its checkout. */
 const LAUNCHER = fileURLToPath(new URL('kinfold.js', import.meta.url))
 const CLUSTERS = ['north', 'south'] as const
-const NO_LOCK =
-  'the clusters of a playground have no accounts and evaluate no admission policies; one that is applied is kept and refuses nothing'
-
 export function addPlayground(program: Command): void {
   const command = program
     .command('playground')
@@ -65,7 +66,11 @@ export function addPlayground(program: Command): void {
 }
 
 function settingsOf(flags: PlaygroundFlags): UpConfig {
-  return upConfig({ logLevel: QUIET, ...flags, lock: 'off' })
+  const archiveKinds = flags.archive === true ? ARCHIVED : undefined
+  return upConfig({
+    ...{ logLevel: QUIET, ...flags, lock: 'off' },
+    ...(archiveKinds !== undefined && { archiveKinds }),
+  })
 }
 
 function listenOf(addresses: readonly string[]): readonly Address[] {
@@ -94,6 +99,7 @@ async function play(
       clusters: CLUSTERS,
       listen,
       workload: flags.workload,
+      missingMs: flags.archive === true ? RESTORED_WITHIN_MS : undefined,
     })
     if (flags.apiOnly) await showOnly(clusters, signal)
     else await collectIn(clusters, { ...flags, data }, signal)
@@ -118,7 +124,7 @@ async function collectIn(
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../runtime/logger.ts')
   keepCompiled()
-  const config = { ...settingsOf(flags), noLock: NO_LOCK }
+  const config = settingsOf(flags)
   await using opened = new ResourceStack()
   const contexts = servers.map(({ name }) => name)
   const connected = openClusters('playground', kubeconfig, contexts)
@@ -152,7 +158,12 @@ function welcome(
     `${kinfold} plan delete ${web} --cluster north${asked}`,
     `kubectl ${into} -n shop delete deployment web`,
     `${kinfold} why cm/web-settings -n shop --cluster north${asked}`,
-    ...(archive.settings === undefined ? [] : [`${kinfold} restore ${web}${data} ${into}${key}`]),
+    ...(archive.settings === undefined
+      ? []
+      : [
+          `${kinfold} restore ${web}${data} ${into}${key}`,
+          `${kinfold} restore ${web}${data} ${into}${key} --yes`,
+        ]),
   ]
   const commands = [...(workload ? ofWorkload : []), `${kinfold} lineage tail${asked}`]
   return `Kinfold's playground: clusters north and south, collected by Kinfold (${preset}, ${mode}).

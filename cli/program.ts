@@ -25,6 +25,7 @@ const COMMANDS: Commands = {
   config: async () => (await import('./config-command.ts')).addConfig,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   rbac: async () => (await import('./rbac.ts')).addRbac,
+  kubeconfig: async () => (await import('./account-kubeconfig.ts')).addKubeconfig,
   topics: async () => (await import('./topics.ts')).addTopics,
   completion: async () => (await import('./completion.ts')).addCompletion,
   version: async () => addVersion,

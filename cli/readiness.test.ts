@@ -13,7 +13,6 @@ import {
   checkOfGroup,
   checkOfLock,
   checksOfData,
-  checksOfNoLock,
   checksOfTokens,
   checksOfWatcher,
   readinessOf,
@@ -205,11 +204,3 @@ for (const [what, isRequired, state, line] of [
     ok(isReady([check]))
   })
 }
-
-test('a lock that no cluster can have is told of each', () => {
-  const checks = checksOfNoLock([{ name: 'north' }, { name: 'south' }], 'why')
-  deepEqual(verbose(checks).split('\n').slice(0, 2), [
-    '[!]lock/north warning: not in force: why',
-    '[!]lock/south warning: not in force: why',
-  ])
-})

@@ -78,14 +78,6 @@ export function checksOfTls(tls: Pick<Tls, 'failure'> | undefined): Check[] {
   return failure === '' ? [] : [warned('http-tls', failure)]
 }
 
-/** Where the lock is not looked for since there can be none. */
-export function checksOfNoLock(
-  clusters: readonly { readonly name: string }[],
-  because: string,
-): Check[] {
-  return clusters.map(({ name }) => warned(`lock/${name}`, `not in force: ${because}`))
-}
-
 /** How a process stands with the processes that it shares partitions with. */
 export interface GroupStanding {
   readonly isMember: boolean

@@ -17,7 +17,7 @@ function objectOf(name: string): ArchivedObject {
 
 function refused(name: string, now?: LostOwner['now'], owner = 'web'): Step {
   const lost = now && { reference: referenceTo(owner), now }
-  return { type: 'refuse', object: objectOf(name), reason: 'because', lost }
+  return { type: 'refuse', object: objectOf(name), reason: 'because', lost, guard: undefined }
 }
 
 function lacking(name: string, cause: 'not-asked' | 'absent'): Step {

@@ -4,6 +4,7 @@
  * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which leaves objects that nothing manages, comes last.
  */
 import type { OwnerReference, Uid } from '../core/model/object.ts'
+import { GUARDS } from '../services/restore/guarded-kind.ts'
 import type { LostOwner, Step } from '../services/restore/restore-step.ts'
 
 /** `isArchived`: whether the archive has that uid, chosen or not. */
@@ -32,6 +33,7 @@ export function adviceFor(
       (names) => `${names}: another object of that name exists; to make it the owner, ${relink}.`,
     ),
     ...lackingOwners(steps),
+    ...guarded(steps),
     ...(lost.length > 0 ? [LAST_RESORT] : []),
   ]
 }
@@ -49,6 +51,16 @@ function lackingOwners(steps: readonly Step[]): readonly string[] {
     without.map(({ object }) => object),
     (names) => `${names}: restored without an owner that exists; --lost-owners relink adds it.`,
   )
+}
+
+function guarded(steps: readonly Step[]): readonly string[] {
+  return GUARDS.flatMap((guard) => {
+    const those = steps.filter((step) => step.type === 'refuse' && step.guard === guard)
+    return sentence(
+      those.map(({ object }) => object),
+      (names) => `${names}: --include ${guard} restores what is of this kind, too.`,
+    )
+  })
 }
 
 type Named = Pick<OwnerReference, 'kind' | 'name' | 'uid'>

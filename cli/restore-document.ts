@@ -27,11 +27,15 @@ export interface Restore {
   readonly steps: readonly Step[]
   /** How the DELETE ended of those that were not deleted then. */
   readonly failures: ReadonlyMap<Uid, string>
+  /** Which rights those of RBAC hand out that are created, or would be if they were asked for: in words. */
+  readonly rights: ReadonlyMap<Uid, readonly string[]>
   readonly does: 'plans' | 'checks' | 'makes'
   /** What a person does next, in this order. */
   readonly advice: readonly string[]
   /** Why something may be lacking here; empty: nothing is. */
   readonly partial: string
+  /** Whether what is not encrypted, so that nothing proves it, is marked as such. */
+  readonly marksPlaintext: boolean
 }
 
 /** Why an object may be absent from it. */
@@ -39,12 +43,12 @@ export const WHAT_IS_ARCHIVED =
   'Kinfold archives what it deletes itself, and what it observes others delete of the kinds in archive.kinds'
 
 export function documentOf(restore: Restore, results: readonly Restored[]): object {
-  const { root, isArchived, from, into, does, steps, failures, advice, partial } = restore
-  const { kind, name, uid } = root
-  const about = { kind, name, uid, archived: isArchived }
+  const { root, isArchived, from, into, does, steps, advice, partial } = restore
+  const { group, kind, namespace, name, uid } = root.identity
+  const about = { group, kind, namespace, name, uid, archived: isArchived }
   return {
     ...{ apiVersion: 'kinfold/v1', kind: 'Restore', does, from, into, root: about },
-    steps: steps.map((step) => ({ ...placeOf(step.object), ...planned(step, failures) })),
+    steps: steps.map((step) => ({ ...placeOf(step.object), ...planned(step, restore) })),
     unmanaged: steps.filter(isUnmanaged).map(({ object }) => placeOf(object)),
     results:
       does === 'plans'
@@ -63,9 +67,12 @@ function placeOf({ group, kind, namespace, name, uid }: ArchivedObject): object 
   return { group, kind, namespace, name, uid }
 }
 
-function planned(step: Step, failures: ReadonlyMap<Uid, string>): object {
-  const { at, uid } = step.object
-  const archived = { archivedAt: timeOf(at), deleteFailed: failures.get(uid) ?? null }
+function planned(step: Step, { failures, rights }: Restore): object {
+  const { at, uid, keyId } = step.object
+  const archived = {
+    ...{ archivedAt: timeOf(at), encrypted: keyId !== '' },
+    ...{ deleteFailed: failures.get(uid) ?? null, rights: rights.get(uid) ?? [] },
+  }
   switch (step.type) {
     case 'create':
       return { step: 'create', owners: step.references.map(plannedOwner), reason: '', ...archived }
@@ -90,7 +97,7 @@ function planned(step: Step, failures: ReadonlyMap<Uid, string>): object {
         ...archived,
       }
     case 'refuse':
-      return { step: 'refuse', reason: step.reason, ...archived }
+      return { step: 'refuse', reason: step.reason, include: step.guard ?? null, ...archived }
   }
 }
 

@@ -3,7 +3,6 @@
  *
  * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a terminal.
  */
-import type { Uid } from '../core/model/object.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import type { Restored } from '../services/restore/restore-run.ts'
 import {
@@ -49,10 +48,11 @@ export function reportAs(
 }
 
 function asText(restore: Restore): RestoreReport {
-  const { steps, failures, does, advice } = restore
+  const { steps, rights, does, advice } = restore
   for (const line of opening(restore)) write(line)
   for (const step of steps) {
-    write(`  ${[...told(step), asOf(step.object, failures)].join('; ')}`)
+    const its = rights.get(step.object.uid) ?? []
+    write(`  ${[...told(step), ...its, asOf(step.object, restore)].join('; ')}`)
   }
   write(summary(steps))
   return {
@@ -70,7 +70,8 @@ function asText(restore: Restore): RestoreReport {
 }
 
 function opening({ root, isArchived, into }: Restore): readonly string[] {
-  const name = `${root.kind}/${root.name} (uid ${root.uid})`
+  const { kind, name: called, uid } = root.identity
+  const name = `${kind}/${called} (uid ${uid})`
   if (isArchived) return [`${name}, into ${into}:`]
   return [`${name} is not in the archive: ${WHAT_IS_ARCHIVED}.`, `Its dependents, into ${into}:`]
 }
@@ -113,8 +114,12 @@ function told(step: Step): readonly string[] {
 }
 
 /** How old that is which comes back. */
-function asOf({ uid, at }: ArchivedObject, failures: ReadonlyMap<Uid, string>): string {
-  const archived = `archived ${timeOf(at)}`
+function asOf(
+  { uid, at, keyId }: ArchivedObject,
+  { failures, marksPlaintext }: Pick<Restore, 'failures' | 'marksPlaintext'>,
+): string {
+  const unproven = marksPlaintext && keyId === '' ? ', not encrypted, so nothing proves it' : ''
+  const archived = `archived ${timeOf(at)}${unproven}`
   const failure = failures.get(uid)
   if (failure === undefined) return archived
   return `${archived}, and its DELETE then ended as ${failure}: it may have changed since`

@@ -24,6 +24,7 @@ const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
 const REPLICA_SETS = '/apis/apps/v1/namespaces/shop/replicasets'
 const PODS = '/api/v1/namespaces/shop/pods'
 const CONFIG_MAPS = '/api/v1/namespaces/shop/configmaps'
+const ROLE_BINDINGS = '/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings'
 /** The block in which each line that begins with `$` is a command. */
 const EXAMPLE = /^```console\n(.*?)^```\n/ms
 /** What differs from run to run: a uid, a time, the end of a generated name. */
@@ -32,6 +33,14 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '…'],
   [/(Pod\/web-\w+-)\w+/g, '$1…'],
 ]
+
+interface Planned {
+  readonly step: string
+  readonly kind: string
+  readonly namespace: string
+  readonly include?: string | null
+  readonly rights: readonly string[]
+}
 
 interface Stored {
   readonly kind: string
@@ -154,6 +163,59 @@ suite('kinfold restore, over a playground,', () => {
     equal(done.code, 0, done.stdout)
     match(done.stdout, /^0 to create, 2 there already, 1 left to controllers/m)
     ok(!done.stdout.includes('--yes'), done.stdout)
+  })
+
+  test('attack f4: nothing comes back in another namespace whose objects bear the uid, and no right unasked', async () => {
+    const evil = (path: string): string => path.replace('/shop/', '/evil/')
+    await send('POST', NAMESPACES, { metadata: { name: 'evil' } })
+    await apply('shelf')
+    await makeSettings('shelf')
+    const owner = (await read(DEPLOYMENTS)).find(({ metadata }) => metadata.name === 'shelf')
+    const { uid } = owner!.metadata
+    const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'shelf', uid }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' }
+    const binding = (name: string): object => ({
+      metadata: { name, ownerReferences },
+      roleRef,
+      subjects: [{ kind: 'User', name: 'eve' }],
+    })
+    const theirs = [await send('POST', ROLE_BINDINGS, binding('access'))] as Stored[]
+    await send('POST', evil(ROLE_BINDINGS), binding('old-admin'))
+    const metadata = { name: 'shelf-settings', ownerReferences }
+    await send('POST', evil(CONFIG_MAPS), { metadata, data: {} })
+    const there = async (): Promise<readonly string[]> => {
+      const paths = [evil(CONFIG_MAPS), evil(ROLE_BINDINGS), ROLE_BINDINGS]
+      return (await Promise.all(paths.map(read))).flat().map((each) => each.metadata.name)
+    }
+    await eventually('the binding is seen', async () => {
+      const why = await kinfold.why(theirs[0]!.metadata)
+      return why?.verdict?.type === 'keep' || JSON.stringify(why?.verdict)
+    })
+    await deleteAndCollect('shelf')
+    await eventually('all of it is deleted', async () => (await there()).length === 0)
+    await kinfold.settled()
+
+    await send('POST', DEPLOYMENTS, manifestOf('shelf'))
+    await send('POST', evil(DEPLOYMENTS), manifestOf('shelf'))
+    const planned = await restore('shelf', '--lost-owners', 'relink', '-o', 'json')
+    const steps: readonly Planned[] = JSON.parse(planned.stdout).steps
+    deepEqual(new Set(steps.map(({ namespace }) => namespace)), new Set(['shop']))
+    const refused = steps.filter(({ step }) => step === 'refuse')
+    deepEqual(
+      refused.map(({ kind, include, rights }) => [kind, include, rights]),
+      [['RoleBinding', 'rbac', ['gives ClusterRole/admin to User eve']]],
+    )
+    await restore('shelf', '--lost-owners', 'relink', '--yes')
+    deepEqual(await there(), [])
+    const asked = ['--lost-owners', 'relink', '--include', 'rbac']
+    match(
+      (await restore('shelf', ...asked)).stdout,
+      /^ {2}create {2}RoleBinding\/access -n shop.*; gives ClusterRole\/admin to User eve; /m,
+    )
+    equal((await restore('shelf', ...asked, '--yes')).code, 0)
+    deepEqual(await there(), ['access'])
+    const unknown = await restore('shelf', '--include', 'all')
+    deepEqual([unknown.code, /--include: "all" is none of rbac, /.test(unknown.stderr)], [2, true])
   })
 
   test('a bare --dry-run stands before the object as well as behind it', async () => {

@@ -4,6 +4,7 @@
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
 import type { Command } from 'commander'
+import { type Identity, isSameIdentity } from '../core/graph/identity.ts'
 import type { Uid } from '../core/model/object.ts'
 import { LogError } from '../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
@@ -13,12 +14,15 @@ import { createKindWords } from '../services/graph/query/kind-word.ts'
 import type { ArchivedObject } from '../services/restore/archive-reader.ts'
 import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
+import { GUARDS, type Guard, guardOf } from '../services/restore/guarded-kind.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../services/restore/restore-run.ts'
-import { isUnmanaged, type LostOwners } from '../services/restore/restore-step.ts'
-import type { Objects, Root, Selector } from '../services/restore/selection.ts'
-import { existingAt, rootsOf, subtreeOf } from '../services/restore/selection.ts'
-import { surveyFor } from '../services/restore/survey.ts'
+import { isUnmanaged, type LostOwners, type Step } from '../services/restore/restore-step.ts'
+import { rightsIn } from '../services/restore/rights.ts'
+import type { Objects, Root, Selector, ServedAs } from '../services/restore/selection.ts'
+import { existingAt, identityIn, rootsOf, subtreeOf } from '../services/restore/selection.ts'
+import { kindsOf, servedAs, surveyFor } from '../services/restore/survey.ts'
+import { type ArchiveKeys, type Trust, untrustedText } from '../services/restore/trusted-record.ts'
 import type { ArchiveSource, SourceFlags } from './archive-source.ts'
 import { objectQuery } from './client.ts'
 import { addClusterOptions, collect } from './config.ts'
@@ -40,7 +44,9 @@ interface RestoreFlags extends SourceFlags {
   readonly at?: string
   readonly lostOwners: string
   readonly includeControlled?: boolean
+  readonly include?: string
   readonly archiveKeyFile?: readonly string[]
+  readonly allowPlaintext?: boolean
   readonly dryRun?: string
   readonly yes?: boolean
   readonly output: string
@@ -77,9 +83,17 @@ export function addRestore(program: Command): void {
       'also what a controller that exists makes by itself, such as the Pods of a ReplicaSet',
     )
     .option(
+      '--include <kinds>',
+      `also kinds that hand out rights, or have a say in the requests of all, and Secrets: ${GUARDS.join(', ')}; several with commas`,
+    )
+    .option(
       '--archive-key-file <file>',
       'key that the archive is encrypted with; repeat it where keys were replaced',
       collect,
+    )
+    .option(
+      '--allow-plaintext',
+      'also what is not encrypted, though a key is given or other records are encrypted: for what was archived before there was a key. Nothing proves it, so the plan marks each such object',
     )
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
     .option('--dry-run [server]', 'have the server check everything, and keep nothing')
@@ -109,6 +123,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     LOST_OWNERS,
   )
   const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
+  const included = includedIn(flags.include)
   const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
   const selector = selectorOf(words, flags)
   const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
@@ -119,21 +134,30 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const source = await openArchive(flags)
   await using log = source.log
   const cluster = flags.fromCluster ?? here
-  const { objects: all, incomplete } = await objectsOf(source, cluster, restorer.name, signal)
+  const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
+  const { objects: all, incomplete } = await objectsOf(
+    source,
+    { id: cluster, name: restorer.name },
+    trust,
+    signal,
+  )
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
-  const root = onlyRoot(await rootsNamed(source, objects, selector), words, at)
+  const kinds = await kindsOf(restorer, signal)
+  const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
   const chosen = chosenOf(objects, root, flags)
-  const survey = await surveyFor(chosen, restorer, signal)
+  const survey = await surveyFor(chosen, kinds, restorer, signal)
   const controlled = flags.includeControlled === true
-  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled })
+  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
   const failures = await failuresOf(source, chosen, signal)
+  const rights = await rightsOf(source, steps, keys, signal)
   const partial = [incomplete, failures.unknown].filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
-    ...{ root, isArchived: objects.has(root.uid), from: cluster, into: restorer.name, steps, does },
-    ...{ failures: failures.told, partial },
+    ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
+    ...{ steps, does, failures: failures.told, rights, partial },
+    marksPlaintext: trust.allowPlaintext,
     advice: adviceFor(steps, (uid) => all.has(uid)),
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
@@ -142,8 +166,12 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     process.exitCode = isAllOfIt ? EXIT.ok : EXIT.findings
     return
   }
-  const creating = steps.flatMap((step) => (step.type === 'create' ? [step.object] : []))
-  checkKeys(creating, keys)
+  // Of a link, too: the owner that is added is one that the archived head names.
+  const changing = steps.filter(({ type }) => type === 'create' || type === 'link')
+  checkKeys(
+    changing.map(({ object }) => object),
+    keys,
+  )
   const bodies: RestoreParts['bodies'] = async (of) =>
     await readBodies(log, source.codec, of, keys, signal)
   const parts = { restorer, bodies, dryRun: does === 'checks' }
@@ -173,15 +201,19 @@ function selectorOf(words: readonly string[], flags: RestoreFlags): Selector {
 
 async function objectsOf(
   { log, codec }: ArchiveSource,
-  cluster: string,
-  name: string,
+  cluster: { readonly id: string; readonly name: string },
+  trust: Trust,
   signal: AbortSignal,
 ): Promise<{ readonly objects: Objects; readonly incomplete: string }> {
-  const { objects, clusters, incomplete: lost } = await indexArchive(log, codec, cluster, signal)
-  const incomplete =
+  const asked = { cluster: cluster.id, trust }
+  const index = await indexArchive(log, codec, asked, signal)
+  const { objects, clusters, incomplete: lost } = index
+  const broken =
     lost === 0
       ? ''
       : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
+  const reasons = [broken, untrustedText(index.untrusted)]
+  const incomplete = reasons.filter((reason) => reason !== '').join('; ')
   if (objects.size > 0) return { objects, incomplete }
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
@@ -190,7 +222,7 @@ async function objectsOf(
       : `it has some of ${[...clusters].join(', ')}: name one with --from-cluster`
   throw new ExitError(
     EXIT.input,
-    `the archive has nothing of the cluster ${name} (${cluster}); ${others}`,
+    `the archive has nothing of the cluster ${cluster.name} (${cluster.id}); ${others}`,
   )
 }
 
@@ -200,13 +232,14 @@ async function rootsNamed(
   { log, codec }: ArchiveSource,
   objects: Objects,
   selector: Selector,
+  served: ServedAs,
 ): Promise<readonly Root[]> {
-  const found = rootsOf(objects, selector)
+  const found = rootsOf(objects, selector, served)
   if ('uid' in selector || found.length > 0) return found
   const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
   // Of a reference only the kind is compared.
   const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
-  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }))
+  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }, served))
 }
 
 function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
@@ -217,9 +250,60 @@ function onlyRoot(roots: readonly Root[], words: readonly string[], at: string |
     throw bad(`${asked}: the archive knows no such object, and none that it owned${then}`)
   }
   if (another === undefined) return root
-  const some = roots.slice(0, 10).map(({ uid, at }) => `uid:${uid} (${timeOf(at)})`)
+  const one = roots.every(({ identity }) => identity.uid === root.identity.uid)
+  if (one) {
+    const places = roots.slice(0, 10).map(({ identity }) => placeText(identity))
+    throw bad(
+      `${asked}: the archive has not the object itself, and those that bear its uid name ${roots.length} different owners; say which as KIND/NAME -n NAMESPACE: ${places.join(', ')}`,
+    )
+  }
+  const some = roots.slice(0, 10).map(({ identity, at }) => `uid:${identity.uid} (${timeOf(at)})`)
   throw bad(
     `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}`,
+  )
+}
+
+function isArchived(objects: Objects, { identity }: Root): boolean {
+  const object = objects.get(identity.uid)
+  return object !== undefined && isSameIdentity(identityIn(object), identity)
+}
+
+function placeText({ kind, namespace, name }: Identity): string {
+  return `${kind}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
+}
+
+function includedIn(text: string | undefined): ReadonlySet<Guard> {
+  const words = text === undefined ? [] : text.split(',').map((word) => word.trim())
+  return new Set(
+    words.map((value) => {
+      const guard = oneOf({ key: 'include', value, from: '--include' }, GUARDS)
+      if (guard !== undefined) return guard
+      throw bad(`--include takes ${GUARDS.join(', ')}`)
+    }),
+  )
+}
+
+/** Which rights it would hand out: of all of RBAC that is created, or would be if it were asked for. */
+async function rightsOf(
+  { log, codec }: ArchiveSource,
+  steps: readonly Step[],
+  keys: ArchiveKeys,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Uid, readonly string[]>> {
+  const meant = steps.flatMap((step) => {
+    const isMeant = step.type === 'create' || (step.type === 'refuse' && step.guard !== undefined)
+    return isMeant && guardOf(step.object) === 'rbac' ? [step.object] : []
+  })
+  const isReadable = ({ keyId }: ArchivedObject): boolean => keyId === '' || keys.has(keyId)
+  const bodies = await readBodies(log, codec, meant.filter(isReadable), keys, signal)
+  return new Map(
+    meant.map((object) => {
+      const body = bodies.get(object.uid)
+      const unknown = isReadable(object)
+        ? 'its rights are not known: its body is not in the archive any more'
+        : 'its rights are not known without its key (--archive-key-file)'
+      return [object.uid, body === undefined ? [unknown] : rightsIn(body)]
+    }),
   )
 }
 
@@ -232,12 +316,13 @@ interface Failures {
 /** The root, as far as it is in the archive, and unless told otherwise its dependents. */
 function chosenOf(
   objects: Objects,
-  { uid, kind, name }: Root,
+  root: Root,
   { only }: Pick<RestoreFlags, 'only'>,
 ): readonly ArchivedObject[] {
-  if (only !== true) return subtreeOf(objects, uid)
+  const { uid, kind, name } = root.identity
+  if (only !== true) return subtreeOf(objects, root.identity)
   const object = objects.get(uid)
-  if (object !== undefined) return [object]
+  if (object !== undefined && isArchived(objects, root)) return [object]
   throw bad(
     `${kind}/${name} is not in the archive: ${WHAT_IS_ARCHIVED}; without --only its dependents are restored`,
   )

@@ -16,7 +16,7 @@ const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const none = { mode: 0, pause: 0, protection: 0, approval: 0, breaker: 0, hold: 0, budget: 0 }
 const well: ClusterStatus = {
   ...{ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 4_000, monitored: 52, synced: 52 },
-  ...{ lagEntries: 0, isPaused: false, openBreakers: 0, held: none, refused: 0 },
+  ...{ lagEntries: 0, isPaused: false, pauses: [], openBreakers: 0, held: none, refused: 0 },
 }
 const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
@@ -46,8 +46,13 @@ const NEEDS: readonly (readonly [string, Read, RegExp])[] = [
   ['a status that is unknown', readOf(null), /^its status is unknown/],
   [
     'a pause',
-    readOf({ ...well, isPaused: true }),
-    /paused: kinfold resume --cluster north --why …$/,
+    readOf({ ...well, isPaused: true, pauses: [{ isOfAll: false, who: 'ann', why: 'a test' }] }),
+    /^it is paused by ann \(a test\): kinfold resume --cluster north --why …$/,
+  ],
+  [
+    'a pause of all clusters (C7)',
+    readOf({ ...well, isPaused: true, pauses: [{ isOfAll: true, who: 'ann', why: '' }] }),
+    /^it is paused by ann: kinfold resume --why …$/,
   ],
   [
     'a breaker',
@@ -173,6 +178,26 @@ test('a running playground is well, and not once it is paused', async (t) => {
   equal((await runKinfold(['pause', '--why', 'a test', '--data', data])).code, 0)
   await eventually('it is paused', async () => {
     const { code, stdout } = await runKinfold(['status', '--data', data])
-    return (code === 1 && /north: it is paused: kinfold resume/.test(stdout)) || stdout
+    return (
+      (code === 1 && /north: it is paused by \S+ \(a test\): kinfold resume/.test(stdout)) || stdout
+    )
   })
+  // The hint as it is printed, with a reason in place of the placeholder (C7).
+  const { stdout } = await runKinfold(['status', '--data', data])
+  const [, hint = ''] = /north: it is paused .*: kinfold (.*)$/m.exec(stdout) ?? []
+  const words = hint.replace('…', 'over').split(' ')
+  equal((await runKinfold([...words, '--data', data])).code, 0)
+  await eventually('all is well again', async () => {
+    const { code, stdout: said } = await runKinfold(['status', '--data', data])
+    return code === 0 || said
+  })
+})
+
+test('in mode observe no order and no lock needs a person (C1, C14)', () => {
+  const pauses = [{ isOfAll: true, who: 'ann', why: '' }]
+  const observing = { ...well, mode: 'observe', isPaused: true, pauses, openBreakers: 1 } as const
+  const metrics = METRICS.replaceAll(/^kinfold_lock.*\n/gm, '')
+  const answer = statusOf(readOf(observing, { metrics }))
+  deepEqual(answer.needs, [])
+  match(render(answer, 'table'), /observe +guarded .* - +fine/)
 })

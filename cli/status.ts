@@ -129,22 +129,40 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
 }
 
 function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly Need[] {
-  const at = ` --cluster ${cluster.scope}`
   const need = (what: string, command = ''): Need => ({ cluster, what, command })
   if (status === null)
     return [need('its status is unknown: the process that has it cannot be asked')]
-  const { heartbeatAgeMs, openBreakers, isPaused, held, refused } = status
+  const { mode, heartbeatAgeMs, held, refused } = status
   const needs: Need[] = []
   if (isConnected === false) needs.push(need('its watcher is not connected', 'kinfold doctor'))
   if (heartbeatAgeMs === null || heartbeatAgeMs > SILENT_MS) {
     const since = heartbeatAgeMs === null ? 'ever' : `for ${spanText(heartbeatAgeMs)}`
-    needs.push(need(`no sign of life of its watcher ${since}: nothing is deleted there meanwhile`))
+    const effect = mode === 'observe' ? 'recorded' : 'deleted'
+    needs.push(
+      need(`no sign of life of its watcher ${since}: nothing is ${effect} there meanwhile`),
+    )
   }
-  if (isPaused) needs.push(need('it is paused', `kinfold resume${at} --why …`))
+  if (held === null || refused === null) needs.push(need('what is held is still being counted'))
+  // In mode observe nothing is held, and no order or lock has anything to stop.
+  if (mode !== 'observe') needs.push(...heldNeeds(cluster, status, lock))
+  return needs
+}
+
+/** What keeps Kinfold from deleting. */
+function heldNeeds(
+  cluster: ClusterRef,
+  { openBreakers, pauses, held, refused }: NonNullable<ClusterRow['status']>,
+  lock: ClusterRow['lock'],
+): readonly Need[] {
+  const at = ` --cluster ${cluster.scope}`
+  const need = (what: string, command: string): Need => ({ cluster, what, command })
+  const needs = pauses.map(({ isOfAll, who, why }) => {
+    const reason = why === '' ? '' : ` (${why})`
+    return need(`it is paused by ${who}${reason}`, `kinfold resume${isOfAll ? '' : at} --why …`)
+  })
   if (openBreakers > 0) {
     needs.push(need(`${countOf(openBreakers, 'breaker')} open`, `kinfold held${at}`))
   }
-  if (held === null || refused === null) needs.push(need('what is held is still being counted'))
   if (held !== null && held.approval > 0) {
     const what = `${countOf(held.approval, 'object')} held until a person approves or rejects`
     needs.push(need(what, `kinfold plan held${at}`))
@@ -202,7 +220,7 @@ function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {
     `${lagEntries}`,
     total,
     status.refused === null ? '?' : `${status.refused}`,
-    `${status.openBreakers}${status.isPaused ? ', paused' : ''}`,
-    lock ?? '?',
+    `${status.openBreakers}${status.isPaused && mode !== 'observe' ? ', paused' : ''}`,
+    lock ?? (mode === 'observe' ? '-' : '?'),
   ]
 }

@@ -29,8 +29,10 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
   verdict: { type: 'reap', because: 'its owner no longer exists' },
 })
 
+const misnamed = { references: [], hidden: 0, isCut: false }
+
 function told(root: TreeNode) {
-  return documentOf('Tree', { answer: { root }, partial: '', cluster, asOf: [] })
+  return documentOf('Tree', { answer: { root, misnamed }, partial: '', cluster, asOf: [] })
 }
 
 const root = told(tree)
@@ -46,6 +48,16 @@ test('as a tree, with the cluster in its first line', () => {
   )
   const shared = { ...root, cluster: { ...cluster, scope: 'c-1' } }
   match(render(shared, 'tree', false), /^Deployment\/web -n shop {2}\(cluster north \(c-1\)\)\n/)
+})
+
+test('what bears the uid of the root and names another is told below the tree, and apart', () => {
+  const object = { group: '', kind: 'Pod', namespace: 'evil', name: 'x\u001b[2J', uid: 'u' }
+  const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
+  const odd = { references: [{ ...object, reference }], hidden: 1, isCut: true }
+  match(
+    render({ ...root, misnamed: odd }, 'tree', false),
+    /\nat least 2 references with the uid of Deployment\/web and another namespace, kind or name: no dependents\n {2}pod\/x\ufffd?\S* -n evil \(names apps\/v1 Deployment\/web\)\n {2}1 of them hidden\n$/,
+  )
 })
 
 test('a dependent whose reference cannot be resolved is marked', () => {

@@ -6,6 +6,7 @@ import type { TreeNode as Root, Tree as TreeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
 import type { Live } from './live.ts'
+import { misnamedText } from './misnamed.ts'
 import { outputOf, structured } from './output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from './paint.ts'
 import { questionOf } from './scope.ts'
@@ -82,6 +83,7 @@ export function render(
   live?: LiveOf,
   now: number = Date.now(),
 ): string {
+  const beside = misnamedText(told.misnamed, told.root)
   switch (output) {
     case 'json':
     case 'yaml':
@@ -90,10 +92,10 @@ export function render(
     case 'name':
       return namesIn(told.root).join('')
     case 'wide':
-      return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE])
+      return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE]) + beside
     case 'tree':
-      if (live !== undefined) return rows(told, liveColumns(live, now))
-      return `${lines(told, moment).join('\n')}\n`
+      if (live !== undefined) return rows(told, liveColumns(live, now)) + beside
+      return `${lines(told, moment).join('\n')}\n${beside}`
     case 'dot':
       return dot(told.root, owners)
     case 'mermaid':

@@ -24,6 +24,8 @@ export interface PlaygroundOptions {
   /** In the order of the clusters; any free port of 127.0.0.1 where none is given. */
   readonly listen?: readonly Address[]
   readonly workload: boolean
+  /** For how long the workload leaves missing what a user deleted; a minute where none is given. */
+  readonly missingMs?: number | undefined
 }
 
 export interface PlaygroundServer {
@@ -40,7 +42,7 @@ export interface Playground extends AsyncDisposable {
 }
 
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const { directory, clusters, listen = [], workload } = options
+  const { directory, clusters, listen = [], workload, missingMs } = options
   const clock = systemClock()
   const random = systemRandom()
   await using starting = new ResourceStack()
@@ -64,7 +66,10 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
 
   function startWorkload(api: ApiServer): AsyncDisposable {
     const stop = new AbortController()
-    const ended = runWorkload({ api, clock }, stop.signal)
+    const ended = runWorkload(
+      { api, clock, ...(missingMs !== undefined && { missingMs }) },
+      stop.signal,
+    )
     return {
       async [Symbol.asyncDispose]() {
         stop.abort()

@@ -15,7 +15,7 @@ import { Controllers } from './controllers.ts'
 
 /** Between steps; each of the three stories takes every third. */
 const STEP_MS = 5_000
-/** What a user deleted is missing for so long. */
+/** What a user deleted is missing for so long, unless another time is given. */
 const MISSING_MS = 60_000
 const NAMESPACE = 'shop'
 const NAMESPACES = '/api/v1/namespaces'
@@ -29,13 +29,15 @@ const PARTS = ['settings', 'theme'] as const
 export interface WorkloadOptions {
   readonly api: ApiServer
   readonly clock: Clock
+  /** For how long what a user deleted stays missing: with an archive, long enough to restore it. */
+  readonly missingMs?: number
 }
 
 /** Until `signal` aborts. */
 export async function runWorkload(options: WorkloadOptions, signal: AbortSignal): Promise<void> {
-  const { api, clock } = options
+  const { api, clock, missingMs = MISSING_MS } = options
   const controllers = new Controllers(api, clock).run(signal)
-  const shop = new Shop(api, new Client(api, signal), clock)
+  const shop = new Shop(api, new Client(api, signal), clock, missingMs)
   await shop.open()
   for (let step = 0; !signal.aborted; step++) {
     await shop.step(step)
@@ -57,16 +59,18 @@ class Shop {
   readonly #api: ApiServer
   readonly #client: Client
   readonly #clock: Clock
+  readonly #missingMs: number
   /** Uids of what it created and still follows, by `RESOURCE/NAME`: an object of that name and another uid is a user's. */
   readonly #created = new Map<string, string>()
   /** Since when what should be there is missing, by `RESOURCE/NAME`. */
   readonly #missing = new Map<string, number>()
   #version = 1
 
-  constructor(api: ApiServer, client: Client, clock: Clock) {
+  constructor(api: ApiServer, client: Client, clock: Clock, missingMs: number) {
     this.#api = api
     this.#client = client
     this.#clock = clock
+    this.#missingMs = missingMs
   }
 
   async open(): Promise<void> {
@@ -177,7 +181,7 @@ class Shop {
     }
     const since = this.#missing.get(key) ?? now
     this.#missing.set(key, since)
-    return now - since >= MISSING_MS
+    return now - since >= this.#missingMs
   }
 
   /** Undefined where it is missing, or somebody else's. */

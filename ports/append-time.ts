@@ -1,11 +1,15 @@
 /**
  * The append times of a log that gives them by itself: one clock for all its partitions.
  *
- * What must stay true: it never goes back and never stops, since holds, waits and expiries are counted by it; and between two starts of a process it never runs
- * ahead of the monotonic clock by more than a heartbeat, so a wall clock that is set forward ends no hold. Where the wall clock is behind (it was set back), time
- * continues by the monotonic clock until the wall clock has caught up; where the wall clock is ahead, append time catches up at the next start.
+ * What must stay true: it never goes back and never stops, since holds, waits and expiries are
+ * counted by it. While a process runs, it is never ahead of the monotonic clock by more than a
+ * heartbeat, so a wall clock that is set forward ends no hold. At a start nothing measured the time
+ * since the newest entry, so none of it counts until it is confirmed: the API servers, by
+ * their own clocks, or a person. Where the wall clock is behind (it was set back), time continues
+ * by the monotonic clock until the wall clock has caught up.
  *
- * Not here: Kafka, whose brokers give the times. Why it does not catch up while the process runs: docs/decisions/0024.
+ * Not here: who is asked (cli/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
+ * docs/decisions/0024 and 0055.
  */
 import type { Clock } from './clock.ts'
 
@@ -18,24 +22,45 @@ const STEP_MS = 1_000
 export class AppendTime {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>
   /** The offset to add to the monotonic clock for the latest time that may be given. */
-  readonly #mostMs: number
+  #mostMs: number
   /** With fractions: otherwise it would stop for appends within one millisecond of each other. */
   #lastMs: number
   #lastMonotonicMs: number
-  /** How far the wall clock is ahead, but for what is no step; the append time when it was set forward last; and by how much it was altogether. */
+  /**
+   * How far the wall clock is ahead, but for what is no step; the append time when it was set
+   * forward last, or this process started; and the time that passed by it and was not counted.
+   */
   #aheadMs: number
   #steppedAtMs: number
-  #steppedMs = 0
+  #steppedMs: number
 
-  /** `lastMs`: of the newest entry anywhere in the log; 0 when it is empty. */
+  /**
+   * `lastMs`: of the newest entry anywhere in the log; 0 when it is empty: then no hold has begun
+   * that a wrong clock could end, and the wall clock is taken.
+   */
   constructor(clock: Pick<Clock, 'now' | 'monotonicMs'>, lastMs: number) {
     this.#clock = clock
-    this.#lastMs = lastMs
     this.#lastMonotonicMs = clock.monotonicMs()
     const wallMs = clock.now()
-    this.#steppedAtMs = Math.max(lastMs, wallMs)
-    this.#aheadMs = wallMs - this.#steppedAtMs
-    this.#mostMs = this.#steppedAtMs - this.#lastMonotonicMs + MOST_AHEAD_MS
+    const isEmpty = lastMs === 0
+    this.#lastMs = isEmpty ? wallMs : lastMs
+    this.#steppedAtMs = this.#lastMs
+    this.#aheadMs = wallMs - this.#lastMs
+    this.#steppedMs = Math.max(0, this.#aheadMs)
+    this.#mostMs = this.#lastMs - this.#lastMonotonicMs + (isEmpty ? MOST_AHEAD_MS : 0)
+  }
+
+  /**
+   * Counts the time since the newest entry as far as the wall clock and each of these agree that it
+   * passed; `skewsMs`: an API server's clock minus the wall clock. None: nothing is confirmed.
+   */
+  confirm(skewsMs: readonly number[]): void {
+    if (skewsMs.length > 0) this.#countUntil(this.#clock.now() + Math.min(0, ...skewsMs))
+  }
+
+  /** A person says that the wall clock is right. */
+  confirmWall(): void {
+    this.#countUntil(this.#clock.now())
   }
 
   /** In whole milliseconds since 1970. */
@@ -50,12 +75,22 @@ export class AppendTime {
   }
 
   /**
-   * How long ago this append time was given, or longer. If the wall clock was set forward since, it is older by that: a machine that was suspended for hours
-   * without noticing looks like one whose clock was set, and a record must not look young because of that.
+   * How long ago this append time was given, or longer. If the wall clock was set forward since, or
+   * time since the newest entry was not confirmed at the start, it is older by that: a record must
+   * not look young because a machine was suspended, or Kinfold was down, for hours.
    */
   ageMs(timestamp: number): number {
     const { nowMs } = this.#read()
     return nowMs - timestamp + (timestamp > this.#steppedAtMs ? 0 : this.#steppedMs)
+  }
+
+  #countUntil(timeMs: number): void {
+    this.#read()
+    const countedMs = Math.max(0, timeMs - this.#lastMs)
+    this.#lastMs += countedMs
+    this.#aheadMs -= countedMs
+    this.#steppedMs = Math.max(0, this.#steppedMs - countedMs)
+    this.#mostMs = this.#lastMs - this.#lastMonotonicMs + MOST_AHEAD_MS
   }
 
   #read(): { readonly wallMs: number; readonly nowMs: number } {

@@ -235,6 +235,8 @@ export interface Cluster extends AsyncDisposable {
   ): Promise<ReapAnswer>
   /** Whether our account may do this, by SelfSubjectAccessReview. */
   mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean>
+  /** Our account as the server calls it, by SelfSubjectReview; null where the server does not say. */
+  whoAmI(signal: AbortSignal): Promise<string | null>
   /** Tries the second lock by calls that it has to refuse, and that have no effect where there is none. */
   probeLock(signal: AbortSignal): Promise<LockAnswer>
   /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */

@@ -63,6 +63,25 @@ export class SortedKeys {
     return keys
   }
 
+  /** The same, the last ones, in order. */
+  last(gte: string, lt: string, limit: number): string[] {
+    const keys: string[] = []
+    let at = this.#chunkAt(lt)
+    let chunk = this.#chunks[at]
+    let index = chunk === undefined ? 0 : firstNotBefore(chunk, lt)
+    while (chunk !== undefined && keys.length < limit) {
+      const key = chunk[--index]
+      if (key === undefined) {
+        chunk = this.#chunks[--at]
+        index = chunk?.length ?? 0
+        continue
+      }
+      if (key < gte) break
+      keys.push(key)
+    }
+    return keys.reverse()
+  }
+
   /** The last chunk that begins at or before the key, or the first one. */
   #chunkAt(key: string): number {
     let low = 0

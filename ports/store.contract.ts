@@ -9,12 +9,14 @@ import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import {
+  entriesIn,
   type KeyRange,
   prefixRange,
   type Store,
   type StoreChange,
   type StoreEntry,
   StoreError,
+  type StorePage,
 } from './store.ts'
 
 export interface StoreFixture {
@@ -39,7 +41,7 @@ function contentTests(name: string, open: OpenFixture): void {
     const { store } = await open(t)
     equal(store.checkpoint(), undefined)
     equal(store.get('a'), undefined)
-    deepEqual(await store.page(EVERYTHING), [])
+    deepEqual(await rowsOf(store, EVERYTHING), [])
   })
 
   test(`${name} reads back what one write put, at once and with its checkpoint`, async (t) => {
@@ -56,7 +58,7 @@ function contentTests(name: string, open: OpenFixture): void {
     const { store } = await open(t)
     await store.write([put('a', 'one'), put('b', 'two')], at(1))
     await store.write([put('a', 'three'), ['b', null], ['c', null]], at(2))
-    deepEqual(await store.page(EVERYTHING), [put('a', 'three')])
+    deepEqual(await rowsOf(store, EVERYTHING), [put('a', 'three')])
     equal(store.get('b'), undefined)
   })
 
@@ -64,7 +66,7 @@ function contentTests(name: string, open: OpenFixture): void {
     const { store } = await open(t)
     await store.write([put('a', 'one'), ['a', null], put('b', 'x'), put('a', 'two')], at(1))
     await store.write([put('b', 'y'), ['b', null]], at(2))
-    deepEqual(await store.page(EVERYTHING), [put('a', 'two')])
+    deepEqual(await rowsOf(store, EVERYTHING), [put('a', 'two')])
   })
 
   test(`${name} moves its checkpoint by a write without changes`, async (t) => {
@@ -72,7 +74,7 @@ function contentTests(name: string, open: OpenFixture): void {
     const checkpoint = { changelog: 2n ** 53n + 1n, position: 2n ** 62n }
     await store.write([], checkpoint)
     deepEqual(store.checkpoint(), checkpoint)
-    deepEqual(await store.page(EVERYTHING), [])
+    deepEqual(await rowsOf(store, EVERYTHING), [])
   })
 
   test(`${name} refuses a key of its own and then has written nothing`, async (t) => {
@@ -91,9 +93,16 @@ function viewTests(name: string, open: OpenFixture): void {
     await store.write([put('a', 'one'), put('b', 'two'), put('c', 'three')], at(1))
     await using view = store.view()
     await store.write([put('a', 'four'), ['b', null], put('d', 'five')], at(2))
-    deepEqual(await view.page(EVERYTHING), [put('a', 'one'), put('b', 'two'), put('c', 'three')])
-    deepEqual(await view.page({ gte: 'b', lt: 'z', limit: 1 }), [put('b', 'two')])
-    deepEqual(await store.page(EVERYTHING), [put('a', 'four'), put('c', 'three'), put('d', 'five')])
+    deepEqual(await rowsOf(view, EVERYTHING), [put('a', 'one'), put('b', 'two'), put('c', 'three')])
+    deepEqual(await view.page({ gte: 'b', lt: 'z', limit: 1 }), {
+      rows: [put('b', 'two')],
+      isCut: true,
+    })
+    deepEqual(await rowsOf(store, EVERYTHING), [
+      put('a', 'four'),
+      put('c', 'three'),
+      put('d', 'five'),
+    ])
   })
 
   test(`${name} closes its views when it is wiped, and is usable`, async (t) => {
@@ -103,7 +112,7 @@ function viewTests(name: string, open: OpenFixture): void {
     await store.wipe()
     await store.write([put('b', 'two')], at(1))
     await rejects(view.page(EVERYTHING), isClosed)
-    deepEqual(await store.page(EVERYTHING), [put('b', 'two')])
+    deepEqual(await rowsOf(store, EVERYTHING), [put('b', 'two')])
   })
 
   test(`${name} closes its views when it is closed`, async (t) => {
@@ -123,7 +132,7 @@ function pageTests(name: string, open: OpenFixture): void {
       keys.toReversed().map((key) => put(key, key)),
       at(1),
     )
-    deepEqual(keysOf(await store.page(EVERYTHING)), keys)
+    deepEqual(keysOf(await rowsOf(store, EVERYTHING)), keys)
   })
 
   test(`${name} takes gte as inclusive, lt as exclusive, and keeps to the limit`, async (t) => {
@@ -133,12 +142,36 @@ function pageTests(name: string, open: OpenFixture): void {
       at(1),
     )
     const keys = async (gte: string, lt: string, limit: number) =>
-      keysOf(await store.page({ gte, lt, limit }))
+      keysOf(await rowsOf(store, { gte, lt, limit }))
     deepEqual(await keys('b', 'd', 10), ['b', 'c'])
     deepEqual(await keys('b', 'd', 1), ['b'])
     deepEqual(await keys('aa', 'dd', 10), ['b', 'c', 'd'])
     deepEqual(await keys('b', 'b', 10), [])
     deepEqual(await keys('a', 'd', 0), [])
+  })
+
+  test(`${name} says of a page whether the range has more keys, at the end that was asked for`, async (t) => {
+    const { store } = await open(t)
+    await store.write(
+      ['a', 'b', 'c', 'd'].map((key) => put(key, key)),
+      at(1),
+    )
+    const told = async (range: KeyRange) => {
+      const { rows, isCut } = await store.page(range)
+      return `${keysOf(rows).join('')}${isCut ? '…' : ''}`
+    }
+    const range = { gte: 'b', lt: 'z', limit: 2 }
+    equal(await told(range), 'bc…')
+    equal(await told({ ...range, limit: 3 }), 'bcd')
+    equal(await told({ ...range, lt: 'd' }), 'bc')
+    equal(await told({ ...range, limit: 0 }), '…')
+    equal(await told({ ...range, gte: 'e' }), '')
+    equal(await told({ ...range, take: 'last' }), 'cd…')
+    equal(await told({ ...range, take: 'last', lt: 'd' }), 'bc')
+    equal(await told({ ...range, take: 'last', limit: 3 }), 'bcd')
+    equal(await told({ ...range, most: 3 }), 'bc…')
+    equal(await told({ ...range, most: 4, limit: 3 }), 'bcd')
+    equal(await told({ ...range, gte: 'e', most: 0 }), '')
   })
 
   test(`${name} pages by prefix, and a neighbour's keys stay out`, async (t) => {
@@ -148,14 +181,14 @@ function pageTests(name: string, open: OpenFixture): void {
       keys.map((key) => put(key, key)),
       at(1),
     )
-    deepEqual(keysOf(await store.page(prefixRange('node/', 10))), ['node/a', 'node/b'])
+    deepEqual(keysOf(await rowsOf(store, prefixRange('node/', 10))), ['node/a', 'node/b'])
   })
 
   test(`${name} never pages keys of its own`, async (t) => {
     const { store } = await open(t)
     await store.write([put('a', 'one')], at(1))
-    deepEqual(keysOf(await store.page({ gte: '!', lt: '\x7f', limit: 100 })), ['a'])
-    deepEqual(await store.page(prefixRange('~', 100)), [])
+    deepEqual(keysOf(await rowsOf(store, { gte: '!', lt: '\x7f', limit: 100 })), ['a'])
+    deepEqual(await store.page(prefixRange('~', 100)), { rows: [], isCut: false })
   })
 
   test(`${name} gives a large page whole, and values of any size`, async (t) => {
@@ -166,11 +199,14 @@ function pageTests(name: string, open: OpenFixture): void {
     )
     const large: StoreEntry = ['large', new Uint8Array(900_000).fill(7)]
     await store.write([...entries, large], at(1))
-    deepEqual(await store.page({ ...EVERYTHING, limit: 10_000 }), [...entries, large])
-    deepEqual(
-      await store.page({ gte: 'key/01000', lt: 'l', limit: 3_000 }),
-      entries.slice(1_000, 4_000),
-    )
+    for (const limit of [10_000, Number.MAX_SAFE_INTEGER]) {
+      const rows = [...entries, large]
+      deepEqual(await store.page({ ...EVERYTHING, limit }), { rows, isCut: false })
+    }
+    deepEqual(await store.page({ gte: 'key/01000', lt: 'l', limit: 3_000 }), {
+      rows: entries.slice(1_000, 4_000),
+      isCut: true,
+    })
   })
 }
 
@@ -180,7 +216,7 @@ function lifeTests(name: string, open: OpenFixture): void {
     await fixture.store.write([put('a', 'one'), put('b', 'two')], at(1))
     await fixture.store.write([['a', null], put('c', 'three')], at(2))
     const store = await fixture.reopen()
-    deepEqual(await store.page(EVERYTHING), [put('b', 'two'), put('c', 'three')])
+    deepEqual(await rowsOf(store, EVERYTHING), [put('b', 'two'), put('c', 'three')])
     deepEqual(store.checkpoint(), at(2))
     await store.write([put('d', 'four')], at(3))
     await store.verify()
@@ -194,7 +230,7 @@ function lifeTests(name: string, open: OpenFixture): void {
     equal(fixture.store.get('a'), undefined)
     const store = await fixture.reopen()
     equal(store.checkpoint(), undefined)
-    deepEqual(await store.page(EVERYTHING), [])
+    deepEqual(await rowsOf(store, EVERYTHING), [])
     await store.write([put('b', 'two')], at(2))
     deepEqual(store.get('b'), bytes('two'))
   })
@@ -235,7 +271,12 @@ function modelTest(name: string, open: OpenFixture): void {
     { weight: 8, arbitrary: fc.array(fc.tuple(key, value), { maxLength: 12 }) },
     { weight: 1, arbitrary: fc.constantFrom('reopen' as const, 'wipe' as const) },
   )
-  const range = fc.record({ gte: key, lt: key, limit: fc.integer({ min: 0, max: 20 }) })
+  const range = fc.record({
+    gte: key,
+    lt: key,
+    limit: fc.integer({ min: 0, max: 20 }),
+    take: fc.constantFrom('first' as const, 'last' as const),
+  })
 
   test(`${name} holds what a sorted map holds after any steps`, async (t) => {
     const fixture = await open(t)
@@ -254,8 +295,12 @@ function modelTest(name: string, open: OpenFixture): void {
             applyTo(model, step)
           }
           for (const range of [EVERYTHING, ...ranges]) {
-            deepEqual(await store.page(range), pageOf(model, range))
+            const [page, count] = pageOf(model, range)
+            deepEqual(await store.page(range), page)
+            deepEqual(await store.page({ ...range, most: count }), page)
+            deepEqual(await store.page({ ...range, most: count + 1 }), page)
           }
+          deepEqual(await all(entriesIn(store, { ...EVERYTHING, limit: 3 })), entriesOf(model))
           for (const [key, value] of model) deepEqual(store.get(key), value)
         },
       ),
@@ -279,11 +324,28 @@ function applyTo(
   }
 }
 
-function pageOf(model: ReadonlyMap<string, Uint8Array>, range: KeyRange): readonly StoreEntry[] {
-  return [...model]
-    .filter(([key]) => key >= range.gte && key < range.lt)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .slice(0, range.limit)
+/** And how many keys the range has. */
+function pageOf(
+  model: ReadonlyMap<string, Uint8Array>,
+  { gte, lt, limit, take }: KeyRange,
+): readonly [StorePage, number] {
+  const within = entriesOf(model).filter(([key]) => key >= gte && key < lt)
+  const from = take === 'last' ? Math.max(0, within.length - limit) : 0
+  const rows = within.slice(from, from + limit)
+  return [{ rows, isCut: rows.length < within.length }, within.length]
+}
+
+function entriesOf(model: ReadonlyMap<string, Uint8Array>): StoreEntry[] {
+  return [...model].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+async function all(entries: AsyncIterable<StoreEntry>): Promise<StoreEntry[]> {
+  return await Array.fromAsync(entries)
+}
+
+/** Of a page that has all of its range, or is meant to have the first of it. */
+async function rowsOf(store: Pick<Store, 'page'>, range: KeyRange): Promise<readonly StoreEntry[]> {
+  return (await store.page(range)).rows
 }
 
 const EVERYTHING: KeyRange = { gte: '!', lt: '~', limit: 1_000 }

@@ -1,10 +1,12 @@
 /**
  * The key that archived objects are encrypted with, as a file has it: 32 bytes, as they are, in hexadecimal or in base64.
  *
- * What must stay true: AES-256-GCM with a new random nonce each time; a text is bound to what it is about, so that it cannot be passed off as
- * another object's; the wrong key says so; a key that other users may read is refused.
+ * What must stay true: AES-256-GCM with a new random nonce each time; a text is bound to what it is
+ * about, so that it cannot be passed off as another object's; the wrong key says so; a key that other
+ * users may read is refused.
  *
- * Not here: what is encrypted (archive-record.ts), who decrypts (services/restore).
+ * Not here: what is encrypted, and what it is bound to (archive-record.ts), who decrypts
+ * (services/restore).
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -61,11 +63,6 @@ export function openArchiveKey(file: string): ArchiveKey {
       }
     },
   }
-}
-
-/** What a text is bound to. A list, so that no two of them spell alike. */
-export function aboutObject(cluster: string, uid: string, resourceVersion: string): string {
-  return JSON.stringify([cluster, uid, resourceVersion])
 }
 
 function keyIn(file: string): Buffer {

@@ -54,8 +54,12 @@ export const VALUES: readonly ValueRow[] = [
     { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
     '`sha256:…`; instead of a tag',
   ),
-  row('image.pullPolicy', { enum: ['Always', 'IfNotPresent', 'Never'] }, ''),
-  row('imagePullSecrets', FREE_LIST, ''),
+  row(
+    'image.pullPolicy',
+    { enum: ['Always', 'IfNotPresent', 'Never'] },
+    'when nodes pull the image again',
+  ),
+  row('imagePullSecrets', FREE_LIST, 'Secrets of the registry, as `[{name: …}]`'),
   row(
     'kinds',
     KINDS,
@@ -145,7 +149,7 @@ export const VALUES: readonly ValueRow[] = [
   ),
   row('kafka.brokers', TEXTS, '`HOST:PORT`'),
   row('kafka.application', TEXT, 'prefix of topics, groups and transactions'),
-  row('kafka.tls', FLAG, ''),
+  row('kafka.tls', FLAG, 'TLS to the brokers'),
   row('kafka.insecure', FLAG, 'neither TLS nor login'),
   row('kafka.createTopics', FLAG, 'whether the graph creates topics'),
   row('kafka.replicas', REPLICAS, 'of new topics'),
@@ -172,11 +176,11 @@ export const VALUES: readonly ValueRow[] = [
     'at least the 30 s that an end in good order may take',
   ),
   row('nodeSelector', LABELS, 'of all pods, like the next ones'),
-  row('tolerations', FREE_LIST, ''),
-  row('affinity', FREE, ''),
-  row('priorityClassName', TEXT, ''),
-  row('podAnnotations', LABELS, ''),
-  row('podLabels', LABELS, ''),
+  row('tolerations', FREE_LIST, 'of all pods'),
+  row('affinity', FREE, 'of all pods'),
+  row('priorityClassName', TEXT, 'of all pods'),
+  row('podAnnotations', LABELS, 'more of all pods'),
+  row('podLabels', LABELS, 'more of all pods'),
   row(
     'telemetryEnv',
     {
@@ -200,7 +204,7 @@ export const VALUES: readonly ValueRow[] = [
   row('networkPolicy.from', FREE_LIST, 'peers beside: Prometheus, people'),
   row('networkPolicy.egress', FREE_LIST, 'rules; empty: egress is not limited'),
   row('serviceMonitor.enabled', FLAG, 'needs the CRDs of the Prometheus operator'),
-  row('serviceMonitor.interval', TEXT, ''),
+  row('serviceMonitor.interval', TEXT, 'between two scrapes'),
   row('serviceMonitor.labels', LABELS, 'by which your Prometheus selects it'),
   row(
     'serviceMonitor.tlsConfig',
@@ -208,7 +212,7 @@ export const VALUES: readonly ValueRow[] = [
     'with `http.tls`: the authority, and a `serverName` of the certificate',
   ),
   row('prometheusRule.enabled', FLAG, 'the [alerts](alerts.md)'),
-  row('prometheusRule.labels', LABELS, ''),
+  row('prometheusRule.labels', LABELS, 'by which your Prometheus selects rules'),
   row('dashboard.enabled', FLAG, 'a ConfigMap with the Grafana dashboard'),
   row('dashboard.labels', LABELS, "by which Grafana's sidecar finds it"),
 ]
@@ -226,7 +230,9 @@ function configSchema(key: string): Schema {
 function secretRows(path: string, keys: readonly string[], text: string): readonly ValueRow[] {
   return [
     row(`${path}.name`, TEXT, `Secret: ${text}`),
-    ...keys.map((key) => row(`${path}.${key}`, { ...TEXT, minLength: 1 }, '')),
+    ...keys.map((key) =>
+      row(`${path}.${key}`, { ...TEXT, minLength: 1 }, 'its key in that Secret'),
+    ),
   ]
 }
 
@@ -252,7 +258,7 @@ function workloadRows(name: 'embedded' | 'watcher' | 'graph' | 'reaper'): readon
               ? 'without it the log ends with the pod'
               : 'without it stores are built again from Kafka',
           ),
-          row(`${name}.persistence.storageClass`, TEXT, ''),
+          row(`${name}.persistence.storageClass`, TEXT, 'empty: the default of the cluster'),
           row(`${name}.persistence.size`, TEXT, '[config.md](config.md) has what the log takes'),
         ]
       : []),

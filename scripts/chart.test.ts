@@ -32,6 +32,13 @@ test(
   () => isWritten(kustomizeBase(root)),
 )
 
+test('each value has a sentence, which values.yaml prints above it (C17)', () => {
+  deepEqual(
+    VALUES.filter(({ text }) => text === '').map(({ path }) => path),
+    [],
+  )
+})
+
 test('the chart has the version of the package', () => {
   const { version } = JSON.parse(textOf('package.json')) as { version: string }
   const chart = parse(textOf(`${CHART}/Chart.yaml`)) as { version: string; appVersion: string }

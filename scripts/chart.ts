@@ -38,6 +38,7 @@ export function chartFiles(root: string): readonly Written[] {
     written(`${CHART}/files/lock.json`, json(lockForms())),
     written(`${CHART}/files/cluster-scoped.json`, json([...CLUSTER_SCOPED].sort())),
     written(`${CHART}/values.schema.json`, json(valuesSchema())),
+    written(`${CHART}/values.yaml`, commentedValues(root)),
     written(
       'docs/helm.md',
       page.replace(TABLE, () => valuesTable(root)),
@@ -153,6 +154,43 @@ function valuesSchema(): unknown {
 
 function branch(): Branch {
   return { type: 'object', additionalProperties: false, properties: {} }
+}
+
+const KEY = /^(?<indent> *)(?<name>[A-Za-z]\w*):/
+
+/** The defaults, with the sentence of each value above it: `helm show values` is what people read. */
+function commentedValues(root: string): string {
+  const lines = readFileSync(join(root, CHART, 'values.yaml'), 'utf8').split('\n')
+  const path: string[] = []
+  return lines
+    .filter((line) => !/^ +# /.test(line) && !(line.startsWith('# ') && line !== VALUES_HEAD))
+    .flatMap((line) => {
+      const { indent = '', name } = KEY.exec(line)?.groups ?? {}
+      if (name === undefined) return [line]
+      path.splice(indent.length / 2, path.length, name)
+      const own = path.join('.')
+      // A mapping on one line has the sentences of what is in it above it.
+      const isInline = /: (&\w+ )?\{ /.test(line)
+      const rows = VALUES.filter((row) => {
+        return row.path === own || (isInline && row.path.startsWith(`${own}.`))
+      })
+      const said = rows
+        .filter(({ text }) => text !== '')
+        .map(({ path: at, text }) => {
+          const which = at === own ? '' : `${at.slice(own.length + 1)}: `
+          return `${indent}# ${which}${plainText(text)}`
+        })
+      return [...said, line]
+    })
+    .join('\n')
+}
+
+const VALUES_HEAD =
+  '# Values of the chart. values.schema.json describes and checks each; docs/helm.md has them as a table.'
+
+/** Without what Markdown adds. */
+function plainText(text: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\(([^)]*)\)/g, '$1').replaceAll('`', '')
 }
 
 function valuesTable(root: string): string {

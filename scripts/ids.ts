@@ -9,7 +9,9 @@ import { join } from 'node:path'
 /** Pages whose tables begin with ids. */
 export const PAGES: readonly string[] = [
   'docs/invariants.md',
+  'docs/attacks.md',
   'docs/faults.md',
+  'docs/first-hour.md',
   'docs/semantics.md',
 ]
 
@@ -17,7 +19,7 @@ export const PAGES: readonly string[] = [
 const USES = '\n## The scenarios\n'
 const ROW = /^\| ([A-Z]\d{1,3}(?:\.\d{1,2})?) \|/gm
 /** Not E: classes of evidence, in ARCHITECTURE.md. Not `C3 01`: two bytes. Not P99: a percentile. */
-const ID = /\b(?!P99\b|C3 01)(?:[ABCDFIPRSUX]\d{1,3}(?:\.\d{1,2})?)\b/g
+const ID = /\b(?!P99\b|C3 01)(?:[ABCDFIPRSTUX]\d{1,3}(?:\.\d{1,2})?)\b/g
 /** Documents that are not in this repository. */
 const ABSENT = /\b(?:D[E]SIGN|S[T]YLE)\b/g
 

@@ -48,7 +48,7 @@ const texts = [
   ['stays where it is (I16), after F39', []],
   [`${I}32, X4 and ${I}32 again`, [`${I}32`]],
   [`rows of upstream (B30, U12.17), and none (${'U'}12.18)`, [`${'U'}12.18`]],
-  [`a caution (C5) that is none (${'C'}1); ${S}13`, [`${'C'}1`, `${S}13`]],
+  [`a caution (C5) that is none (${'C'}99); ${S}13`, [`${'C'}99`, `${S}13`]],
   [`${'DE'}SIGN section 5`, [`${'DE'}SIGN`]],
   ['evidence not-found, the bytes C3 01, a P99, V8, 0xF11, D3js, u12', []],
 ] as const

@@ -361,7 +361,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'services/graph/fold/task.ts',
         from: "this.#state = 'folding'\n    while",
-        to: "for (const [key] of await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })) await store.write([[key, null]], store.checkpoint()!)\n    this.#state = 'folding'\n    while",
+        to: "for (const [key] of (await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })).rows) await store.write([[key, null]], store.checkpoint()!)\n    this.#state = 'folding'\n    while",
       },
     ],
     by: 'sim',

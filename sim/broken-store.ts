@@ -218,7 +218,37 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'adapters/sqlite/log.test.ts',
-      test: 'sqlite log: append times do not follow a clock that is set forward, until the log is opened again',
+      test: 'sqlite log: append times do not follow a clock that is set forward, also after a restart, until another clock agrees (T17)',
+    },
+  },
+  {
+    name: 'a start believes the wall clock',
+    mistake: 'a clock that is an hour ahead at a start ends every hold of an hour',
+    changes: [
+      {
+        file: 'ports/append-time.ts',
+        from: 'this.#lastMs = isEmpty ? wallMs : lastMs',
+        to: 'this.#lastMs = isEmpty ? wallMs : Math.max(wallMs, lastMs)',
+      },
+    ],
+    by: {
+      file: 'ports/append-time.test.ts',
+      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)',
+    },
+  },
+  {
+    name: 'one API server confirms the clock for all',
+    mistake: 'of clusters that disagree the one whose clock is wrong, too, ends every hold',
+    changes: [
+      {
+        file: 'ports/append-time.ts',
+        from: 'Math.min(0, ...skewsMs)',
+        to: 'Math.min(0, Math.max(...skewsMs))',
+      },
+    ],
+    by: {
+      file: 'ports/append-time.test.ts',
+      test: 'at a start the time since the newest entry counts as far as the wall clock and all others agree (T17)',
     },
   },
   {
@@ -274,8 +304,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/restore/selection.ts',
-        from: 'for (const uid of found) for (const each of dependents.get(uid) ?? []) found.add(each.uid)',
-        to: 'const reach = (uid: Uid): void => {\n    for (const each of dependents.get(uid) ?? []) if (!found.has(each.uid)) reach((found.add(each.uid), each.uid))\n  }\n  reach(root)',
+        from: 'owners.push(identityIn(each))',
+        to: 'for (const next of dependentsOf(identityIn(each))) reach(next)',
       },
     ],
     by: {

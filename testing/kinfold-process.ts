@@ -174,6 +174,20 @@ export class KinfoldProcess implements AsyncDisposable {
     return (await response.json()) as Shaped<Cascade>
   }
 
+  /** Why holds last longer than by the wall clock, as `held` says; empty while that is believed. */
+  async heldClock(): Promise<string> {
+    const response = await this.#ask('/v1/held')
+    return ((await response.json()) as { readonly clock: string }).clock
+  }
+
+  /** An order of a person. Rejects where it is refused. */
+  async order(verb: string, why: string): Promise<void> {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ verb, why })
+    const response = await this.#ask('/v1/directives', { method: 'POST', headers, body })
+    if (!response.ok) throw new Error(`${verb} was answered ${await response.text()}`)
+  }
+
   /** Type of the verdict on each; `none` for an object without owners, `unseen` for one that does not exist. */
   async verdicts(all: readonly Made[]): Promise<string[]> {
     return await Promise.all(
@@ -188,12 +202,12 @@ export class KinfoldProcess implements AsyncDisposable {
     await this.kill()
   }
 
-  async #ask(path: string): Promise<Response> {
+  async #ask(path: string, init: RequestInit = {}): Promise<Response> {
     if (this.#url === '') {
       const address = await readFile(addressFile(this.data), 'utf8')
       this.#url = (JSON.parse(address) as { url: string }).url
     }
-    return await fetch(this.#url + path, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
+    return await fetch(this.#url + path, { ...init, signal: AbortSignal.timeout(ASK_WITHIN_MS) })
   }
 
   async #logTail(): Promise<string> {

@@ -27,6 +27,8 @@ export interface MinuteRig {
   readonly index: HistoryIndex
   /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
   minute(...lines: readonly string[]): Promise<string>
+  /** The story so far. */
+  readonly world: World
   ask(path: string, init?: RequestInit): Promise<Response>
   get<T>(path: string): Promise<T>
   refused(path: string): Promise<{ readonly status: number; readonly detail: string }>
@@ -76,6 +78,7 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
     log,
     url,
     store,
+    world,
     index,
     async minute(...lines) {
       now += MINUTE_MS

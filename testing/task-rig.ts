@@ -98,8 +98,8 @@ export function emptyStore(): Store {
 
 /** All keys and values, as hexadecimal text. */
 export async function contentOf(store: Store): Promise<Map<string, string>> {
-  const page = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
-  return new Map(page.map(([key, value]) => [key, Buffer.from(value).toString('hex')]))
+  const { rows } = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
+  return new Map(rows.map(([key, value]) => [key, Buffer.from(value).toString('hex')]))
 }
 
 /** The content that the store should have by the changelog. */

@@ -10,7 +10,16 @@ const cluster = { name: 'north', id: 'n', scope: 'north' }
 const held = { mode: 0, pause: 0, protection: 0, approval: 0, breaker: 0, hold: 3, budget: 1 }
 const fine = {
   ...({ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 2_000 } as const),
-  ...{ monitored: 3, synced: 3, lagEntries: 5, isPaused: false, openBreakers: 0, held, refused: 0 },
+  ...{
+    monitored: 3,
+    synced: 3,
+    lagEntries: 5,
+    isPaused: false,
+    pauses: [],
+    openBreakers: 0,
+    held,
+    refused: 0,
+  },
 }
 
 const rows: readonly (readonly [

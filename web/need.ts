@@ -28,21 +28,27 @@ export function needsOf({ cluster, status }: Row): readonly Need[] {
   if (status === null) {
     return [need('its status is unknown: the process that has it cannot be asked')]
   }
-  const { heartbeatAgeMs, openBreakers, isPaused, held, refused, lagEntries } = status
+  const { mode, heartbeatAgeMs, openBreakers, isPaused, held, refused, lagEntries } = status
   const needs: Need[] = []
-  if (held !== null && held.approval > 0) {
-    needs.push(
-      need(`${countOf(held.approval, 'object')} held until a person approves or rejects`, true),
-    )
+  // In mode observe nothing is held, and no order has anything to stop.
+  if (mode !== 'observe') {
+    if (held !== null && held.approval > 0) {
+      needs.push(
+        need(`${countOf(held.approval, 'object')} held until a person approves or rejects`, true),
+      )
+    }
+    if (openBreakers > 0) needs.push(need(`${countOf(openBreakers, 'breaker')} open`, true))
+    if (refused !== null && refused > 0) {
+      needs.push(need(`${countOf(refused, 'object')} that the cluster refuses to change`, true))
+    }
+    if (isPaused) needs.push(need('it is paused', true))
   }
-  if (openBreakers > 0) needs.push(need(`${countOf(openBreakers, 'breaker')} open`, true))
-  if (refused !== null && refused > 0) {
-    needs.push(need(`${countOf(refused, 'object')} that the cluster refuses to change`, true))
-  }
-  if (isPaused) needs.push(need('it is paused', true))
   if (heartbeatAgeMs === null || heartbeatAgeMs > SILENT_MS) {
     const since = heartbeatAgeMs === null ? 'ever' : `for ${spanText(heartbeatAgeMs)}`
-    needs.push(need(`no sign of life of its watcher ${since}: nothing is deleted there meanwhile`))
+    const effect = mode === 'observe' ? 'recorded' : 'deleted'
+    needs.push(
+      need(`no sign of life of its watcher ${since}: nothing is ${effect} there meanwhile`),
+    )
   }
   if (lagEntries > MUCH_LAG) needs.push(need(`${countOf(lagEntries, 'event')} not folded yet`))
   if (held === null || refused === null) needs.push(need('what is held is still being counted'))

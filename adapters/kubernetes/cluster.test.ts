@@ -552,6 +552,8 @@ describe('a cluster is told', () => {
   test('the time by its Date header', async () => {
     const { cluster } = scripted(() => [404, {}])
     equal(await cluster.clockSkewMs(SIGNAL), 60_500)
+    const gateway = scripted(() => [502, {}])
+    await rejects(gateway.cluster.clockSkewMs(SIGNAL), hasCode('UNAVAILABLE'))
   })
 })
 

@@ -74,6 +74,7 @@ export interface ClusterOptions {
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'
 const FIELD_MANAGER = 'kinfold'
 /** As the API server bounds the messages of Events. */
@@ -281,6 +282,23 @@ class HttpCluster implements Cluster {
     return status['allowed'] === true
   }
 
+  async whoAmI(signal: AbortSignal): Promise<string | null> {
+    const body = JSON.stringify({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+    })
+    const request = { ...requestOf('POST', SELF, body, PLAIN), purpose: 'read' as const }
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
+      throw failed(error, SELF)
+    })
+    if (reply.status !== 201) return null
+    const answer = parsed(reply)
+    const status = isJson(answer) ? answer['status'] : undefined
+    const info = isJson(status) ? status['userInfo'] : undefined
+    const name = isJson(info) ? info['username'] : undefined
+    return typeof name === 'string' ? name : null
+  }
+
   async probeLock(signal: AbortSignal): Promise<LockAnswer> {
     return await probeLock((method, path, body) => this.#call(method, path, body, signal))
   }
@@ -289,12 +307,14 @@ class HttpCluster implements Cluster {
     const path = '/version'
     const before = this.#reading.now()
     const request = { ...requestOf('GET', path, null, PLAIN), purpose: 'list' as const }
-    const { headers } = await call(this.#exchange, request, signal).catch((error: unknown) => {
+    const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
       throw failed(error, path)
     })
     const after = this.#reading.now()
+    // What stands before a server that is down has a clock of its own.
+    if (reply.status >= 500) throw refused(reply, path, after)
     // The header is cut to whole seconds, so the server's clock was half a second later on average.
-    const theirs = Date.parse(headers['date'] ?? '') + 500
+    const theirs = Date.parse(reply.headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
   }
 

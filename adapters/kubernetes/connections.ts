@@ -26,6 +26,11 @@ export interface ConnectionOptions {
   /** Between two chunks of a body; never for watches. */
   readonly bodyTimeoutMs: number
   readonly connectTimeoutMs: number
+  /**
+   * From a request until its whole answer, however it is spent: in a queue behind others, at a
+   * proxy that is silent, or by a server that sends a byte now and then. Of a watch until its head.
+   */
+  readonly answerTimeoutMs: number
 }
 
 export const DEFAULT_CONNECTIONS: ConnectionOptions = {
@@ -35,6 +40,7 @@ export const DEFAULT_CONNECTIONS: ConnectionOptions = {
   headersTimeoutMs: 35_000,
   bodyTimeoutMs: 35_000,
   connectTimeoutMs: 10_000,
+  answerTimeoutMs: 70_000,
 }
 
 /** Go servers close idle connections after 90 s, load balancers from 60 s on; we must be first. */

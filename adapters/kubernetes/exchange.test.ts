@@ -339,6 +339,44 @@ describe('the undici exchange breaks', () => {
     await rejects(text(exchange, DELETE), hasCode('TIMEOUT'))
   })
 
+  test('as TIMEOUT where a byte comes now and then, and never the last one', async () => {
+    await using server = await tlsServer((_, response) => {
+      const timer = setInterval(() => response.write('1'), 10)
+      response.on('close', () => clearInterval(timer))
+    })
+    await using exchange = opened(server, { options: { answerTimeoutMs: 300 } })
+    await rejects(text(exchange, { ...GET, purpose: 'list' }), hasCode('TIMEOUT'))
+    const watch = await exchange.request({ ...GET, purpose: 'watch' }, deadline())
+    let bytes = 0
+    for await (const chunk of watch.body) {
+      bytes += chunk.byteLength
+      if (bytes >= 60) break
+    }
+    ok(bytes >= 60, 'a watch has no such limit once it has begun')
+  })
+
+  for (const purpose of ['list', 'confirm', 'read', 'write'] as const) {
+    test(`as UNREACHABLE what waits behind a server that is silent (${purpose})`, async () => {
+      await using server = await tlsServer(() => {})
+      const one = { listConnections: 1, readConnections: 1, writeConnections: 1 }
+      await using exchange = opened(server, { options: { ...one, answerTimeoutMs: 200 } })
+      const asked = { ...GET, purpose }
+      const first = rejects(text(exchange, asked), hasCode('TIMEOUT', /did not answer within/))
+      const second = rejects(text(exchange, asked), hasCode('UNREACHABLE'))
+      await Promise.all([first, second])
+    })
+  }
+
+  test('as UNREACHABLE where a proxy accepts connections and says nothing', async () => {
+    await using proxy = await rawServer(() => {})
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`
+    const options = { answerTimeoutMs: 200 }
+    await using exchange = opened(proxy, { proxyUrl, options })
+    for (const purpose of ['list', 'watch', 'write'] as const) {
+      await rejects(text(exchange, { ...GET, purpose }), hasCode('UNREACHABLE'))
+    }
+  })
+
   test('as CUT what is in flight when it is closed', async () => {
     const arrived = Promise.withResolvers<void>()
     await using server = await tlsServer(() => arrived.resolve())

@@ -4,6 +4,7 @@
  * What must stay true: a request is sent once. The one exception is a read that is answered 401: then credentials are read afresh, and if they differ
  * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never sent
  * again from here: a caller that wants that has to pass its gate again. Credentials never get into an error or a path.
+ * No request is without a limit, whatever the server or what is between does or does not.
  *
  * Not here: the connections (connections.ts), one answer (response.ts), the meaning of a status (answer.ts).
  */
@@ -112,7 +113,9 @@ class UndiciExchange implements Exchange {
     const { method, body, purpose, over } = request
     const line = purpose === 'read' ? session.connections.line(over) : undefined
     if (line === undefined && over !== undefined) throw this.#gone()
-    const response = new Response(this.#context.server, signal, line)
+    const { answerTimeoutMs: ms } = this.#options
+    const limit = { ms, isOfHead: purpose === 'watch' }
+    const response = new Response({ server: this.#context.server, limit, line }, signal)
     const options: Dispatcher.DispatchOptions = {
       origin: this.#origin,
       path: this.#prefix + request.path,

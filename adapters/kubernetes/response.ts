@@ -2,12 +2,12 @@
  * One answer as it comes in from undici: a promise of its head, then its body chunk by chunk.
  *
  * What must stay true: the body ends only where the server ended it, everything else throws; and a reader that is slower than the server
- * stops the server, not our memory. This is undici's handler itself, without a stream between: a DELETE costs a tenth of a millisecond.
+ * stops the server, not our memory. It ends within its limit, with an answer or without. This is undici's handler itself, without a stream between: a DELETE costs a tenth of a millisecond.
  *
  * Not here: connections (connections.ts), the meaning of a failure (failure.ts).
  */
 import type { Dispatcher } from 'undici'
-import type { ExchangeResponse } from '../../ports/exchange.ts'
+import { ExchangeError, type ExchangeResponse } from '../../ports/exchange.ts'
 import type { Line } from './connections.ts'
 import { failureOf } from './failure.ts'
 
@@ -24,10 +24,23 @@ const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
+export interface ResponseParts {
+  /** For people. */
+  readonly server: string
+  readonly limit: {
+    readonly ms: number
+    /** Or else of the whole answer. */
+    readonly isOfHead: boolean
+  }
+  readonly line: Line | undefined
+}
+
 export class Response implements Dispatcher.DispatchHandler {
   /** Settles with the head. */
   readonly head: Promise<ExchangeResponse>
   readonly #server: string
+  readonly #limit: ResponseParts['limit']
+  readonly #timer: NodeJS.Timeout
   readonly #signal: AbortSignal
   readonly #line: Line | undefined
   readonly #resolve: (response: ExchangeResponse) => void
@@ -39,9 +52,11 @@ export class Response implements Dispatcher.DispatchHandler {
   #waitingBytes = 0
   #wake: (() => void) | undefined
 
-  constructor(server: string, signal: AbortSignal, line: Line | undefined) {
+  constructor({ server, limit, line }: ResponseParts, signal: AbortSignal) {
     this.#server = server
+    this.#limit = limit
     this.#signal = signal
+    this.#timer = setTimeout(this.#onTimeout, limit.ms)
     this.#line = line
     if (line !== undefined) line.busy++
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>()
@@ -64,6 +79,7 @@ export class Response implements Dispatcher.DispatchHandler {
     // Interim answers (1xx) precede the real one.
     if (status < 200) return
     this.#phase = 'answering'
+    if (this.#limit.isOfHead) clearTimeout(this.#timer)
     const body = { [Symbol.asyncIterator]: this.#read }
     this.#resolve({ status, headers: flat(headers), body, connection: this.#line?.connection })
   }
@@ -76,7 +92,7 @@ export class Response implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#settled()
     this.#phase = 'ended'
     this.#free()
     this.#wake?.()
@@ -88,7 +104,7 @@ export class Response implements Dispatcher.DispatchHandler {
 
   #fail(reason: unknown): void {
     if (this.#phase === 'ended' || this.#phase === 'failed') return
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#settled()
     this.#phase = 'failed'
     this.#free()
     this.#failure = reason
@@ -97,8 +113,21 @@ export class Response implements Dispatcher.DispatchHandler {
     this.#wake?.()
   }
 
+  #settled(): void {
+    clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+
   #free(): void {
     if (this.#line !== undefined) this.#line.busy--
+  }
+
+  readonly #onTimeout = (): void => {
+    const { ms, isOfHead } = this.#limit
+    const what = isOfHead ? 'begin its answer' : 'answer'
+    const text = `${this.#server} did not ${what} within ${ms} ms; see whether it is overloaded, and what is between`
+    this.#fail(new ExchangeError(this.#phase === 'queued' ? 'UNREACHABLE' : 'TIMEOUT', text))
+    this.#controller?.abort(new Error('out of time'))
   }
 
   readonly #onAbort = (): void => {

@@ -204,7 +204,7 @@ async function readWhole(directory: string): Promise<Found> {
 async function prefixOf(store: Store): Promise<number> {
   const checkpoint = store.checkpoint()
   const writes = Number(checkpoint?.changelog ?? 0n)
-  const page = await store.page(EVERYTHING)
+  const { rows: page } = await store.page(EVERYTHING)
   ok(page.map(lineOf).join('\n') === linesAfter(writes), `not the content after ${writes} writes`)
   if (checkpoint !== undefined) deepEqual(checkpoint, checkpointAfter(writes))
   return writes

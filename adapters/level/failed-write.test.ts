@@ -56,7 +56,7 @@ async function failAt(name: string, bytes: number): Promise<number> {
   // The write that failed may be there as well; it is whole then.
   ok(held === acknowledged || held === acknowledged + 1, `${name}: ${held} of ${acknowledged}`)
   await store.verify()
-  const page = await store.page({ gte: '!', lt: '~', limit: 10_000 })
+  const { rows: page } = await store.page({ gte: '!', lt: '~', limit: 10_000 })
   equal(page.length, held)
   for (const [n, [key, stored]] of page.entries()) {
     equal(key, keyOf(n))

@@ -55,7 +55,7 @@ async function assertKept(directory: string, acknowledged: number): Promise<void
     held === acknowledged || held === acknowledged + 1,
     `${held} held, ${acknowledged} acknowledged`,
   )
-  const page = await store.page({ gte: '!', lt: '~', limit: 20_000 })
+  const { rows: page } = await store.page({ gte: '!', lt: '~', limit: 20_000 })
   equal(page.length, held)
   equal(page.at(-1)?.[0], `k/${String(held - 1).padStart(6, '0')}`)
   await store.verify()

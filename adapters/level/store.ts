@@ -13,10 +13,12 @@
 import {
   type Checkpoint,
   type KeyRange,
+  keysToRead,
+  pageOfRead,
   type Store,
   type StoreChange,
-  type StoreEntry,
   StoreError,
+  type StorePage,
   type StoreView,
 } from '../../ports/store.ts'
 import { claimDirectory, emptyDirectory, openDatabase, releaseDirectory } from './directory.ts'
@@ -108,7 +110,7 @@ class LevelStore implements Store {
     }
   }
 
-  async page(range: KeyRange): Promise<readonly StoreEntry[]> {
+  async page(range: KeyRange): Promise<StorePage> {
     this.#assertUsable()
     try {
       return await pageOf(this.#database, range)
@@ -228,14 +230,23 @@ class LevelStore implements Store {
   }
 }
 
+/** LevelDB takes a limit of 32 bits. */
+const MOST_READ = 2 ** 31 - 1
+
 async function pageOf(
   database: Database,
-  { gte, lt, limit }: KeyRange,
+  range: KeyRange,
   snapshot?: Snapshot,
-): Promise<readonly StoreEntry[]> {
-  const range = { gte, lt: lt < OWN_KEYS ? lt : OWN_KEYS, limit }
-  const entries = await database.iterator(snapshot ? { ...range, snapshot } : range).all()
-  return entries.map(([key, stored]) => [key, unsealed(key, stored)])
+): Promise<StorePage> {
+  const limit = Math.min(keysToRead(range), MOST_READ)
+  if (limit === 0) return { rows: [], isCut: false }
+  const isLast = range.take === 'last'
+  const lt = range.lt < OWN_KEYS ? range.lt : OWN_KEYS
+  const options = { gte: range.gte, lt, limit, reverse: isLast }
+  const read = await database.iterator(snapshot ? { ...options, snapshot } : options).all()
+  if (isLast) read.reverse()
+  const { rows, isCut } = pageOfRead(range, read)
+  return { rows: rows.map(([key, stored]) => [key, unsealed(key, stored)]), isCut }
 }
 
 async function checkValues(

@@ -10,6 +10,7 @@ function fixture(log: MemoryLog, clock: SettableClock): LogFixture {
   return {
     log,
     clock,
+    confirm: (skewsMs) => log.time.confirm(skewsMs),
     holdNextCommit: () => log.holdNextCommit(),
     loseNextCommitAnswer: (took) => log.loseNextCommitAnswer(took),
     reopen: async () => fixture(log.reopen(), clock),

@@ -61,6 +61,10 @@ export class MemoryLog implements Log {
     this.#content = content
   }
 
+  get time(): AppendTime {
+    return this.#content.time
+  }
+
   partitions(topic: Topic): number {
     return SINGLE_PARTITION.has(topic) ? 1 : this.#options.partitions
   }

@@ -40,8 +40,15 @@ export class SortedMap {
     return copy
   }
 
-  /** At most `limit` entries with keys from `gte` up to, not including, `lt`. */
-  page(gte: string, lt: string, limit: number): (readonly [string, Uint8Array])[] {
-    return this.#keys.page(gte, lt, limit).map((key) => [key, this.#values.get(key)!])
+  /** At most `limit` entries with keys from `gte` up to, not including, `lt`: the first, or the last. */
+  page(
+    gte: string,
+    lt: string,
+    limit: number,
+    take: 'first' | 'last' = 'first',
+  ): (readonly [string, Uint8Array])[] {
+    const keys =
+      take === 'first' ? this.#keys.page(gte, lt, limit) : this.#keys.last(gte, lt, limit)
+    return keys.map((key) => [key, this.#values.get(key)!])
   }
 }

@@ -9,10 +9,12 @@
 import {
   type Checkpoint,
   type KeyRange,
+  keysToRead,
+  pageOfRead,
   type Store,
   type StoreChange,
-  type StoreEntry,
   StoreError,
+  type StorePage,
   type StoreView,
 } from '../../ports/store.ts'
 import { SortedMap } from './sorted-map.ts'
@@ -49,9 +51,9 @@ export class MemoryStore implements Store {
     return this.content.entries.get(key)
   }
 
-  async page(range: KeyRange): Promise<readonly StoreEntry[]> {
+  async page(range: KeyRange): Promise<StorePage> {
     this.#assertOpen()
-    return this.content.entries.page(range.gte, range.lt, range.limit)
+    return pageOf(this.content.entries, range)
   }
 
   view(): StoreView {
@@ -59,10 +61,10 @@ export class MemoryStore implements Store {
     const { entries, wipes } = this.content
     const copy = entries.copy()
     return {
-      page: async ({ gte, lt, limit }) => {
+      page: async (range) => {
         this.#assertOpen()
         if (this.content.wipes !== wipes) throw closed('was wiped')
-        return copy.page(gte, lt, limit)
+        return pageOf(copy, range)
       },
       [Symbol.asyncDispose]: async () => undefined,
     }
@@ -97,6 +99,11 @@ export class MemoryStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw closed('is closed')
   }
+}
+
+function pageOf(entries: SortedMap, range: KeyRange): StorePage {
+  const read = entries.page(range.gte, range.lt, keysToRead(range), range.take)
+  return pageOfRead(range, read)
 }
 
 function closed(what: string): StoreError {

@@ -148,6 +148,7 @@ test('append times never go back, whatever the clock does', async (t) => {
   const directory = temporary(t)
   for (; times.length > 0; times.shift()) {
     await using log = await openSqliteLog({ directory, partitions: 1, clock })
+    log.time.confirm([0])
     await log.append('events', 0, [record('a')])
   }
   await using log = await openSqliteLog({ directory, partitions: 1, clock })

@@ -30,6 +30,7 @@ async function fixture(
       return fixture(directory, clock, t)
     },
     compact: (topic, partition) => log.compact(topic, partition),
+    confirm: (skewsMs) => log.time.confirm(skewsMs),
   }
 }
 

@@ -40,6 +40,9 @@ export function directive(step: Step, event: Directive): void {
     case 'close-breaker':
       change(step, { resumedAt: step.at.position })
       return closeBreaker(step, event)
+    case 'confirm-clock':
+      // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
+      return
     default:
       return drop(step, `this version does not know the directive ${event.verb}`)
   }

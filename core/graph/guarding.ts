@@ -40,7 +40,10 @@ export const PREFIX = 'protected by '
 
 export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
   const { policy } = policyOf(graph)
-  const subjects = directivesOf(graph).protections.filter(
+  // In mode observe a directive holds nothing, as it cannot stop the other collector: a comparison
+  // with that one must not count what a person ordered as a difference.
+  const ordered = policy.mode === 'observe' ? [] : directivesOf(graph).protections
+  const subjects = ordered.filter(
     (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === cluster),
   )
   const namespacesWhereUnseen = policy.preset === 'guarded' ? SYSTEM_NAMESPACES : []

@@ -88,6 +88,7 @@ export function observedCluster(
     writeEvent: (target, event, signal, auditId) =>
       timed('WARN', target, auditId, () => cluster.writeEvent(target, event, signal, auditId)),
     mayI: (verb, what, signal) => cluster.mayI(verb, what, signal),
+    whoAmI: (signal) => cluster.whoAmI(signal),
     probeLock: (signal) => cluster.probeLock(signal),
     clockSkewMs: (signal) => cluster.clockSkewMs(signal),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),

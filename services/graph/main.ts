@@ -99,7 +99,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index with lives and rules')
+  const indexStore = await open('index', 'index by identity')
   const index = createHistoryIndex(log, codec, clock, indexStore)
   const actorStore = await open('actors')
   const actors = createActorIndex({

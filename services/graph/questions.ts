@@ -62,7 +62,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     pastList: createPastList(index, clusters),
     pastDiff: createPastDiff(index, clusters),
     dependents: createDependentList(index),
-    planner: createPlanner(index),
+    planner: createPlanner(),
     cascades: createCascades(index, clock),
     dump: createGraphDump(clusters, index),
   }

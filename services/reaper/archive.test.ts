@@ -12,8 +12,8 @@ import type { CommandSettled } from '../../core/model/event.ts'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { LogError } from '../../ports/log.ts'
 import type { Archived } from '../../ports/service-record.ts'
-import { aboutObject, openArchiveKey } from '../../runtime/archive-key.ts'
-import type { ArchiveSettings } from '../../runtime/archive-record.ts'
+import { openArchiveKey } from '../../runtime/archive-key.ts'
+import { type ArchiveSettings, openedPieces } from '../../runtime/archive-record.ts'
 import { GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
 import type { ReaperConfig } from './config.ts'
 
@@ -279,9 +279,7 @@ test('encrypts with a key, bound to what it is about', async () => {
   const [record] = (await archived(world)) as [Archived]
   deepEqual([record.content, record.keyId], ['whole', key.id])
   ok(!textOf([record]).includes('c2VjcmV0'))
-  const sealed = { nonce: record.nonce, bytes: record.piece }
-  const about = aboutObject(record.cluster, record.uid, record.resourceVersion)
-  const opened = key.open(sealed, about) ?? new Uint8Array()
+  const opened = openedPieces(record, record.piece, key) ?? new Uint8Array()
   equal(JSON.parse(Buffer.from(opened).toString()).data.token, 'c2VjcmV0')
-  equal(key.open(sealed, aboutObject(record.cluster, 'another', '1')), undefined)
+  equal(openedPieces({ ...record, uid: 'another' }, record.piece, key), undefined)
 })

@@ -75,7 +75,7 @@ function deletion(name: string, rest: Partial<DeleteObject> = {}): DeleteObject 
 }
 
 function end(
-  { recorder }: Rig,
+  { recorder }: Pick<Rig, 'recorder'>,
   command: Command,
   outcome: 'done' | 'blocked' | 'absent' | 'would-go',
   code: number | null = 200,
@@ -171,35 +171,6 @@ test('suspicion 17: what one namespace or cluster has in ten seconds leaves the 
   equal(rig.written.filter((it) => it.about.includes('/g-')).length, 5)
 })
 
-test('suspicion 17: a cluster that is silent holds up no Event of another one', async () => {
-  const clock = new ManualClock()
-  const silent = Promise.withResolvers<ReapAnswer>()
-  const written: string[] = []
-  const clusterOf = (id: string) => {
-    const writeEvent = async (): Promise<ReapAnswer> => {
-      if (id === 'silent') return await silent.promise
-      written.push(id)
-      return CHANGED
-    }
-    return { id, cluster: { writeEvent } as unknown as Cluster }
-  }
-  const cuts = new Cuts(clock)
-  const recorder = createEventRecorder({ clusters: clusterOf, clock, cuts })
-  const stop = new AbortController()
-  const running = recorder.run(stop.signal)
-  for (const round of ['1', '2']) {
-    for (const cluster of ['silent', 'c']) {
-      end({ recorder } as Rig, deletion(`p-${round}`, { cluster, owners: [] }), 'done')
-    }
-    await clock.advance(10_000)
-  }
-  deepEqual(written, ['c', 'c'])
-  stop.abort()
-  silent.reject(new ClusterError('UNREACHABLE', 'it ends'))
-  await clock.advance(1)
-  await running
-})
-
 test('a cluster that is away, or refuses it, stops nothing', async () => {
   await using rig = start()
   rig.answer = () => {
@@ -220,4 +191,44 @@ test('a cluster that is away, or refuses it, stops nothing', async () => {
     ['written', 1],
   ])
   match(rig.written.at(-1)?.message ?? '', /Pod\/three$/)
+})
+
+test('a cluster that is silent holds up the Events of no other (T15)', async () => {
+  const clock = new ManualClock()
+  const stop = new AbortController()
+  const written: string[] = []
+  let asked = 0
+  const clusters: Readonly<Record<string, Pick<Cluster, 'writeEvent'>>> = {
+    silent: {
+      writeEvent(_target, _event, signal) {
+        asked++
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        })
+      },
+    },
+    c: {
+      async writeEvent({ name }) {
+        written.push(name)
+        return CHANGED
+      },
+    },
+  }
+  const recorder = createEventRecorder({
+    clusters: (id) => ({ id, cluster: clusters[id] as Cluster }),
+    clock,
+  })
+  const running = recorder.run(stop.signal)
+  for (const round of ['one', 'two']) {
+    for (const cluster of ['silent', 'c']) {
+      const owners = [{ ...OWNER, name: round, uid: `u-${round}` }]
+      end({ recorder }, deletion(round, { cluster, owners }), 'done')
+    }
+    await clock.advance(10_000)
+  }
+  deepEqual(written, ['one', 'two'])
+  equal(asked, 1, 'its own wait for each other')
+  stop.abort()
+  await clock.advance(1)
+  await running
 })

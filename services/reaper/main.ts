@@ -48,7 +48,8 @@ export function openReaper(options: ReaperMainOptions): Reaper {
   }
   const locks = createLocks({
     clusters: () => clusters,
-    wanted: lock,
+    // Where nothing is deleted there is nothing for it to refuse.
+    wanted: mode === 'observe' ? 'off' : lock,
     clock: ports.clock,
     bounds: DEFAULT_REAPER_CONFIG,
     onChange: (status) => tellLock(logger, status),

@@ -1,9 +1,11 @@
 /**
  * Reads the archive: first what it has, which costs little, then the bodies of what was chosen.
  *
- * What must stay true: an object counts only with all of its pieces, unharmed; of several records of an object the last one counts. It writes nothing.
+ * What must stay true: an object counts only with all of its pieces, unharmed, and its body is that of
+ * the object that the head names. It writes nothing.
  *
- * Not here: what is made of it (restore-plan.ts), which log it is (the caller's).
+ * Not here: which of several records counts, and which does not (trusted-record.ts), what is made of
+ * it (restore-plan.ts), which log it is (the caller's).
  */
 import { createHash } from 'node:crypto'
 import type { ClusterId, Uid } from '../../core/model/object.ts'
@@ -12,9 +14,11 @@ import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Archived } from '../../ports/service-record.ts'
-import { type ArchiveKey, aboutObject } from '../../runtime/archive-key.ts'
-import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'
+import type { ArchiveKey } from '../../runtime/archive-key.ts'
+import { openedPieces } from '../../runtime/archive-record.ts'
+import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { type ArchiveKeys, type Trust, TrustedRecords, type Untrusted } from './trusted-record.ts'
 
 /** An object in the archive, without its body. */
 export interface ArchivedObject extends Omit<Archived, 'chunk' | 'last' | 'piece'> {
@@ -36,19 +40,25 @@ export interface ArchiveIndex {
   readonly clusters: ReadonlySet<ClusterId>
   /** Records that could not be read, or have not all of their pieces. */
   readonly incomplete: number
+  readonly untrusted: Untrusted
 }
 
 /** Pieces have up to 512 KiB, so a page has 16 MiB at most. */
 const PAGE = 32
 
-/** The last whole record of each object of a cluster. */
+export interface ArchiveRequest {
+  readonly cluster: ClusterId
+  readonly trust: Trust
+}
+
+/** Of each object of a cluster the record that counts. */
 export async function indexArchive(
   log: Log,
   codec: Codec,
-  cluster: ClusterId,
+  { cluster, trust }: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveIndex> {
-  const objects = new Map<Uid, ArchivedObject>()
+  const records = new TrustedRecords<ArchivedObject>(trust)
   const clusters = new Set<ClusterId>()
   let incomplete = 0
   for (let partition = 0; partition < log.partitions('archive'); partition++) {
@@ -62,18 +72,15 @@ export async function indexArchive(
       if (record.cluster !== cluster) continue
       const whole = assemble(open, record, offset)
       if (whole === 'broken') incomplete++
-      else if (whole !== undefined) objects.set(record.uid, { ...whole.head, partition })
+      else if (whole !== undefined) records.add({ ...whole.head, partition }, whole.bytes)
     }
     incomplete += open
       .values()
       .filter(({ isWhole }) => !isWhole)
       .toArray().length
   }
-  return { objects, clusters, incomplete }
+  return { ...records.counted(), clusters, incomplete }
 }
-
-/** By their ids. */
-export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>
 
 /** Throws `ExitError` when one of them is encrypted and its key is not there. */
 export function checkKeys(chosen: Iterable<ArchivedObject>, keys: ArchiveKeys): void {
@@ -168,16 +175,29 @@ function isSame(object: ArchivedObject, record: Archived): boolean {
 
 function bodyOf(object: ArchivedObject, bytes: Uint8Array, keys: ArchiveKeys): JsonObject {
   const body = parseObject(Buffer.from(opened(object, bytes, keys)).toString())
-  if (body !== undefined) return body
+  if (body !== undefined && isOf(object, body)) return body
+  const what = body === undefined ? 'it is no object' : 'its content is of another object'
   const name = `${object.kind}/${object.name}`
-  throw new ExitError(EXIT.failure, `${name} cannot be read from the archive: it is no object`)
+  throw new ExitError(EXIT.failure, `${name} cannot be read from the archive: ${what}`)
+}
+
+/** What is created is the body, and what was planned and shown is the head. */
+function isOf({ group, kind, namespace, name, uid }: ArchivedObject, body: JsonObject): boolean {
+  const { apiVersion, kind: bodyKind, metadata } = body
+  if (typeof apiVersion !== 'string' || !isObject(metadata)) return false
+  const slash = apiVersion.indexOf('/')
+  return (
+    group === (slash < 0 ? '' : apiVersion.slice(0, slash)) &&
+    kind === bodyKind &&
+    name === metadata['name'] &&
+    namespace === (metadata['namespace'] ?? '') &&
+    uid === metadata['uid']
+  )
 }
 
 function opened(object: ArchivedObject, bytes: Uint8Array, keys: ArchiveKeys): Uint8Array {
-  const { cluster, uid, resourceVersion, keyId, nonce } = object
-  if (keyId === '') return bytes
-  const about = aboutObject(cluster, uid, resourceVersion)
-  const plain = keyFor(object, keys).open({ nonce, bytes }, about)
+  if (object.keyId === '') return bytes
+  const plain = openedPieces(object, bytes, keyFor(object, keys))
   if (plain !== undefined) return plain
   const which = encryptedWith(object)
   throw new ExitError(EXIT.failure, `${which} and was changed since: it cannot be restored`)

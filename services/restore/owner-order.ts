@@ -4,8 +4,10 @@
  * What must stay true: whatever its depth, it takes no stack that grows; objects of an ownership cycle, and their dependents, are told apart. The same
  * objects have the same order, in whatever order they were archived: those without an owner among them first, each rank by kind, namespace and name.
  */
+import { isNamedBy } from '../../core/graph/identity.ts'
 import type { Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import { identityIn } from './selection.ts'
 
 export interface Ordered {
   readonly ordered: readonly ArchivedObject[]
@@ -17,11 +19,14 @@ export function ownersFirst(objects: readonly ArchivedObject[]): Ordered {
   const chosen = objects.toSorted(byName)
   const left = new Map<Uid, number>()
   const dependents = new Map<Uid, ArchivedObject[]>()
-  const uids = new Set(chosen.map(({ uid }) => uid))
+  const byUid = new Map(chosen.map((object) => [object.uid, object]))
   for (const object of chosen) {
-    const owners = new Set(
-      object.ownerReferences.map(({ uid }) => uid).filter((uid) => uids.has(uid)),
-    )
+    const owners = new Set<Uid>()
+    for (const reference of object.ownerReferences) {
+      const owner = byUid.get(reference.uid)
+      if (owner !== undefined && isNamedBy(identityIn(owner), object, reference))
+        owners.add(owner.uid)
+    }
     left.set(object.uid, owners.size)
     for (const owner of owners) {
       const known = dependents.get(owner)

@@ -5,11 +5,13 @@
  *
  * Not here: what follows for the dependent (restore-plan.ts).
  */
-import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
+import { isNamedBy } from '../../core/graph/identity.ts'
+import type { ObjectMeta, OwnerReference, Uid } from '../../core/model/object.ts'
 import type { NamedResource } from '../../ports/cluster.ts'
 import { type ArchivedObject, placeOf } from './archive-reader.ts'
 import type { Step } from './restore-step.ts'
 import { isRestored } from './restored-mark.ts'
+import { identityIn } from './selection.ts'
 import type { Survey } from './survey.ts'
 
 export type OwnerStatus =
@@ -79,16 +81,14 @@ function surveyed(
   }
 }
 
-/** A reference with another kind or name than its owner dangles. */
+/** A reference with other coordinates than its owner dangles. */
 function namedBy(
-  { namespace }: ArchivedObject,
-  { apiVersion, kind, name }: OwnerReference,
+  object: ArchivedObject,
+  reference: OwnerReference,
   step: Step | undefined,
 ): Step | undefined {
-  const owner = step?.object
-  if (owner === undefined || owner.kind !== kind || owner.name !== name) return undefined
-  const isInReach = owner.namespace === '' || owner.namespace === namespace
-  return isInReach && owner.group === groupOf(apiVersion) ? step : undefined
+  if (step === undefined) return undefined
+  return isNamedBy(identityIn(step.object), object, reference) ? step : undefined
 }
 
 function placeAt({

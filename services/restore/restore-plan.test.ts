@@ -1,14 +1,26 @@
 /** What a restore plans: owners first, references that hold, and nothing that would be collected again. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
 import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import { GUARDS, type Guard } from './guarded-kind.ts'
 import { planRestore, type Wishes } from './restore-plan.ts'
 import { isUnmanaged, type LackingReference, type Step } from './restore-step.ts'
 import { markOf } from './restored-mark.ts'
-import { rootsOf, subtreeOf } from './selection.ts'
+import { identityIn, rootsOf, subtreeOf } from './selection.ts'
 import type { Look } from './survey.ts'
+
+const ALL: Wishes['included'] = new Set(GUARDS)
+
+function unserved(): undefined {
+  return undefined
+}
+
+function rootOf(uid: string): Identity {
+  return identityIn(archived(uid.slice('u-'.length)))
+}
 
 const ABSENT: Look = { type: 'Absent' }
 /** More frames than a stack holds. */
@@ -294,7 +306,7 @@ const plans: readonly (readonly [
     [archived('deploy', { namespace: 'elsewhere' }), 'rs <- deploy'],
     {},
     'refuse',
-    ['create deploy', `refuse rs: ${LOST}`],
+    [`refuse rs: ${LOST}`, 'create deploy'],
   ],
   [
     'leaves to a controller that was created again what it makes by itself, and restores the rest below it',
@@ -436,7 +448,7 @@ for (const [what, objects, now, lost, expected] of plans) {
       owner: (_: ArchivedObject, { name }: OwnerReference) => at(name),
     }
     const controlled = lost === 'controlled'
-    const wishes: Wishes = { lost: controlled ? 'refuse' : lost, controlled }
+    const wishes: Wishes = { lost: controlled ? 'refuse' : lost, controlled, included: ALL }
     deepEqual(planRestore(chosen, survey, wishes).map(show), expected)
   })
 }
@@ -453,7 +465,7 @@ test('a mark says whose it is, and is a key that the API takes whatever the uid'
 test('a subtree is all that hung on an object, itself included if it is there', () => {
   const lines = ['pod <- rs', 'rs <- deploy', 'other <- else', 'job']
   const objects = new Map(lines.map((line) => [archived(line).uid, archived(line)]))
-  const names = (uid: string): string[] => subtreeOf(objects, uid).map(({ name }) => name)
+  const names = (uid: string): string[] => subtreeOf(objects, rootOf(uid)).map(({ name }) => name)
   deepEqual([names('u-deploy'), names('u-job'), names('u-nobody')], [['rs', 'pod'], ['job'], []])
 })
 
@@ -464,10 +476,12 @@ test('a chain as long as anybody may make it is found and planned without a stac
   )
   // The last one first, as an archive may have them.
   const objects = new Map(chain.toReversed().map((each) => [each.uid, each]))
-  const chosen = subtreeOf(objects, 'u-c0')
+  const chosen = subtreeOf(objects, rootOf('u-c0'))
   equal(chosen.length, CHAIN)
   const survey = { at: () => ABSENT, owner: () => ABSENT }
-  const steps = planRestore(chosen.toReversed(), survey, { lost: 'refuse', controlled: false })
+  const steps = planRestore(chosen.toReversed(), survey, {
+    ...{ lost: 'refuse', controlled: false, included: ALL },
+  })
   deepEqual(
     steps.map(({ object }) => object.name),
     names,
@@ -483,11 +497,38 @@ test('a name that several objects had is every one of them, the last first', () 
     ownerReferences: [{ ...referenceTo('deploy'), uid: 'u-later' }],
   })
   const objects = new Map([first, second].map((each) => [each.uid, each]))
-  const roots = rootsOf(objects, { kind: 'ConfigMaps', name: 'deploy', namespace: 'default' })
+  const roots = rootsOf(
+    objects,
+    { kind: 'ConfigMaps', name: 'deploy', namespace: 'default' },
+    unserved,
+  )
   deepEqual(
-    roots.map(({ uid }) => uid),
+    roots.map(({ identity }) => identity.uid),
     ['u-later', 'u-deploy'],
   )
   const elsewhere = { kind: 'ConfigMap', name: 'deploy', namespace: 'elsewhere' }
-  deepEqual(rootsOf(objects, elsewhere), [])
+  deepEqual(rootsOf(objects, elsewhere, unserved), [])
+})
+
+test('what hands out rights, or is a Secret, is created only where it is named', () => {
+  const kinds: readonly (readonly [group: string, kind: string, guard: Guard])[] = [
+    ['rbac.authorization.k8s.io', 'RoleBinding', 'rbac'],
+    ['rbac.authorization.k8s.io', 'ClusterRole', 'rbac'],
+    ['admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', 'admission'],
+    ['admissionregistration.k8s.io', 'MutatingWebhookConfiguration', 'admission'],
+    ['apiextensions.k8s.io', 'CustomResourceDefinition', 'crds'],
+    ['apiregistration.k8s.io', 'APIService', 'apiservices'],
+    ['', 'Secret', 'secrets'],
+  ]
+  const survey = { at: () => ABSENT, owner: () => ABSENT }
+  for (const [group, kind, guard] of kinds) {
+    const planned = (included: readonly Guard[]): readonly Step[] => {
+      const wishes = { lost: 'refuse', controlled: false, included: new Set(included) } as const
+      return planRestore([archived('it', { group, kind })], survey, wishes)
+    }
+    const others = GUARDS.filter((each) => each !== guard)
+    const [refused] = planned(others)
+    deepEqual(refused?.type === 'refuse' && refused.guard, guard, kind)
+    deepEqual(planned([guard]).map(show), ['create it'])
+  }
 })

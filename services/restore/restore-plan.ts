@@ -2,13 +2,14 @@
  * What a restore would do: each chosen object in an order in which owners come first, its references, or why it is not created.
  *
  * What must stay true: nothing is planned that would be deleted again. Each reference of what is created names an owner that exists, or that is created
- * before it; one that is lost is dropped or led to another only if a person said so. Unknown is never absent. What a controller that exists makes by itself is
- * left to it, unless a person said otherwise: two of them would fight. What holds data is not, since no controller knows what was in it.
+ * before it; one that is lost is dropped or led to another only if a person said so. Unknown is never absent. What hands out rights, and Secrets, are created only
+ * where a person named them. What a controller that exists makes by itself is left to it, unless a person said otherwise: two of them would fight. What holds data is not, since no controller knows what was in it.
  *
  * Not here: reading the cluster (survey.ts), what owners are by now (owner-status.ts), carrying it out (restore-run.ts).
  */
 import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import { type Guard, guardOf, guardText } from './guarded-kind.ts'
 import { ownersFirst } from './owner-order.ts'
 import { type Owner, ownersOf } from './owner-status.ts'
 import type {
@@ -17,6 +18,7 @@ import type {
   LostOwner,
   LostOwners,
   PlannedReference,
+  Refuse,
   Step,
 } from './restore-step.ts'
 import { isRestored } from './restored-mark.ts'
@@ -26,6 +28,8 @@ export interface Wishes {
   readonly lost: LostOwners
   /** Also what a controller makes by itself. */
   readonly controlled: boolean
+  /** Kinds that are created only where they are asked for by name. */
+  readonly included: ReadonlySet<Guard>
 }
 
 export function planRestore(
@@ -50,7 +54,7 @@ function stepOf(
   object: ArchivedObject,
   owners: readonly Owner[],
   here: Look,
-  { lost, controlled }: Wishes,
+  { lost, controlled, included }: Wishes,
 ): Step {
   if (here.type === 'Unknown') return refused(object, here.reason)
   const found = here.type === 'Found' ? here.object : undefined
@@ -63,6 +67,10 @@ function stepOf(
   if (object.content === 'metadata') {
     return refused(object, 'of a Secret only the metadata was archived (archive.secrets)')
   }
+  const guard = guardOf(object)
+  if (guard !== undefined && !included.has(guard)) {
+    return { ...refused(object, guardText(guard)), guard }
+  }
   const references: PlannedReference[] = []
   for (const owner of owners) {
     const planned = plannedOf(owner, lost)
@@ -72,8 +80,8 @@ function stepOf(
   return { type: 'create', object, references }
 }
 
-function refused(object: ArchivedObject, reason: string, lost?: LostOwner): Step {
-  return { type: 'refuse', object, reason, lost }
+function refused(object: ArchivedObject, reason: string, lost?: LostOwner): Refuse {
+  return { type: 'refuse', object, reason, lost, guard: undefined }
 }
 
 /** Kinds whose content no controller can make again: of a claim, the volume. */

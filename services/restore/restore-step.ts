@@ -8,6 +8,7 @@
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import type { NamedResource } from '../../ports/cluster.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import type { Guard } from './guarded-kind.ts'
 
 /** What becomes of references to owners that neither exist nor are restored: the object is refused, the reference is left out, or it names the object that has the owner's name now. */
 export type LostOwners = 'refuse' | 'drop' | 'relink'
@@ -74,9 +75,12 @@ export type Step =
       readonly reason: string
       /** Undefined: it is refused for another reason. */
       readonly lost: LostOwner | undefined
+      /** What has to be asked for by name; undefined: it is refused for another reason. */
+      readonly guard: Guard | undefined
     }
 
 export type Create = Extract<Step, { readonly type: 'create' }>
+export type Refuse = Extract<Step, { readonly type: 'refuse' }>
 export type Link = Extract<Step, { readonly type: 'link' }>
 
 /** Its controller's reference is left out, so nothing scales, updates or deletes it. */

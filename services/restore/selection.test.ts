@@ -1,8 +1,9 @@
 /** Which of the archived objects a restore is about. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { OwnerReference } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
-import { existingAt } from './selection.ts'
+import { existingAt, rootsOf, type ServedAs, subtreeOf } from './selection.ts'
 
 function archived(
   uid: string,
@@ -38,3 +39,64 @@ for (const [atMs, expected] of [
     deepEqual([...existingAt(OBJECTS, atMs).keys()], expected)
   })
 }
+
+/** `ns/name` of a ConfigMap; `/name` of a Team, which is cluster-scoped. Uids are the names, in whatever namespace. */
+function dependent(
+  place: string,
+  owner: string,
+  kind = 'ConfigMap',
+): readonly [string, ArchivedObject] {
+  const [namespace = '', name = ''] = place.split('/')
+  const flags = { controller: null, blockOwnerDeletion: null }
+  const reference: OwnerReference = { apiVersion: 'v1', kind, name: owner, uid: owner, ...flags }
+  const [, object] = archived(place, 0, 1)
+  const own = namespace === '' ? 'Team' : 'ConfigMap'
+  return [place, { ...object, kind: own, namespace, name, ownerReferences: [reference] }]
+}
+
+const served: ServedAs = ({ group, kind }) => {
+  const named = kind.toLowerCase() === 'team' ? 'Team' : 'ConfigMap'
+  return { group, kind: named, scope: named === 'Team' ? 'Cluster' : 'Namespaced' }
+}
+
+function chosen(
+  objects: ReadonlyMap<string, ArchivedObject>,
+  selector: Parameters<typeof rootsOf>[1],
+): readonly (readonly string[])[] {
+  return rootsOf(objects, selector, served).map(({ identity }) => {
+    const { kind, namespace, name } = identity
+    const below = subtreeOf(objects, identity).map(({ uid }) => uid)
+    return [`${kind} ${namespace}/${name}`, ...below]
+  })
+}
+
+test('attack f4: below an object of a namespace nothing is chosen in another, whoever bears its uid there', () => {
+  const objects = new Map([
+    dependent('shop/a', 'web'),
+    dependent('evil/b', 'web'),
+    dependent('evil/c', 'shop/a'),
+    dependent('shop/other-kind', 'web', 'Team'),
+    dependent('shop/lower', 'web', 'configmap'),
+  ])
+  const named = { kind: 'configmap', name: 'web', namespace: 'shop' }
+  deepEqual(chosen(objects, named), [['ConfigMap shop/web', 'shop/a', 'shop/lower']])
+})
+
+test('a uid that several name as different owners is every one of them, and no choice of ours', () => {
+  const objects = new Map([dependent('shop/a', 'web'), dependent('evil/b', 'web')])
+  deepEqual(chosen(objects, { uid: 'web' }), [
+    ['ConfigMap shop/web', 'shop/a'],
+    ['ConfigMap evil/web', 'evil/b'],
+  ])
+})
+
+test('an object that is in the archive is where it was, whatever bears its uid', () => {
+  const objects = new Map([dependent('shop/a', 'web'), dependent('evil/b', 'shop/a')])
+  deepEqual(chosen(objects, { uid: 'shop/a' }), [['ConfigMap shop/a', 'shop/a']])
+})
+
+test('below an object without a namespace is what named it, in whatever namespace', () => {
+  const objects = new Map([dependent('shop/a', 'red', 'Team'), dependent('evil/b', 'red', 'team')])
+  const named = { kind: 'team', name: 'red', namespace: 'shop' }
+  deepEqual(chosen(objects, named), [['Team /red', 'shop/a', 'evil/b']])
+})

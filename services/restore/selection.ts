@@ -2,9 +2,18 @@
  * What of the archive is meant: an object, and all that hung on it.
  *
  * What must stay true: a name that several objects had in turn is nobody's choice to make but the person's. A root need not be in the archive: what a
- * person deleted is only known by those that named it as their owner.
+ * person deleted is only known by those that named it as their owner. What hung on it named it by uid and coordinates: so below an object of a namespace nothing is
+ * chosen in another one, whoever wrote its uid there.
  */
-import type { Uid } from '../../core/model/object.ts'
+import {
+  type Identity,
+  identityKey,
+  identityOf,
+  isNamedBy,
+  isSameIdentity,
+} from '../../core/graph/identity.ts'
+import type { Coordinates, GroupKind, OwnerReference, Scope, Uid } from '../../core/model/object.ts'
+import { kindOfReference } from '../../core/model/reference.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 
 export type Selector =
@@ -13,12 +22,13 @@ export type Selector =
 
 /** One that the selector may mean. */
 export interface Root {
-  readonly uid: Uid
-  readonly kind: string
-  readonly name: string
+  readonly identity: Identity
   /** When the last record about it was written. */
   readonly at: number
 }
+
+/** As the cluster serves it; undefined where it does not. */
+export type ServedAs = (kind: GroupKind) => (GroupKind & { readonly scope: Scope }) | undefined
 
 export type Objects = ReadonlyMap<Uid, ArchivedObject>
 
@@ -29,49 +39,77 @@ export function existingAt(objects: Objects, atMs: number): Objects {
   )
 }
 
-/** Last first. */
-export function rootsOf(objects: Objects, selector: Selector): readonly Root[] {
-  const roots = new Map<Uid, Root>()
-  const add = (uid: Uid, { kind, name }: { kind: string; name: string }, at: number): void => {
-    roots.set(uid, { uid, kind, name, at: Math.max(at, roots.get(uid)?.at ?? 0) })
+/** Last first. Of an owner that is not in the archive, only those that name it say where it was; a kind that is served no more counts as namespaced. */
+export function rootsOf(objects: Objects, selector: Selector, servedAs: ServedAs): readonly Root[] {
+  const roots = new Map<string, Root>()
+  const add = (identity: Identity, at: number): void => {
+    const key = identityKey(identity)
+    roots.set(key, { identity, at: Math.max(at, roots.get(key)?.at ?? 0) })
   }
+  const own = 'uid' in selector ? objects.get(selector.uid) : undefined
+  if (own !== undefined) return [{ identity: identityIn(own), at: own.at }]
   for (const object of objects.values()) {
-    if (isMeant(selector, object, object.namespace)) add(object.uid, object, object.at)
-    for (const owner of object.ownerReferences) {
-      if (isMeant(selector, owner, object.namespace)) add(owner.uid, owner, object.at)
+    if (isMeant(selector, object)) add(identityIn(object), object.at)
+    for (const reference of object.ownerReferences) {
+      const owner = ownerOf(object, reference, servedAs)
+      if (owner !== undefined && isMeant(selector, owner)) add(owner, object.at)
     }
   }
   return [...roots.values()].sort((a, b) => b.at - a.at)
 }
 
-/** The object, as far as it is there, and what hung on it, to any depth. */
-export function subtreeOf(objects: Objects, root: Uid): readonly ArchivedObject[] {
-  const dependents = new Map<Uid, ArchivedObject[]>()
+export function identityIn(object: ArchivedObject): Identity {
+  return identityOf(object.cluster, object)
+}
+
+/** Undefined where nobody can be named so. */
+function ownerOf(
+  { cluster, namespace }: ArchivedObject,
+  reference: OwnerReference,
+  servedAs: ServedAs,
+): Identity | undefined {
+  const written = kindOfReference(reference)
+  const served = servedAs(written)
+  const { name, uid } = reference
+  if (served?.scope === 'Namespaced' && namespace === '') return undefined
+  const { group, kind } = served ?? written
+  const where = served?.scope === 'Cluster' ? '' : namespace
+  return identityOf(cluster, { group, kind, namespace: where, name, uid })
+}
+
+/** The object, as far as it is there, and what hung on it, to any depth: each names its owner by uid and coordinates. */
+export function subtreeOf(objects: Objects, root: Identity): readonly ArchivedObject[] {
+  const bearers = new Map<Uid, ArchivedObject[]>()
   for (const object of objects.values()) {
-    for (const { uid } of object.ownerReferences) {
-      const known = dependents.get(uid)
-      if (known === undefined) dependents.set(uid, [object])
+    for (const uid of new Set(object.ownerReferences.map((reference) => reference.uid))) {
+      const known = bearers.get(uid)
+      if (known === undefined) bearers.set(uid, [object])
       else known.push(object)
     }
   }
-  const found = new Set<Uid>([root])
-  for (const uid of found) for (const each of dependents.get(uid) ?? []) found.add(each.uid)
-  return [...found].flatMap((uid) => objects.get(uid) ?? [])
+  const dependentsOf = (owner: Identity): ArchivedObject[] =>
+    (bearers.get(owner.uid) ?? []).filter((each) => {
+      return each.ownerReferences.some((reference) => isNamedBy(owner, each, reference))
+    })
+  const first = objects.get(root.uid)
+  const found = new Map<Uid, ArchivedObject>()
+  if (first !== undefined && isSameIdentity(identityIn(first), root)) found.set(first.uid, first)
+  const owners = [root]
+  const reach = (each: ArchivedObject): void => {
+    if (found.has(each.uid)) return
+    found.set(each.uid, each)
+    owners.push(identityIn(each))
+  }
+  for (const owner of owners) for (const each of dependentsOf(owner)) reach(each)
+  return [...found.values()]
 }
 
-interface Named {
+interface Named extends Coordinates {
   readonly uid: Uid
-  readonly kind: string
-  readonly name: string
   readonly resource?: string
 }
 
-/** An owner's reference has no namespace: it is its dependent's, or none. */
-function isMeant(
-  selector: Selector,
-  { uid, kind, name, resource }: Named,
-  namespace: string,
-): boolean {
+function isMeant(selector: Selector, { uid, kind, name, namespace, resource }: Named): boolean {
   if ('uid' in selector) return uid === selector.uid
   if (name !== selector.name) return false
   if (namespace !== '' && namespace !== selector.namespace) return false

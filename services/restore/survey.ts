@@ -9,6 +9,7 @@ import { groupOf, type ObjectMeta, type OwnerReference } from '../../core/model/
 import type { DiscoveredKind, NamedResource } from '../../ports/cluster.ts'
 import type { Restorer } from '../../ports/restorer.ts'
 import type { ArchivedObject } from './archive-reader.ts'
+import type { ServedAs } from './selection.ts'
 
 /** What is at some coordinates now. */
 export type Look =
@@ -26,17 +27,31 @@ export interface Survey {
 /** Looks under way at once. */
 const AT_ONCE = 16
 
-type Kinds = ReadonlyMap<string, DiscoveredKind>
+/** By group and kind; also by the kind in lower case, where but one is written so: references may name it that way. */
+export type Kinds = ReadonlyMap<string, DiscoveredKind>
+
+/** What the cluster serves. */
+export async function kindsOf(restorer: Restorer, signal: AbortSignal): Promise<Kinds> {
+  const { kinds } = await restorer.discover(signal)
+  const byLower = Map.groupBy(kinds, ({ group, kind }) => keyOf(group, kind.toLowerCase()))
+  const served = new Map<string, DiscoveredKind>()
+  for (const [lower, [kind, ...others]] of byLower) {
+    if (kind !== undefined && others.length === 0) served.set(lower, kind)
+  }
+  for (const kind of kinds) served.set(keyOf(kind.group, kind.kind), kind)
+  return served
+}
+
+export function servedAs(kinds: Kinds): ServedAs {
+  return ({ group, kind }) => kinds.get(keyOf(group, kind))
+}
 
 export async function surveyFor(
   chosen: readonly ArchivedObject[],
+  kinds: Kinds,
   restorer: Restorer,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const discovery = await restorer.discover(signal)
-  const kinds: Kinds = new Map(
-    discovery.kinds.map((kind) => [keyOf(kind.group, kind.kind), kind] as const),
-  )
   const looks = new Map<string, Look>()
   const wanted = new Map<string, NamedResource>()
   const want = (place: Place): string => {

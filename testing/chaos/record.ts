@@ -9,6 +9,7 @@ import { openKafkaLog } from '../../adapters/kafka/log.ts'
 import { openLevelStore } from '../../adapters/level/store.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { FENCE_KEY, type Log } from '../../ports/log.ts'
+import { entriesIn } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
 import { storeIdentity } from '../../services/graph/main.ts'
@@ -129,17 +130,11 @@ async function differenceOf(
   const checkpoint = opened.checkpoint()
   if (checkpoint === undefined || checkpoint.changelog <= last) return undefined
   let count = 0
-  for (let gte = ' '; ; ) {
-    const page = await opened.page({ gte, lt: '~', limit: PAGE })
-    for (const [key, value] of page) {
-      count += 1
-      const wanted = expected.get(key)
-      if (wanted === undefined) return `${key} is not in the changelog`
-      if (Buffer.compare(wanted, value) !== 0) return `${key} has another value in the changelog`
-    }
-    const end = page.at(-1)?.[0]
-    if (end === undefined || page.length < PAGE) break
-    gte = `${end}\0`
+  for await (const [key, value] of entriesIn(opened, { gte: ' ', lt: '~', limit: PAGE })) {
+    count += 1
+    const wanted = expected.get(key)
+    if (wanted === undefined) return `${key} is not in the changelog`
+    if (Buffer.compare(wanted, value) !== 0) return `${key} has another value in the changelog`
   }
   return count === expected.size ? '' : `${count} keys, and ${expected.size} in the changelog`
 }

@@ -382,7 +382,7 @@ test('the same event told twice is one, and no other process or restart makes it
   const told = ['name-and-time alice cm-a 0']
   deepEqual(await first.deleters('cm-a'), told)
   const keys = async (store: Store) =>
-    (await store.page({ gte: 'one/', lt: 'one0', limit: 10 })).length
+    (await store.page({ gte: 'one/', lt: 'one0', limit: 10 })).rows.length
   equal(await keys(first.actorStore), 1)
   // Another process builds its index from the log; one that starts again goes on with its own.
   const { log, actorStore } = first
@@ -518,7 +518,7 @@ test('what is older than it is kept for is in neither log nor index', async (t) 
   const stop = new AbortController()
   const running = actors.run(stop.signal)
   const left = async (): Promise<number> =>
-    (await store.page({ gte: '!', lt: '~', limit: 10 })).length
+    (await store.page({ gte: '!', lt: '~', limit: 10 })).rows.length
   await eventually('all but its position is forgotten', async () => {
     const count = await left()
     return count === 1 || `${count} keys are left`

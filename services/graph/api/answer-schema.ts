@@ -189,6 +189,10 @@ const CLUSTER_STATUS = record({
   synced: say('Those of them that were listed whole.', COUNT),
   lagEntries: say('Events of its partition that are not folded yet.', COUNT),
   isPaused: FLAG,
+  pauses: say(
+    'The orders that pause it: each takes a resume of its own.',
+    listOf(record({ isOfAll: FLAG, who: TEXT, why: TEXT })),
+  ),
   openBreakers: say('Of the cluster and of its namespaces.', COUNT),
   held: say(
     'Objects, by what holds them; null while they are counted.',
@@ -239,6 +243,22 @@ const PARTS: Readonly<Record<string, Schema>> = {
     repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
     children: listOf(ref('TreeNode')),
   }),
+  Misnamed: say(
+    'What bears the uid of the object in a reference that names other coordinates: another namespace, kind or name. It is no dependent, and nothing else of the answer is about it.',
+    record({
+      references: listOf(
+        record({
+          ...NAMED,
+          reference: say(
+            'As it is written; its uid is that of the object that was asked for.',
+            record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
+          ),
+        }),
+      ),
+      hidden: say('Who asks may not get these.', COUNT),
+      isCut: say('There may be more.', FLAG),
+    }),
+  ),
   Obstacle: record(OBSTACLE),
   DeletedBy: record({
     object: record(NAMED),
@@ -316,7 +336,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
 const DOCUMENTS: Readonly<Record<string, Schema>> = {
   Tree: document(
     'Tree',
-    { ...ABOUT_ONE, root: ref('TreeNode') },
+    {
+      ...ABOUT_ONE,
+      root: ref('TreeNode'),
+      misnamed: say('Of the root; none where owners are asked for.', ref('Misnamed')),
+    },
     'Dependents of an object, level by level, or its owners.',
   ),
   DependentList: document(
@@ -335,6 +359,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       ),
       count: say('Dependents of this page.', COUNT),
       continue: say('For the next page; null on the last one.', orNull(TEXT)),
+      misnamed: say('Of the owner; on the first page only.', ref('Misnamed')),
     },
     'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
   ),
@@ -488,6 +513,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ...{ objects: COUNT, since: TIME_OR_NULL, tries: COUNT, nextTry: TIME_OR_NULL },
           example: TEXT,
         }),
+      ),
+      clock: say(
+        'Why holds last longer than by the wall clock; empty while that is believed.',
+        TEXT,
       ),
       total: COUNT,
       hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),

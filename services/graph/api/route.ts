@@ -14,10 +14,12 @@ import {
   patternOf,
   type Route,
 } from './operation.ts'
+import { VERBS } from './promise.ts'
 import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
 
 /** Null is as good as left out. */
 const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
+const FLAG_OR_NULL: Schema = { type: ['boolean', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
@@ -257,9 +259,7 @@ export const ROUTES: readonly Route[] = [
     body: {
       type: 'object',
       properties: {
-        verb: oneOf([
-          ...['pause', 'resume', 'protect', 'unprotect', 'approve', 'reject', 'close-breaker'],
-        ]),
+        verb: oneOf([...VERBS]),
         cluster: say('Name or id; empty for all clusters.', TEXT_OR_NULL),
         subject: say(
           'Of protect and unprotect: namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE].',
@@ -268,6 +268,10 @@ export const ROUTES: readonly Route[] = [
         digest: say('Of approve and reject: the one of /v1/plan/held.', TEXT_OR_NULL),
         why: say('The reason, which is recorded.', TEXT_OR_NULL),
         claimed: say('Who gives it, where no token says so.', TEXT_OR_NULL),
+        record: say(
+          'Given although the mode cannot keep what it promises (409 otherwise): for a mode that comes later.',
+          FLAG_OR_NULL,
+        ),
       },
       required: ['verb'],
       additionalProperties: false,

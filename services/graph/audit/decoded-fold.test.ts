@@ -116,7 +116,7 @@ async function foldBoth(
 
 async function copyOf(store: Store): Promise<Store> {
   const copy = emptyStore()
-  const page = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
+  const { rows: page } = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
   await copy.write(page, { changelog: 0n, position: 0n })
   return copy
 }

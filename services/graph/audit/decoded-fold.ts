@@ -24,13 +24,13 @@ export async function decodedFold(
   from: Position | undefined,
 ): Promise<DecodedFold> {
   const graph = new DecodedGraph()
-  for (;;) {
-    const page = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
-    if (page.length === 0) break
-    for (const [key, bytes] of page) graph.put(key, codec.decode(bytes) as StateValue)
+  for (let isMore = true; isMore; ) {
+    const { rows, isCut } = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
+    isMore = isCut
+    for (const [key, bytes] of rows) graph.put(key, codec.decode(bytes) as StateValue)
     const changelog = { changelog: 0n, position: from?.position ?? 0n }
     await store.write(
-      page.map(([key]) => [key, null]),
+      rows.map(([key]) => [key, null]),
       changelog,
     )
   }

@@ -30,6 +30,8 @@ export interface RefoldParts {
 export type OrderSource = Pick<Log, 'bounds' | 'read'>
 
 export const READ_LIMIT = 1_000
+/** Their records have up to 512 KiB. */
+const PIECES: ReadonlySet<Topic> = new Set(['snapshots', 'archive'])
 
 /**
  * Loads what the fold begins with: nothing where the events are kept from the first one on, else a snapshot that has all events behind it. `choose`: which of
@@ -152,7 +154,7 @@ export async function* entriesOf(
 ): AsyncIterable<Entry> {
   const { start, end } = await log.bounds(topic, partition)
   for (let next = from ?? start; next < end; ) {
-    const limit = topic === 'snapshots' ? CHUNKS_PER_READ : READ_LIMIT
+    const limit = PIECES.has(topic) ? CHUNKS_PER_READ : READ_LIMIT
     const page = await log.read(topic, partition, next, { limit, waitMs: 0 })
     yield* page.entries
     if (page.next === next) return

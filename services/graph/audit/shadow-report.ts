@@ -8,7 +8,7 @@ import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { Store, StoreView } from '../../../ports/store.ts'
-import { prefixRange } from '../../../ports/store.ts'
+import { entriesIn, prefixRange } from '../../../ports/store.ts'
 import type { Agreement, Would } from './shadow-case.ts'
 import { quantile } from './shadow-lag.ts'
 
@@ -131,12 +131,8 @@ function still({ isHeld: _, ...told }: Pending): ShadowCase {
 }
 
 async function* all<T>(view: StoreView, prefix: string): AsyncIterable<readonly [string, T]> {
-  for (let range = prefixRange(prefix, PAGE_LIMIT); ; ) {
-    const page = await view.page(range)
-    for (const [key, bytes] of page) yield [key, JSON.parse(Buffer.from(bytes).toString()) as T]
-    const last = page.at(-1)?.[0]
-    if (last === undefined || page.length < PAGE_LIMIT) return
-    range = { ...range, gte: `${last}\0` }
+  for await (const [key, bytes] of entriesIn(view, prefixRange(prefix, PAGE_LIMIT))) {
+    yield [key, JSON.parse(Buffer.from(bytes).toString()) as T]
   }
 }
 

@@ -1,21 +1,45 @@
 /**
- * Checkpoints of the log: digests of what is kept, in blocks, to be signed and kept where nobody who can write the log can write; and the comparison of a log with one.
+ * Checkpoints of the log: digests of what is kept, to be signed and kept where nobody who can write the
+ * log can write; and the comparison of a log with one.
  *
- * What must stay true: a block's digest is over what the log itself has (offset, append time, key, value), so a log that was rewritten with digests that fit it differs; what was
- * removed since can neither be proven nor refuted, and is named, never counted as the same or as different.
+ * What must stay true: a digest is over what the log itself has (offset, append time, key, value), so a
+ * log that was rewritten with digests that fit it differs; what was removed since can neither be proven
+ * nor refuted, and is named, never counted as the same or as different.
  *
- * Not here: signatures (runtime/signature.ts), files (cli).
+ * Not here: compacted topics record by record (listed-records.ts), signatures (runtime/signature.ts),
+ * files (cli).
  */
-import { type Log, TOPICS, type Topic } from '../../../ports/log.ts'
+import { COMPACTED, type Log, TOPICS, type Topic } from '../../../ports/log.ts'
 import { entriesOf } from '../audit/refold.ts'
 import { chained, NO_DIGEST } from '../fold/digest.ts'
+import {
+  areSound,
+  compareRecords,
+  type ListedRecords,
+  listRecords,
+  type RecordComparison,
+  readRecords,
+  type Span,
+  type WrittenRecords,
+  writtenRecords,
+} from './listed-records.ts'
 import { Refusal } from './refusal.ts'
 import { IN_TOTO } from './statement.ts'
 
 export const CHECKPOINT = 'https://kinfold.dev/checkpoint/v1'
 
-/** What was observed, what was decided, what was published of it, and what the rules were before. Compacted topics follow from these, and snapshots are trimmed by number. */
-const CHECKED: readonly Topic[] = ['events', 'commands', 'history', 'digests']
+/**
+ * What was observed, decided and published, by whom, what was archived, and what the rules were before.
+ * The state (`changelog`) and snapshots follow from `events`, and the latter are trimmed by number;
+ * `control` and `watermarks` decide nothing. Those of which little is written come first: what is left
+ * of `mostListed` is for the others.
+ */
+const CHECKED: readonly Topic[] = [
+  ...(['events', 'commands', 'history', 'digests', 'archive', 'actors'] as const),
+  ...(['orders', 'lineage'] as const),
+]
+/** In bytes of the checkpoint 24 each. */
+const MOST_LISTED = 1_000_000
 
 /** Of a topic and partition at most; a log that lost its beginning can be compared from the first whole one on. */
 const MAX_BLOCKS = 128n
@@ -30,33 +54,51 @@ interface Block {
   readonly until: number | null
 }
 
-/** The log of one topic and partition: from the earliest position that was kept up to the end. */
-interface Part {
-  readonly topic: Topic
-  readonly partition: number
-  readonly start: bigint
-  readonly end: bigint
+interface BlockPart extends Span {
   /** Offsets of a block: the first one begins with `start`, each later one at a multiple of this. */
   readonly size: bigint
   readonly blocks: readonly Block[]
 }
 
+/** Of a compacted topic. */
+interface RecordPart extends Span {
+  readonly records: ListedRecords
+}
+
+type Part = BlockPart | RecordPart
+
 export type Checkpoint = readonly Part[]
 
-export async function checkpointOf(log: Log, signal: AbortSignal): Promise<Checkpoint> {
+/** `mostListed`: records of compacted topics, of all together. */
+export async function checkpointOf(
+  log: Log,
+  signal: AbortSignal,
+  mostListed: number = MOST_LISTED,
+): Promise<Checkpoint> {
   const parts: Part[] = []
+  let left = mostListed
   for (const topic of CHECKED) {
-    for (let partition = 0; partition < log.partitions(topic); partition++) {
-      const { start, end } = await log.bounds(topic, partition)
-      const about = { topic, partition, start, end, size: sizeFor(end - start) }
-      const blocks: Block[] = []
-      for (const [from, to] of rangesOf(about)) {
-        blocks.push(await blockOf(log, about, from, to, signal))
-      }
-      parts.push({ ...about, blocks })
+    const partitions = log.partitions(topic)
+    for (let partition = 0; partition < partitions; partition++) {
+      const span = { topic, partition, ...(await log.bounds(topic, partition)) }
+      if (COMPACTED.has(topic)) {
+        const most = Math.floor(left / (partitions - partition))
+        const listed = await listRecords(log, span, most, signal)
+        left -= listed.records.offsets.length
+        parts.push({ ...span, ...listed })
+      } else parts.push(await blockPart(log, span, signal))
     }
   }
   return parts
+}
+
+async function blockPart(log: Log, span: Span, signal: AbortSignal): Promise<BlockPart> {
+  const about = { ...span, size: sizeFor(span.end - span.start) }
+  const blocks: Block[] = []
+  for (const [from, to] of rangesOf(about)) {
+    blocks.push(await blockOf(log, about, from, to, signal))
+  }
+  return { ...about, blocks }
 }
 
 function sizeFor(records: bigint): bigint {
@@ -65,7 +107,7 @@ function sizeFor(records: bigint): bigint {
   return size
 }
 
-type About = Omit<Part, 'blocks'>
+type About = Omit<BlockPart, 'blocks'>
 
 function rangesOf({ start, end, size }: About): readonly (readonly [from: bigint, to: bigint])[] {
   const ranges: [bigint, bigint][] = []
@@ -80,7 +122,7 @@ function rangesOf({ start, end, size }: About): readonly (readonly [from: bigint
 
 async function blockOf(
   log: Log,
-  { topic, partition }: Pick<Part, 'topic' | 'partition'>,
+  { topic, partition }: Pick<Span, 'topic' | 'partition'>,
   from: bigint,
   to: bigint,
   signal: AbortSignal,
@@ -98,40 +140,47 @@ async function blockOf(
   return { records, sha256, until }
 }
 
-/** In-toto's Statement v1: one subject for each topic and partition, whose digest is over its blocks. One spelling. */
+/** In-toto's Statement v1: one subject for each topic and partition, whose digest is over its blocks or records. One spelling. */
 export function checkpointStatement(checkpoint: Checkpoint): string {
-  const parts = checkpoint.map(({ topic, partition, start, end, size, blocks }) => ({
-    ...{ topic, partition, start: String(start), end: String(end), size: String(size) },
-    blocks: blocks.map(({ records, sha256, until }) => [records, sha256, until]),
-  }))
   return JSON.stringify({
     _type: IN_TOTO,
-    subject: checkpoint.map(({ topic, partition, blocks }) => ({
-      name: `${topic}/${partition}`,
-      digest: {
-        sha256: chained(
-          NO_DIGEST,
-          blocks.map(({ sha256 }) => sha256),
-        ),
-      },
+    subject: checkpoint.map((part) => ({
+      name: `${part.topic}/${part.partition}`,
+      digest: { sha256: chained(NO_DIGEST, digestsOf(part)) },
     })),
     predicateType: CHECKPOINT,
-    predicate: { parts },
+    predicate: { parts: checkpoint.map(writtenPart) },
   })
+}
+
+function digestsOf(part: Part): readonly (string | Uint8Array)[] {
+  return 'records' in part ? [part.records.digests] : part.blocks.map(({ sha256 }) => sha256)
+}
+
+type WrittenPart = Readonly<Record<'start' | 'end', string>> & {
+  readonly topic: Topic
+  readonly partition: number
+} & (
+    | { readonly records: WrittenRecords }
+    | { readonly size: string; readonly blocks: readonly WrittenBlock[] }
+  )
+
+type WrittenBlock = readonly [Block['records'], Block['sha256'], Block['until']]
+
+function writtenPart(part: Part): WrittenPart {
+  const { topic, partition, start, end } = part
+  const span = { topic, partition, start: String(start), end: String(end) }
+  if ('records' in part) return { ...span, records: writtenRecords(part.records, start) }
+  const blocks = part.blocks.map(({ records, sha256, until }) => [records, sha256, until] as const)
+  return { ...span, size: String(part.size), blocks }
 }
 
 /** Of a payload whose signature fits. Throws `Refusal`. */
 export function readCheckpoint(text: string): Checkpoint {
   let checkpoint: Checkpoint
   try {
-    const { predicate } = JSON.parse(text) as Written
-    checkpoint = predicate.parts.map(({ topic, partition, start, end, size, blocks }) => {
-      const numbers = { start: BigInt(start), end: BigInt(end), size: BigInt(size) }
-      return {
-        ...{ topic, partition, ...numbers },
-        blocks: blocks.map(([records, sha256, until]) => ({ records, sha256, until })),
-      }
-    })
+    const { predicate } = JSON.parse(text) as { predicate: { parts: readonly WrittenPart[] } }
+    checkpoint = predicate.parts.map(readPart)
     if (!checkpoint.every(isSound) || checkpointStatement(checkpoint) !== text) throw new Error()
   } catch {
     throw new Refusal(`it is no ${CHECKPOINT} as Kinfold writes them`)
@@ -139,21 +188,24 @@ export function readCheckpoint(text: string): Checkpoint {
   return checkpoint
 }
 
-interface Written {
-  readonly predicate: {
-    readonly parts: readonly (Readonly<Record<'start' | 'end' | 'size', string>> & {
-      readonly topic: Topic
-      readonly partition: number
-      readonly blocks: readonly (readonly [Block['records'], Block['sha256'], Block['until']])[]
-    })[]
-  }
+function readPart(part: WrittenPart): Part {
+  const { topic, partition } = part
+  const span = { topic, partition, start: BigInt(part.start), end: BigInt(part.end) }
+  if ('records' in part) return { ...span, records: readRecords(part.records, span.start) }
+  const blocks = part.blocks.map(([records, sha256, until]) => ({ records, sha256, until }))
+  return { ...span, size: BigInt(part.size), blocks }
 }
 
 function isSound(part: Part): boolean {
-  const { topic, partition, start, end, size, blocks } = part
-  const isRange = start >= 0n && end >= start && size >= 1n && (end - start) / size <= MAX_BLOCKS
+  const { topic, partition, start, end } = part
   const isPlace = TOPICS.includes(topic) && Number.isSafeInteger(partition) && partition >= 0
-  return isPlace && isRange && rangesOf(part).length === blocks.length
+  if (!isPlace || start < 0n || end < start || 'records' in part !== COMPACTED.has(topic)) {
+    return false
+  }
+  if ('records' in part) return areSound(part.records, start, end)
+  const { size, blocks } = part
+  const isRange = size >= 1n && (end - start) / size <= MAX_BLOCKS
+  return isRange && rangesOf(part).length === blocks.length
 }
 
 /** Of one topic and partition. */
@@ -166,6 +218,8 @@ export interface Comparison {
   readonly different: (Range & { readonly what: string }) | null
   /** Removed since: nothing can be said of these. `until`: append time of the newest of them. */
   readonly unknown: Removed | null
+  /** Of a compacted topic; null of others. */
+  readonly records: Pick<RecordComparison, 'same' | 'replaced'> | null
 }
 
 interface Range {
@@ -196,21 +250,45 @@ async function comparePart(
   signal: AbortSignal,
 ): Promise<Comparison> {
   const { topic, partition } = part
-  const about = { topic, partition }
+  const nothing = { same: null, different: null, unknown: null, records: null }
+  const about = { topic, partition, ...nothing }
   if (partition >= log.partitions(topic)) {
     const different = { from: part.start, to: part.end, what: 'the log has no such partition' }
-    return { ...about, same: null, different, unknown: null }
+    return { ...about, different }
   }
   const { start, end } = await log.bounds(topic, partition)
   if (end < part.end) {
     const what = `the log ends at ${end}, and had records up to ${part.end}`
-    return { ...about, same: null, different: { from: end, to: part.end, what }, unknown: null }
+    return { ...about, different: { from: end, to: part.end, what } }
   }
+  return 'records' in part
+    ? { ...about, ...(await compareListed(log, part, signal)) }
+    : { ...about, ...(await compareBlocks(log, part, { start, sinceMs }, signal)) }
+}
+
+async function compareListed(
+  log: Log,
+  part: RecordPart,
+  signal: AbortSignal,
+): Promise<Partial<Comparison>> {
+  const { same, replaced, different } = await compareRecords(log, part, signal)
+  const records = { same, replaced }
+  const whole = { from: part.start, to: part.end }
+  if (different === null) return { same: part.start < part.end ? whole : null, records }
+  const { offset: from, what } = different
+  return { different: { from, to: from + 1n, what }, records }
+}
+
+async function compareBlocks(
+  log: Log,
+  part: BlockPart,
+  { start, sinceMs }: { readonly start: bigint; readonly sinceMs: number },
+  signal: AbortSignal,
+): Promise<Partial<Comparison>> {
   const same: Range[] = []
   const removed: Removed[] = []
-  const found = (different: Comparison['different']): Comparison => ({
-    ...{ topic, partition, different, same: joined(same) },
-    unknown: withUntil(removed),
+  const found = (different: Comparison['different']): Partial<Comparison> => ({
+    ...{ different, same: joined(same), unknown: withUntil(removed) },
   })
   for (const [index, [from, to]] of rangesOf(part).entries()) {
     const block = part.blocks[index]
@@ -219,7 +297,7 @@ async function comparePart(
       removed.push({ from, to, until: block.until ?? removed.at(-1)?.until ?? null })
       continue
     }
-    const now = await blockOf(log, about, from, to, signal)
+    const now = await blockOf(log, part, from, to, signal)
     if (now.records !== block.records || now.sha256 !== block.sha256) {
       const what = `${now.records} records there are not the ${block.records} that there were`
       return found({ from, to, what })

@@ -463,9 +463,12 @@ suite('a log that was changed', () => {
     const read = readCheckpoint(checkpointStatement(checkpoint))
     deepEqual(read, checkpoint)
     const same = await compareWith(it.log, read, 0, signal)
+    // Nothing is archived here, nobody asked, and no order was given.
+    const empty = new Set(['archive', 'actors', 'orders'])
     ok(
       same.every(
-        ({ same, different, unknown }) => same !== null && different === null && unknown === null,
+        ({ topic, same, different, unknown }) =>
+          (same !== null || empty.has(topic)) && different === null && unknown === null,
       ),
     )
 

@@ -11,7 +11,7 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
 import type { OrderGiven } from '../../../ports/service-record.ts'
-import type { Store } from '../../../ports/store.ts'
+import { entriesIn, type Store } from '../../../ports/store.ts'
 import {
   issuedFrom,
   loadBase,
@@ -196,13 +196,8 @@ class Export {
   async #writeSnapshot(bundle: BundleWriter): Promise<void> {
     const { store } = this.#parts
     await using view = store.view()
-    for (let gte = ' '; ; ) {
-      const page = await view.page({ gte, lt: '~', limit: PAGE_LIMIT })
-      for (const [key, value] of page)
-        await bundle.write('snapshot.jsonl', this.#lines.value(key, value))
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE_LIMIT) return
-      gte = `${last[0]}\0`
+    for await (const [key, value] of entriesIn(view, { gte: ' ', lt: '~', limit: PAGE_LIMIT })) {
+      await bundle.write('snapshot.jsonl', this.#lines.value(key, value))
     }
   }
 

@@ -9,7 +9,7 @@ import { edgesPrefix } from '../../../core/graph/key.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
-import { prefixRange, type Store } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, type Store } from '../../../ports/store.ts'
 import type { About } from './statement.ts'
 
 const PAGE_LIMIT = 1_000
@@ -66,13 +66,9 @@ export class Members {
 
   async *#dependentsOf(cluster: ClusterId, owner: Uid): AsyncIterable<Uid> {
     // At whatever coordinates they name it.
-    let range = prefixRange(edgesPrefix(cluster, owner, '').slice(0, -1), PAGE_LIMIT)
-    for (;;) {
-      const page = await this.#store.page(range)
-      for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-      const last = page.at(-1)
-      if (last === undefined || page.length < PAGE_LIMIT) return
-      range = { ...range, gte: `${last[0]}\0` }
+    const range = prefixRange(edgesPrefix(cluster, owner, '').slice(0, -1), PAGE_LIMIT)
+    for await (const [key] of entriesIn(this.#store, range)) {
+      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
     }
   }
 }

@@ -66,17 +66,24 @@ test('pages, points and the checkpoint are those of all commits, and a crash lea
         for (const prefix of [edgesPrefix('c', 'o1', 'a'), 'node/', 'edge/']) {
           const range = prefixRange(prefix, limit)
           const right = now.filter(([key]) => key.startsWith(prefix))
-          deepEqual(linesOf(await store.page(range)), linesOf(right.slice(0, limit)))
+          const isCut = right.length > limit
+          for (const most of [right.length, right.length + 2, undefined]) {
+            const asked = most === undefined ? range : { ...range, most }
+            const first = await store.page(asked)
+            deepEqual([linesOf(first.rows), first.isCut], [linesOf(right.slice(0, limit)), isCut])
+            const last = await store.page({ ...asked, take: 'last' })
+            deepEqual([linesOf(last.rows), last.isCut], [linesOf(right.slice(-limit)), isCut])
+          }
           const after = right[0]?.[0]
           if (after === undefined) continue
           const rest = await store.page({ ...range, gte: `${after}\0` })
-          deepEqual(linesOf(rest), linesOf(right.slice(1, limit + 1)))
+          deepEqual(linesOf(rest.rows), linesOf(right.slice(1, limit + 1)))
         }
         for (const [key, value] of now) deepEqual(store.get(key), value)
-        deepEqual(linesOf(await store.page(ALL)), linesOf(now))
+        deepEqual(linesOf((await store.page(ALL)).rows), linesOf(now))
         // The state that a process killed now finds when it begins again.
         const at = inner.checkpoint()?.changelog ?? -1n
-        deepEqual(linesOf(await inner.page(ALL)), states.get(at))
+        deepEqual(linesOf((await inner.page(ALL)).rows), states.get(at))
         if (at < checkpoint.changelog) crashes += 1
       }
     }),
@@ -90,8 +97,8 @@ test('a page that begins before a write under it is of that moment', async () =>
   await write([['edge/c/o/a', Uint8Array.of(1)]])
   const page = store.page(prefixRange('edge/c/o/', 10))
   for (let i = 0; i < GATHERED_WRITES; i++) await write([['edge/c/o/a', null]])
-  deepEqual(linesOf(await page), ['edge/c/o/a=1'])
-  deepEqual(await store.page(prefixRange('edge/c/o/', 10)), [])
+  deepEqual(linesOf((await page).rows), ['edge/c/o/a=1'])
+  deepEqual(await store.page(prefixRange('edge/c/o/', 10)), { rows: [], isCut: false })
 })
 
 test('so many commits, bytes and milliseconds are gathered and no more', async () => {

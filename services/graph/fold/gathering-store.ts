@@ -12,10 +12,13 @@ import type { Clock } from '../../../ports/clock.ts'
 import {
   type Checkpoint,
   type KeyRange,
+  keysToRead,
+  pageOfRead,
   type Store,
   type StoreChange,
   type StoreEntry,
   StoreError,
+  type StorePage,
   type StoreView,
 } from '../../../ports/store.ts'
 import { GATHERED_BYTES, GATHERED_MS, GATHERED_WRITES } from '../config.ts'
@@ -61,7 +64,7 @@ export class GatheringStore implements Store {
     return written ?? undefined
   }
 
-  async page(range: KeyRange): Promise<readonly StoreEntry[]> {
+  async page(range: KeyRange): Promise<StorePage> {
     const pageOf: Page = async (each) => await this.#store.page(each)
     return await laidOver(pageOf, this.#changedIn(range), range)
   }
@@ -172,41 +175,55 @@ function within(changes: Changes, keys: Iterable<string>, range: KeyRange): read
   return found.sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** `changes` lie in the range, in order: also if some of them are written meanwhile, they are the values of its keys. */
+/**
+ * `changes` lie in the range, in order: also if some of them are written meanwhile, they are the
+ * values of its keys.
+ */
 async function laidOver(
   pageOf: Page,
   changes: readonly StoreChange[],
   range: KeyRange,
-): Promise<readonly StoreEntry[]> {
-  const { lt, limit } = range
-  if (changes.length === 0 || limit <= 0) return await pageOf(range)
+): Promise<StorePage> {
+  const enough = keysToRead(range)
+  if (changes.length === 0 || enough === 0) return await pageOf(range)
+  const isLast = range.take === 'last'
+  // As they are met: from the end of the range that is asked for.
+  const met = isLast ? changes.toReversed() : changes
   const entries: StoreEntry[] = []
   let next = 0
-  for (let { gte } = range; ; ) {
-    const page = await pageOf({ gte, lt, limit })
-    const upTo = page.length < limit ? undefined : page.at(-1)![0]
-    for (const entry of page) {
-      next = takeBefore(entry[0], changes, next, entries)
-      if (changes[next]?.[0] !== entry[0]) entries.push(entry)
+  for (let rest = storedIn(range, changes); ; ) {
+    const { rows, isCut } = await pageOf(rest)
+    for (const entry of isLast ? rows.toReversed() : rows) {
+      for (; isBefore(met[next], entry[0], isLast); next++) take(met[next], entries)
+      if (met[next]?.[0] !== entry[0]) entries.push(entry)
     }
-    if (upTo === undefined) takeBefore(undefined, changes, next, entries)
-    if (upTo === undefined || entries.length >= limit) return entries.slice(0, limit)
-    gte = `${upTo}\0`
+    const upTo = (isLast ? rows[0] : rows.at(-1))?.[0]
+    if (!isCut || upTo === undefined) break
+    if (entries.length >= enough) break
+    const most = rest.most - rows.length
+    rest = isLast ? { ...rest, lt: upTo, most } : { ...rest, gte: `${upTo}\0`, most }
   }
+  if (entries.length < enough) for (const change of met.slice(next)) take(change, entries)
+  const read = entries.slice(0, enough)
+  return pageOfRead(range, isLast ? read.reverse() : read)
 }
 
-/** The changes before the key, or at the end; returns where those from the key on begin. */
-function takeBefore(
-  key: string | undefined,
+/** What may be stored of the range: also each key that a gathered change removes. */
+function storedIn(
+  range: KeyRange,
   changes: readonly StoreChange[],
-  from: number,
-  entries: StoreEntry[],
-): number {
-  let next = from
-  for (let change = changes[next]; change !== undefined; change = changes[++next]) {
-    const [changed, value] = change
-    if (key !== undefined && changed >= key) break
-    if (value !== null) entries.push([changed, value])
-  }
-  return next
+): KeyRange & { readonly most: number } {
+  const removed = changes.filter(([, value]) => value === null).length
+  const limit = Math.max(1, range.limit)
+  return { ...range, limit, most: (range.most ?? Number.POSITIVE_INFINITY) + removed }
+}
+
+function isBefore(change: StoreChange | undefined, key: string, isLast: boolean): boolean {
+  if (change === undefined) return false
+  return isLast ? change[0] > key : change[0] < key
+}
+
+function take(change: StoreChange | undefined, entries: StoreEntry[]): void {
+  const [key, value] = change ?? ['', null]
+  if (value !== null) entries.push([key, value])
 }

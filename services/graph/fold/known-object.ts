@@ -71,7 +71,12 @@ export function historyOf(
   })
   const left = [...changed.values()].filter(isOther)
   if (left.length === 0) return records
-  const lastOf = new Map(records.map(({ cluster, uid }, index) => [objectKey(cluster, uid), index]))
+  // What a GET said of an owner is of whom a reference names, which may be another that bears the uid.
+  const lastOf = new Map(
+    records.flatMap((record, index) =>
+      record.change === 'owner' ? [] : [[objectKey(record.cluster, record.uid), index] as const],
+    ),
+  )
   const added: HistoryRecord[] = []
   for (const node of left) {
     const index = lastOf.get(identityOf(node)) ?? -1

@@ -21,14 +21,13 @@ export async function overlaidPage(
   const keys: string[] = []
   const { lt } = prefixRange(prefix, limit)
   let from = after
-  let left = storedMost
+  let most = storedMost
   while (keys.length < limit) {
     const gte = from === '' ? prefix : `${from}\0`
-    const asked = Math.min(limit, left)
-    const page = asked === 0 ? [] : await store.page({ gte, lt, limit: asked })
-    const stored = page.map(([key]) => key)
-    left -= stored.length
-    const upTo = stored.length < asked ? undefined : stored[stored.length - 1]
+    const { rows, isCut } = await store.page({ gte, lt, limit, most })
+    const stored = rows.map(([key]) => key)
+    most -= stored.length
+    const upTo = isCut ? stored.at(-1) : undefined
     keys.push(...graph.overlaid(stored, { prefix, after: from, upTo }))
     if (upTo === undefined) break
     from = upTo

@@ -51,7 +51,7 @@ async function storeAfter(whole: bigint): Promise<{ keys: string[]; entries: num
     systemClock(),
     new AbortController().signal,
   )
-  const left = await store.page(prefixRange('a/', 10))
+  const { rows: left } = await store.page(prefixRange('a/', 10))
   equal(store.checkpoint()?.changelog, task.fence + 1n)
   return { keys: left.map(([key]) => key), entries }
 }
@@ -139,7 +139,7 @@ test('wherever a changelog lost its end, an empty store becomes one that was, or
       continue
     }
     outcomes.whole += 1
-    const entries = await store.page({ gte: ' ', lt: '~', limit: 1_000 })
+    const { rows: entries } = await store.page({ gte: ' ', lt: '~', limit: 1_000 })
     deepEqual(
       check(new Map(entries.map(([key, value]) => [key, codec.decode(value) as never]))),
       [],

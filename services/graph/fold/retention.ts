@@ -106,7 +106,8 @@ export async function takeSnapshot(
   signal: AbortSignal,
 ): Promise<SnapshotPlace | undefined> {
   await using view = task.store.view()
-  const [at] = await view.page({ gte: POSITION_KEY, lt: `${POSITION_KEY}\0`, limit: 1 })
+  const place = await view.page({ gte: POSITION_KEY, lt: `${POSITION_KEY}\0`, limit: 1 })
+  const [at] = place.rows
   if (at === undefined) return undefined
   const { partition, position, state, outputs } = codec.decode(at[1]) as Position
   const head = { type: 'Snapshot', partition, position, state, outputs } as const
@@ -128,11 +129,11 @@ async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<C
   let after = ''
   for (;;) {
     signal.throwIfAborted()
-    const page = await view.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
+    const { rows, isCut } = await view.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
     let keys: string[] = []
     let values: Uint8Array[] = []
     let size = 0
-    for (const [key, value] of page) {
+    for (const [key, value] of rows) {
       const bytes = key.length + value.length
       if (keys.length > 0 && size + bytes > CHUNK_BYTES) {
         yield { keys, values, last: false }
@@ -144,10 +145,9 @@ async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<C
       values.push(value)
       size += bytes
     }
-    const isLast = page.length < CHUNK_KEYS
-    if (keys.length > 0 || isLast) yield { keys, values, last: isLast }
-    if (isLast) return
-    after = page[page.length - 1]?.[0] ?? ''
+    if (keys.length > 0 || !isCut) yield { keys, values, last: !isCut }
+    if (!isCut) return
+    after = rows.at(-1)?.[0] ?? ''
   }
 }
 

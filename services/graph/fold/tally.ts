@@ -118,14 +118,14 @@ export class Tally {
       const { gte, lt } = prefixRange(prefix, left)
       if (this.#cursor >= lt) continue
       const from = this.#cursor < gte ? gte : `${this.#cursor}\0`
-      const page = await store.page({ gte: from, lt, limit: left })
-      for (const [key, bytes] of page) {
+      const { rows, isCut } = await store.page({ gte: from, lt, limit: left })
+      for (const [key, bytes] of rows) {
         const value = this.#codec.decode(bytes) as StateValue
         if (prefix === ALL_NODES_PREFIX) this.#countNode(key, value, 1)
         else this.#countDangling(key, danglingOf(reader, key, value), 1)
       }
-      left -= page.length
-      this.#cursor = left > 0 ? lt : page.at(-1)![0]
+      left -= rows.length
+      this.#cursor = isCut ? rows.at(-1)![0] : lt
       if (left === 0) break
     }
     if (left > 0) this.#cursor = END

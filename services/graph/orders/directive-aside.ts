@@ -46,6 +46,7 @@ export async function asideOf(
     case 'pause':
     case 'approve':
     case 'reject':
+    case 'confirm-clock':
       return ''
   }
 }

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
+import { AppendTime } from '../../../ports/append-time.ts'
 import { pauseKey, protectKey } from '../../../ports/control-key.ts'
 import type { Control } from '../../../ports/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
@@ -44,7 +45,10 @@ interface Rig {
 /** Whoever says so in this header is that user. */
 const USER = 'x-user'
 
-async function rigFor(t: TestContext): Promise<Rig> {
+async function rigFor(
+  t: TestContext,
+  logTime?: Pick<AppendTime, 'confirmWall' | 'wallAheadMs'>,
+): Promise<Rig> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const events = eventsOf(STORY)
@@ -63,7 +67,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   const questions = createQuestions({ log, codec, clock, graph, index })
   // Who may order what is another test's.
   const access = { ...questions.access, order: async () => undefined }
-  const parts = { ...questions, access }
+  const parts = { ...questions, access, logTime }
   const { url, server } = await serveEndpoint(
     {
       add: (routes) => {
@@ -303,6 +307,29 @@ for (const [what, body, message] of refused) {
   })
 }
 
+test('a clock that is not believed is confirmed by a person, on record first', async (t) => {
+  const clocks = { now: () => 7_200_000, monotonicMs: () => 0 }
+  const time = new AppendTime(clocks, 3_600_000)
+  const rig = await rigFor(t, time)
+  const order = { verb: 'confirm-clock', claimed: 'ann', why: 'the time server was down' }
+  const response = await rig.order(order)
+  equal(response.status, 200)
+  equal(time.wallAheadMs(), 0)
+  deepEqual(
+    (await rig.directives()).map(({ verb, who, why }) => [verb, who, why]),
+    [['confirm-clock', 'local:ann', 'the time server was down']],
+  )
+  equal((await rig.order(order)).status, 409, 'there is nothing left to confirm')
+  equal((await rig.order({ ...order, cluster: 'c' })).status, 400)
+})
+
+test('where brokers give the times there is no clock to confirm', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'confirm-clock', why: 'x' })
+  equal(response.status, 409)
+  deepEqual(rig.appended, [])
+})
+
 test('no order is taken from a web page', async (t) => {
   const rig = await rigFor(t)
   const response = await rig.order({ verb: 'pause' }, { origin: 'http://evil.example' })
@@ -335,4 +362,41 @@ test('two people approve where that is the policy, and a cluster says of both wh
   equal(two, 200)
   match(effect, /What it releases is judged again now/)
   match(rig.verdict('pod-a'), /approved by user:ann and user:bob/)
+})
+
+for (const order of [
+  { verb: 'pause' },
+  { verb: 'protect', subject: 'namespace/ns' },
+  { verb: 'approve', digest: DIGEST, why: 'meant so' },
+  { verb: 'reject', digest: DIGEST, why: 'meant so' },
+  { verb: 'close-breaker', why: 'meant so' },
+]) {
+  test(`in mode observe ${order.verb} is refused, since Kinfold cannot stop the other collector (C1)`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.tell(['policy observe parity'])
+    const before = rig.appended.length
+    const response = await rig.order(order)
+    equal(response.status, 409)
+    match(await response.text(), /Kinfold deletes nothing, and cannot stop the cluster’s own/)
+    equal(rig.appended.length, before)
+  })
+}
+
+test('in mode observe an order that is recorded all the same holds nothing until it can (C1)', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['policy observe parity'])
+  const order = { verb: 'protect', subject: 'namespace/ns', record: true }
+  const { effective } = (await (await rig.order(order)).json()) as DirectiveAnswer
+  match(effective, /^It is recorded, and has no effect now: it protects nothing: in mode observe/)
+  await rig.tell(['delete rs/web'])
+  match(rig.verdict('pod-a'), /mode observe only records/)
+  await rig.tell(['policy enforce parity'])
+  match(rig.verdict('pod-a'), /protected by local:somebody/)
+})
+
+test('a reason that is the placeholder of a hint is none', async (t) => {
+  const rig = await rigFor(t)
+  const response = await rig.order({ verb: 'resume', why: '…' })
+  equal(response.status, 400)
+  match(await response.text(), /say why: … stands for your own words/)
 })

@@ -12,6 +12,7 @@ import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET, type SetHash } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
+import { type AppendTime, MOST_AHEAD_MS } from '../../../ports/append-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { pauseKey, protectKey } from '../../../ports/control-key.ts'
@@ -20,6 +21,7 @@ import type { Control } from '../../../ports/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
+import { PROMISES, type Promised, type Verb } from '../api/promise.ts'
 import { giveOrder } from '../fold/order.ts'
 import type { Access } from '../query/access.ts'
 import { clusterRefs, labelOf } from '../query/cluster-label.ts'
@@ -28,7 +30,7 @@ import type { Forwarding } from '../query/forward.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/held.ts'
 import type { View } from '../query/view.ts'
 import { type AsideParts, asideOf } from './directive-aside.ts'
-import { type Order, readOrder, type Verb } from './directive-order.ts'
+import { type Order, readOrder } from './directive-order.ts'
 
 export interface DirectiveParts extends AsideParts {
   readonly access: Access
@@ -36,6 +38,8 @@ export interface DirectiveParts extends AsideParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
+  /** The log's own time and the wall clock; undefined where brokers give the times. */
+  readonly logTime?: Pick<AppendTime, 'confirmWall' | 'wallAheadMs'> | undefined
 }
 
 /** How far it has come when it is answered. */
@@ -67,16 +71,37 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     }
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
+    const promised = promisedBy(parts, order)
     const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     const given = async (view?: View): Promise<object> => {
-      const answer = await inTurn(() => give(parts, order, cluster, who, view))
+      const done = await inTurn(() => give(parts, order, cluster, who, view))
+      const answer = { ...done, effective: effectiveIn(promised, done.effective) }
       return documentOf('DirectiveResult', { answer, partial: '' })
     }
     // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
     if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
     return await parts.forwarding.answered(request, reply, cluster, given)
   })
+}
+
+/** Throws `Problem` where the mode cannot keep it, unless it is to be recorded. Undefined: no partition is here, so the mode is not known. */
+function promisedBy({ clusters }: DirectiveParts, { verb, record }: Order): Promised | undefined {
+  const modes = new Set(clusters.readers().map((reader) => policyOf(reader).policy.mode))
+  // While a policy is still being taken over, the strictest that acts counts.
+  const mode = (['enforce', 'dry-run', 'observe'] as const).find((each) => modes.has(each))
+  const promised = mode && PROMISES[verb][mode]
+  if (promised === undefined || promised.isKept || record) return promised
+  throw new Problem(
+    409,
+    `${promised.says}; to record it for another mode, add --record-anyway ("record": true)`,
+  )
+}
+
+function effectiveIn(promised: Promised | undefined, effective: string): string {
+  if (promised === undefined) return `${effective} Which mode is in force is not known here.`
+  if (!promised.isKept) return `It is recorded, and has no effect now: ${promised.says}.`
+  return promised.says === '' ? effective : `${effective} ${promised.says}`
 }
 
 /** Orders of one cluster that are compared with how it stands. */
@@ -101,6 +126,7 @@ async function give(
 ): Promise<DirectiveAnswer> {
   const { who } = by
   checkRoom(parts, order)
+  checkClock(parts, order)
   const listed = view === undefined ? EMPTY_SET : heldFor(view, order)
   const aside = await asideOf(parts, order, cluster)
   const isFirst = view !== undefined && isFirstOfTwo(view, order, by)
@@ -124,6 +150,8 @@ async function give(
   if (isStopping) await control()
   const offsets = await broadcast(parts, event)
   if (!isStopping) await control()
+  // On the log first: who said so is older than all that follows from it.
+  if (order.verb === 'confirm-clock') parts.logTime?.confirmWall()
   const folded = await foldedBy(parts, offsets)
   const { verb } = order
   const known = await parts.clusters.all()
@@ -167,6 +195,19 @@ function checkRoom({ clusters }: DirectiveParts, { verb }: Order): void {
   throw new Problem(
     409,
     `${MOST_PROTECTED} things are protected by name already: take some back, or protect a namespace or label that all of them have`,
+  )
+}
+
+function checkClock({ logTime }: DirectiveParts, { verb }: Order): void {
+  if (verb !== 'confirm-clock') return
+  if (logTime === undefined) {
+    const why = 'the brokers give the times of this log: set their clocks right'
+    throw new Problem(409, `there is no clock to confirm: ${why}`)
+  }
+  if (logTime.wallAheadMs() >= MOST_AHEAD_MS / 2) return
+  throw new Problem(
+    409,
+    'the clock is not ahead of the time of the log: nothing is to be confirmed',
   )
 }
 
@@ -241,6 +282,7 @@ function controlOf(
     case 'approve':
     case 'reject':
     case 'close-breaker':
+    case 'confirm-clock':
       return undefined
   }
 }
@@ -298,6 +340,8 @@ function aboutOf(
       return `what is held for approval in ${where}`
     case 'close-breaker':
       return `the breakers of ${where}`
+    case 'confirm-clock':
+      return 'that the clock of this machine is right'
   }
 }
 
@@ -312,6 +356,8 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `What it releases is judged again now, and deleted once its owners are verified. ${fold}`
     case 'reject':
       return `It is kept. ${fold}`
+    case 'confirm-clock':
+      return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
     case 'resume':
     case 'unprotect':
     case 'close-breaker':

@@ -8,17 +8,7 @@
 import { readSubject } from '../../../core/model/subject.ts'
 import { voidSubject } from '../../../ports/void-subject.ts'
 import { Problem } from '../../../runtime/problem.ts'
-
-export const VERBS = [
-  'pause',
-  'resume',
-  'protect',
-  'unprotect',
-  'approve',
-  'reject',
-  'close-breaker',
-] as const
-export type Verb = (typeof VERBS)[number]
+import { VERBS, type Verb } from '../api/promise.ts'
 
 export interface Order {
   readonly verb: Verb
@@ -31,20 +21,25 @@ export interface Order {
   readonly why: string
   /** As whoever asks says of himself. */
   readonly claimed: string
+  /** Given although the mode cannot keep what it promises: for a mode that comes later. */
+  readonly record: boolean
 }
 
 /** An emergency and its opposite need no reason; what lets things go does. */
-const NEEDS_WHY: ReadonlySet<Verb> = new Set(['resume', 'approve', 'reject', 'close-breaker'])
+const NEEDS_WHY: ReadonlySet<Verb> = new Set([
+  ...(['resume', 'approve', 'reject', 'close-breaker', 'confirm-clock'] as const),
+])
 const NEEDS_DIGEST: ReadonlySet<Verb> = new Set(['approve', 'reject'])
 const NEEDS_SUBJECT: ReadonlySet<Verb> = new Set(['protect', 'unprotect'])
 const SUBJECTS = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE], annotation/KEY[=VALUE]'
-const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed']
+const FIELDS = ['verb', 'cluster', 'subject', 'digest', 'why', 'claimed', 'record']
 
 /** Characters of a reason, and of a name. */
 const MOST_WHY = 500
 const MOST_NAME = 253
 const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
 const DIGEST = /^[0-9a-f]{64}$/
+const PLACEHOLDER = /^(…|\.{3})$/
 
 export function readOrder(body: unknown): Order {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -65,6 +60,7 @@ export function readOrder(body: unknown): Order {
     digest: line('digest', 71).replace(/^sha256:/, ''),
     why: line('why', MOST_WHY).trim(),
     claimed: line('claimed', MOST_NAME).trim() || 'somebody',
+    record: flagOf('record', fields['record']),
   }
   check(order)
   return order
@@ -76,7 +72,16 @@ function lineOf(key: string, value: unknown, most: number): string {
   throw new Problem(400, `${key} must be one line of ${most} characters at most`)
 }
 
-function check({ verb, subject, digest, why }: Order): void {
+function flagOf(key: string, value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value === 'boolean') return value
+  throw new Problem(400, `${key} must be true or false`)
+}
+
+function check({ verb, cluster, subject, digest, why }: Order): void {
+  if (verb === 'confirm-clock' && cluster !== '') {
+    throw new Problem(400, 'confirm-clock is about the one clock of the log: name no cluster')
+  }
   checkBelongs('subject', NEEDS_SUBJECT, verb, subject, `one of ${SUBJECTS}`)
   if (subject !== '' && readSubject(subject) === undefined) {
     throw new Problem(400, `${subject} is none of ${SUBJECTS}`)
@@ -88,6 +93,8 @@ function check({ verb, subject, digest, why }: Order): void {
   if (digest !== '' && !DIGEST.test(digest)) {
     throw new Problem(400, 'digest must be the 64 hexadecimal digits that the plan shows')
   }
+  // As hints print it, to be replaced.
+  if (PLACEHOLDER.test(why)) throw new Problem(400, `say why: ${why} stands for your own words`)
   if (why === '' && NEEDS_WHY.has(verb)) {
     const does = verb === 'reject' ? 'keeps objects' : 'permits deletes'
     throw new Problem(400, `say why: ${verb} ${does}, and the reason is kept on record`)

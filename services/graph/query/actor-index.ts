@@ -88,11 +88,11 @@ export function createActorIndex({
 
   async function forgetBefore(start: bigint): Promise<void> {
     const all = { gte: 'age/', lt: ageKey(start), limit: PAGE_LIMIT }
-    for (;;) {
-      const page = await store.page(all)
-      const former = page.map(([, key]) => Buffer.from(key).toString())
-      if (page.length === 0) return
-      const keys = [...former, ...page.map(([key]) => key)]
+    for (let isMore = true; isMore; ) {
+      const { rows, isCut } = await store.page(all)
+      isMore = isCut
+      const former = rows.map(([, key]) => Buffer.from(key).toString())
+      const keys = [...former, ...rows.map(([key]) => key)]
       await store.write(
         keys.map((key) => [key, null]),
         NO_CHECKPOINT,
@@ -111,8 +111,8 @@ export function createActorIndex({
 
   async function found(prefix: string, since: number): Promise<readonly Actor[]> {
     const range = prefixRange(prefix, MOST_FOUND)
-    const page = await store.page({ ...range, gte: `${prefix}${timePart(Math.max(0, since))}` })
-    return page.map(([, value]) => codec.decode(value) as Actor)
+    const { rows } = await store.page({ ...range, gte: `${prefix}${timePart(Math.max(0, since))}` })
+    return rows.map(([, value]) => codec.decode(value) as Actor)
   }
 
   return {

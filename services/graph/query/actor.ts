@@ -6,6 +6,7 @@
  *
  * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts), who may see it (question.ts).
  */
+import { type Identity, identityOf, isNamedBy } from '../../../core/graph/identity.ts'
 import type { Phase } from '../../../core/model/node.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { Actor } from '../../../ports/service-record.ts'
@@ -78,7 +79,7 @@ export async function actorOf(
 
 /** Of the object, and of those of its owners that are deleted: who asked for each, the object first. Above one that somebody else deleted nothing is looked for. */
 export async function deletersOf(
-  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf'> },
+  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf' | 'spans'> },
   object: Named,
 ): Promise<readonly DeletedBy[]> {
   const { index } = parts
@@ -88,25 +89,26 @@ export async function deletersOf(
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
-    const known = lastLife(await index.history(life.cluster, life.uid))
+    const of = identityOf(life.cluster, life)
+    const known = lastLife(await index.history(of))
     const last = index.lastOf(life.cluster, life.uid)
     const actor = await actorOf(parts, life, known, last?.isGone === true)
-    const { cluster, group, kind, namespace, name, uid } = life
+    const { group, kind, namespace, name, uid } = life
     if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
     // Ours, or nobody knows whose: it may be because of an owner.
     if (actor !== null && actor.match !== 'audit-id') continue
-    left.push(...(last?.owners ?? []).flatMap((owner) => goneOwner(index, cluster, owner)))
+    left.push(...goneOwners(index, of))
   }
   return found
 }
 
-function goneOwner(
-  index: Pick<HistoryIndex, 'lastOf'>,
-  cluster: string,
-  uid: string,
-): readonly Named[] {
-  const owner = index.lastOf(cluster, uid)
-  return owner?.isGone === true ? [owner] : []
+function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Named[] {
+  const dependent = index.spans.lastThere(of.cluster, of.uid)
+  return (dependent?.owners ?? []).flatMap((reference) => {
+    const owner = index.lastOf(of.cluster, reference.uid)
+    if (dependent === undefined || owner?.isGone !== true) return []
+    return isNamedBy(identityOf(of.cluster, owner), dependent, reference) ? [owner] : []
+  })
 }
 
 function lastLife(history: readonly History[]): KnownLife {

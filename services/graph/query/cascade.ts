@@ -1,12 +1,13 @@
 /**
  * How the cascade of an owner that is being deleted, or has gone, stands: over all that hangs on it, what is done and what is left, and why.
  *
- * What must stay true: what is there is read from the graph, only what was there from the index; bounded work, cut with a word; others get their
- * turn between pages.
+ * What must stay true: what is there is read from the graph, only what was there from the index; what hangs on an owner names it by uid and coordinates; bounded
+ * work, cut with a word; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
  */
 import { countOf } from '../../../core/graph/graph.ts'
+import { type Identity, identityKey, identityNamed } from '../../../core/graph/identity.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { Uid } from '../../../core/model/object.ts'
@@ -16,7 +17,8 @@ import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import { hiddenText, type Sight, WHOLE } from './sight.ts'
-import type { View } from './view.ts'
+import { type SpanIndex, uidIn } from './span-index.ts'
+import { PAGE_KEYS, type View } from './view.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
@@ -111,12 +113,12 @@ export function createCascades(
   ): Promise<CascadeAnswer | undefined> {
     if (!isGoing(view, root)) return undefined
     const asOf = [view.asOf()]
-    const since = await beginOf(index, root)
+    const since = await beginOf(index, view.identityOf(root))
     const isUnindexed = since === null && lag > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
     const walk = new Walk({ view, index, limit, since: from, sight })
     const phase = walk.root(root.uid)
-    await walk.all(root.uid)
+    await walk.all(view.identityOf(root))
     const doubts = [
       view.partial(),
       isUnindexed
@@ -182,8 +184,8 @@ async function standOf(view: View, index: HistoryIndex): Promise<string> {
 }
 
 /** When the owner was first seen being deleted or, if it never was, gone. */
-async function beginOf(index: HistoryIndex, { cluster, uid }: Named): Promise<number | null> {
-  const history = await index.history(cluster, uid)
+async function beginOf(index: HistoryIndex, owner: Identity): Promise<number | null> {
+  const history = await index.history(owner)
   const phases = history.filter(({ phase }) => phase !== null && phase !== 'suspect')
   const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
   const begun = phases[wasThere + 1] ?? history.findLast(({ change }) => change === 'gone')
@@ -204,14 +206,14 @@ interface Looked {
   readonly node: Node
   readonly obstacle: Obstacle | null
   readonly waiting: WaitingOwner | null
-  /** Owners on whom it stands firmly, as far as is known. */
-  readonly solid: readonly Uid[]
+  /** Owners on whom it stands firmly, as far as is known: by `identityKey`. */
+  readonly solid: readonly string[]
 }
 
 class Walk {
   readonly #options: WalkOptions
-  /** All looked at; true once what hangs on it was, too. */
-  readonly #seen = new Map<Uid, boolean>()
+  /** All looked at, by `identityKey`; true once what hangs on it was, too. */
+  readonly #seen = new Map<string, boolean>()
   readonly #kinds = new Map<
     string,
     { group: string; kind: string; done: number; remaining: number }
@@ -235,17 +237,21 @@ class Walk {
     return looked?.node.phase
   }
 
-  async all(root: Uid): Promise<void> {
+  async all(root: Identity): Promise<void> {
     const { view, index } = this.#options
     const queue = [root]
-    this.#seen.set(root, true)
+    this.#seen.set(identityKey(root), true)
     for (const owner of queue) {
-      const former = index.dependents(view.cluster, owner)
+      const former = formerDependents(index.spans, owner)
       for (const dependents of [view.dependents(owner), former]) {
         for await (const uid of dependents) {
           await view.turns.take()
-          if (this.#seen.get(uid) === true) continue
-          if (await this.#meet(uid, lookedAt(view, uid), owner)) queue.push(uid)
+          const looked = lookedAt(view, uid)
+          const object = looked?.node.object ?? index.spans.lastThere(view.cluster, uid)
+          if (object === undefined) continue
+          const dependent = view.identityOf(object)
+          if (this.#seen.get(identityKey(dependent)) === true) continue
+          if (await this.#meet(dependent, looked, owner)) queue.push(dependent)
           if (this.isCut) return
         }
       }
@@ -253,9 +259,11 @@ class Walk {
   }
 
   /** True when what hangs on it is to be looked at now. */
-  async #meet(uid: Uid, looked: Looked | undefined, owner: Uid): Promise<boolean> {
+  async #meet(dependent: Identity, looked: Looked | undefined, owner: Identity): Promise<boolean> {
     const { view, index, since, limit } = this.#options
-    const isKnown = this.#seen.has(uid)
+    const { uid } = dependent
+    const key = identityKey(dependent)
+    const isKnown = this.#seen.has(key)
     if (!isKnown && this.#seen.size >= limit) {
       this.isCut = true
       return false
@@ -264,17 +272,16 @@ class Walk {
       const last = index.lastOf(view.cluster, uid)
       // Gone long before: no part of this.
       if (last?.isGone && since !== null && last.at < since) return false
-      this.#seen.set(uid, true)
+      this.#seen.set(key, true)
       const isUnknown = last?.isGone !== true && view.partial() !== ''
       if (isUnknown) this.#progress.unknown += 1
       if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
       return true
     }
     const { object } = looked.node
-    const isDependent = object.ownerReferences.some((each) => each.uid === owner)
-    if (!isDependent) {
+    if (view.referenceTo(owner, object) === undefined) {
       if (!isKnown) await this.#count(object, 'done')
-      this.#seen.set(uid, true)
+      this.#seen.set(key, true)
       return false
     }
     if (!isKnown) {
@@ -282,13 +289,13 @@ class Walk {
       this.#progress[this.#note(looked, isShown)] += 1
     }
     const goes = !this.#keepsOthers(looked)
-    this.#seen.set(uid, goes)
+    this.#seen.set(key, goes)
     return goes
   }
 
   /** It only loses a reference: what hangs on it stays. */
   #keepsOthers({ node, solid }: Looked): boolean {
-    return node.verdict?.type === 'drop' || solid.some((uid) => this.#seen.get(uid) !== true)
+    return node.verdict?.type === 'drop' || solid.some((owner) => this.#seen.get(owner) !== true)
   }
 
   /** False where it is counted, and nothing else may be said of it. */
@@ -362,8 +369,21 @@ function lookedAt(view: View, uid: Uid): Looked | undefined {
     waiting: isWaiting ? waitingOf(view, node) : null,
     solid: node.object.ownerReferences.flatMap((reference) => {
       const { standing } = standingOf(view.reader, view.cluster, node.object, reference)
-      return standing === 'solid' ? reference.uid : []
+      if (standing !== 'solid') return []
+      const owner = identityNamed(view.reader, view.cluster, node.object, reference)
+      return owner === undefined ? [] : identityKey(owner)
     }),
+  }
+}
+
+/** Uids of all that ever named it: what is gone among them is done, perhaps long before. */
+async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterable<Uid> {
+  for (let after = ''; ; ) {
+    const page = await spans.dependentsPage(owner, after, PAGE_KEYS)
+    yield* page.map(uidIn)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_KEYS) return
+    after = last
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../core/admit/directive.ts'
-import { clusterOf, policyOf } from '../../../core/graph/graph.ts'
+import { clusterOf, directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import type { HeldBy } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Mode, Preset } from '../../../core/model/policy.ts'
@@ -33,12 +33,21 @@ export interface ClusterStatus {
   /** Events of its partition that are not folded yet. */
   readonly lagEntries: number
   readonly isPaused: boolean
+  /** The orders that pause it: each takes a resume of its own. */
+  readonly pauses: readonly ClusterPause[]
   /** Its own and those of its namespaces. */
   readonly openBreakers: number
   /** Objects, by what holds them; null while they are being counted. */
   readonly held: Readonly<Record<HeldBy, number>> | null
   /** Objects whose commands the cluster did not take; null while they are being counted. */
   readonly refused: number | null
+}
+
+export interface ClusterPause {
+  /** Of all clusters; false: of this one. */
+  readonly isOfAll: boolean
+  readonly who: string
+  readonly why: string
 }
 
 export interface ListedCluster {
@@ -123,6 +132,9 @@ async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
     synced: state?.synced ?? 0,
     lagEntries: Number(partition.status().lagEntries),
     isPaused: pausedBecause(reader, cluster) !== '',
+    pauses: directivesOf(reader)
+      .pauses.filter((each) => each.cluster === '' || each.cluster === cluster)
+      .map(({ cluster: of, who, why }) => ({ isOfAll: of === '', who, why })),
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
     refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),

@@ -9,7 +9,13 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../../runtime/problem.ts'
 import { askedOf } from './choice.ts'
-import { type Dependent, type DependentsAsked, LISTED, LISTED_MOST } from './dependent-list.ts'
+import {
+  type Dependent,
+  type DependentPage,
+  type DependentsAsked,
+  LISTED,
+  LISTED_MOST,
+} from './dependent-list.ts'
 import type { Named } from './history-index.ts'
 import { aboutOne, type QuestionParts } from './question.ts'
 
@@ -19,6 +25,7 @@ export interface DependentsAnswer {
   readonly objects: readonly Dependent[]
   readonly count: number
   readonly continue: string | null
+  readonly misnamed: DependentPage['misnamed']
 }
 
 /** As they are in keys (history-index.ts). */
@@ -30,7 +37,8 @@ export function addDependents(server: FastifyInstance, parts: QuestionParts): vo
     return await about('DependentList', request, reply, async (view, { object }) => {
       const asked = dependentsAsked(askedOf(request), object)
       const sight = await parts.access.sight(request, view.cluster, 'get')
-      const { answer, partial } = await parts.dependents.page(view, object.uid, asked, sight)
+      const identity = view.identityOf(object)
+      const { answer, partial } = await parts.dependents.page(view, identity, asked, sight)
       const { next, ...page } = answer
       const { group, kind, namespace, name, uid } = object
       const owner = { group, kind, namespace, name, uid }

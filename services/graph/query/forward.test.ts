@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { MemoryStore } from '../../../adapters/memory/store.ts'
 import type { Command } from '../../../core/model/command.ts'
 import type { CommandSettled, Event } from '../../../core/model/event.ts'
-import type { KeyRange, StoreEntry } from '../../../ports/store.ts'
+import type { KeyRange, StorePage } from '../../../ports/store.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import type { HttpToken } from '../../../runtime/http-token.ts'
 import { checked } from '../../../testing/answer-check.ts'
@@ -234,7 +234,7 @@ test('a cluster that moves before the request arrives is looked up again', async
 class WatchedStore extends MemoryStore {
   onEdges: () => Promise<void> = async () => undefined
 
-  override async page(range: KeyRange): Promise<readonly StoreEntry[]> {
+  override async page(range: KeyRange): Promise<StorePage> {
     if (range.gte.startsWith('edge/')) await this.onEdges()
     return await super.page(range)
   }

@@ -2,15 +2,22 @@
  * The graph in DOT, with the attributes that the dump of kube-controller-manager's collector has, and the cluster: all vertices, then all edges.
  *
  * What must stay true: it is written while it is read, in the order of uids of one cluster after the other; an owner that is no node is a vertex of
- * its own, under its own uid (upstream stores it under its dependent's), beside the first object that references it. Of several processes each
- * writes its own clusters, and none is held in memory while they are put together.
+ * its own, under its own uid (upstream stores it under its dependent's), beside the first object that references it. A reference that bears the uid of
+ * an object and names another leads to a vertex of its own, never to that object. Of several processes each writes its own clusters, and none is held in
+ * memory while they are put together.
  */
 import { ownerOf } from '../../../core/graph/graph.ts'
-import { nodesPrefix } from '../../../core/graph/key.ts'
+import { type Identity, identityKey, identityNamed } from '../../../core/graph/identity.ts'
+import {
+  coordinatesIn,
+  countKeyOfEdges,
+  edgesPrefix,
+  nodesPrefix,
+} from '../../../core/graph/key.ts'
 import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { ClusterId, ObjectMeta, OwnerReference, Uid } from '../../../core/model/object.ts'
-import { versionOf } from '../../../core/model/object.ts'
+import { isSamePlace, versionOf } from '../../../core/model/object.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
 import type { HistoryIndex } from './history-index.ts'
@@ -134,25 +141,28 @@ async function* nodesOf({ view, component }: Section): AsyncIterable<Node> {
 
 async function* definitions(section: Section, limit: number): AsyncIterable<string> {
   const { view, keys } = section
-  const missing = new Set<Uid>()
+  const missing = new Set<string>()
   for await (const node of nodesOf(section)) {
     const { ownerReferences, uid } = node.object
-    if (ownerReferences.length === 0 && !(await view.hasDependents(uid))) continue
+    if (ownerReferences.length === 0 && !view.hasDependents(view.identityOf(node.object))) continue
     yield nodeText(view, await keys.of(view.cluster, uid), node)
     for (const reference of ownerReferences) {
-      if (missing.has(reference.uid) || view.node(reference.uid) !== undefined) continue
-      if (missing.size < limit) missing.add(reference.uid)
-      yield missingText(view, await keys.of(view.cluster, reference.uid), node, reference)
+      const key = await keys.named(view, node, reference)
+      const isNode = view.node(reference.uid) !== undefined && !isMisnamed(view, node, reference)
+      if (missing.has(key) || isNode) continue
+      if (missing.size < limit) missing.add(key)
+      yield missingText(view, key, node, reference)
     }
   }
 }
 
 async function* edges(section: Section): AsyncIterable<string> {
   const { keys, view } = section
-  for await (const { object } of nodesOf(section)) {
+  for await (const node of nodesOf(section)) {
+    const { object } = node
     const from = await keys.of(view.cluster, object.uid)
     const owners = new Set<string>()
-    for (const { uid } of object.ownerReferences) owners.add(await keys.of(view.cluster, uid))
+    for (const each of object.ownerReferences) owners.add(await keys.named(view, node, each))
     for (const to of [...owners].sort()) yield `  ${quote(from)} -> ${quote(to)};\n`
   }
 }
@@ -161,8 +171,8 @@ async function* edges(section: Section): AsyncIterable<string> {
 class Component {
   readonly #view: View
   readonly #limit: number
-  /** In the order in which they were reached. */
-  readonly #reached = new Set<Uid>()
+  /** In the order in which they were reached, by `identityKey`. */
+  readonly #reached = new Map<string, Identity>()
   isCut = false
 
   constructor(view: View, limit: number) {
@@ -172,24 +182,42 @@ class Component {
 
   async gather(uids: readonly Uid[]): Promise<void> {
     const view = this.#view
-    for (const uid of uids) this.#reach(uid)
-    for (const uid of this.#reached) {
+    for (const uid of uids) {
+      const object = view.node(uid)?.object
+      if (object !== undefined) this.#reach(view.identityOf(object))
+      else for await (const owner of namedWith(view, uid)) this.#reach(owner)
+    }
+    for (const identity of this.#reached.values()) {
       await view.turns.take()
-      for (const owner of view.node(uid)?.object.ownerReferences ?? []) this.#reach(owner.uid)
-      for await (const dependent of view.dependents(uid)) this.#reach(dependent)
+      const object = this.#nodeAt(identity)?.object
+      for (const reference of object?.ownerReferences ?? []) {
+        const owner = object && identityNamed(view.reader, view.cluster, object, reference)
+        if (owner !== undefined) this.#reach(owner)
+      }
+      for await (const uid of view.dependents(identity)) {
+        const dependent = view.node(uid)?.object
+        if (dependent !== undefined) this.#reach(view.identityOf(dependent))
+      }
     }
   }
 
-  #reach(uid: Uid): void {
-    if (this.#reached.has(uid)) return
+  #nodeAt(identity: Identity): Node | undefined {
+    const node = this.#view.node(identity.uid)
+    return node !== undefined && isSamePlace(node.object, identity) ? node : undefined
+  }
+
+  #reach(identity: Identity): void {
+    const key = identityKey(identity)
+    if (this.#reached.has(key)) return
     if (this.#reached.size >= this.#limit) this.isCut = true
-    else this.#reached.add(uid)
+    else this.#reached.set(key, identity)
   }
 
   async *nodes(): AsyncIterable<Node> {
-    for (const uid of [...this.#reached].sort()) {
+    const sorted = [...this.#reached.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1))
+    for (const identity of sorted) {
       await this.#view.turns.take()
-      const node = this.#view.node(uid)
+      const node = this.#nodeAt(identity)
       if (node !== undefined) yield node
     }
   }
@@ -216,11 +244,35 @@ class VertexKeys {
     return uid
   }
 
+  /** Of the owner that a reference names; of one that bears the uid of another object, its coordinates with it. */
+  async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
+    const key = await this.of(view.cluster, reference.uid)
+    if (!isMisnamed(view, node, reference)) return key
+    const { group, kind } = kindOfReference(reference)
+    const { name } = reference
+    return [key, `${kind}.${group}`, node.object.namespace, name].join('/')
+  }
+
   /** Also what is gone, and what another process has: the index knows of both, a moment later. */
   async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
     const view = this.#clusters.view(other)
-    if (view?.node(uid) !== undefined || (await view?.hasDependents(uid))) return true
+    if (view?.node(uid) !== undefined) return true
+    if (view !== undefined) for await (const _ of namedWith(view, uid)) return true
     return await this.#index.isKnown(other.id, uid)
+  }
+}
+
+/** It bears the uid of an object that it does not name. */
+function isMisnamed(view: View, { object }: Node, reference: OwnerReference): boolean {
+  const owner = view.node(reference.uid)?.object
+  return owner !== undefined && !view.isNamed(view.identityOf(owner), object, reference)
+}
+
+/** All that is named with that uid, whatever has it. */
+async function* namedWith(view: View, uid: Uid): AsyncIterable<Identity> {
+  const prefix = countKeyOfEdges(edgesPrefix(view.cluster, uid, ''))
+  for await (const [key] of view.entries(prefix)) {
+    yield view.identityOf({ ...coordinatesIn(key.slice(prefix.length)), uid })
   }
 }
 

@@ -105,6 +105,8 @@ export interface HeldAnswer {
   readonly breakers: readonly OpenBreaker[]
   /** What nothing holds, and yet is not carried out: of each cluster that has any. */
   readonly refused: readonly RefusedCount[]
+  /** Why holds last longer than by the clock on the wall; empty while that is believed. */
+  readonly clock: string
   /** Of what who asks may list. */
   readonly total: number
   /** Always 0: by namespace a count would say what others have (sight.ts). */
@@ -295,6 +297,7 @@ export function heldOfAll(
     protections: distinct(all.flatMap(({ protections }) => protections)).flatMap(ordered),
     breakers: all.flatMap(({ breakers }) => breakers.flatMap(told)),
     refused: all.flatMap(({ refused }) => refused.flatMap(told)),
+    clock: '',
     total: all.reduce((sum, { total }) => sum + total, 0),
     hidden: 0,
     counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),

@@ -1,13 +1,17 @@
 /**
- * Finds objects by name, their history by uid, what named them as owners and what clusters are called, and what the rules that hold objects were before, in a store of its
- * own that follows `lineage`, `history` and `digests`.
+ * Finds objects by name, their history, what clusters are called, and what the rules that hold objects were before, in a store of its own that follows `lineage`,
+ * `history` and `digests`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
- * history before it was: what is forgotten stays forgotten, in whatever order the two are read.
+ * history before it was: what is forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is history of whom the reference names, by
+ * uid and coordinates, and never of another object that has the uid: anybody may write it into a reference.
  *
- * Not here: what objects were at a moment (span-index.ts), which is read from the same entries.
+ * Not here: what objects were at a moment, and what named them as owners (span-index.ts), which is read from the same entries.
  */
+import type { Identity } from '../../../core/graph/identity.ts'
+import { coordinatesPart } from '../../../core/graph/key.ts'
 import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
+import { isSamePlace } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
@@ -18,7 +22,7 @@ import type { Entry, Log, Page, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
@@ -85,13 +89,10 @@ export interface HistoryIndex {
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  /** Uids of all that named it as an owner when last seen, gone ones included, in the order of `part`, from such a text on. */
-  dependents(cluster: ClusterId, owner: Uid, from?: string): AsyncIterable<Uid>
-  history(cluster: ClusterId, uid: Uid): Promise<readonly History[]>
+  history(of: Identity): Promise<readonly History[]>
   /** A page of the same, from an offset on; each with its own. */
   entries(
-    cluster: ClusterId,
-    uid: Uid,
+    of: Identity,
     from: bigint,
     limit: number,
   ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
@@ -221,8 +222,11 @@ export function createHistoryIndex(
     for (const entry of page.entries) {
       await turns.take()
       if (topic === 'history') {
-        changes.set(...historyChange(entry))
-        if (entry.value !== null) spans.add(codec.decode(entry.value) as HistoryRecord)
+        if (entry.value !== null) {
+          const record = codec.decode(entry.value) as HistoryRecord
+          changes.set(...historyChange(entry, record))
+          spans.add(record)
+        }
       } else if (topic === 'digests') {
         for (const change of formerChanges(entry)) changes.set(...change)
       } else if (entry.value === null) {
@@ -266,7 +270,7 @@ export function createHistoryIndex(
     const then = new Map<string, StateValue | null>()
     for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
       await turns.take()
-      const [first] = await store.page(range)
+      const [first] = (await store.page(range)).rows
       if (first === undefined) return then
       const rule = first[0].split('/').slice(1, 3).join('/')
       const bytes = await formerOf(`${rule}/`, moment)
@@ -284,9 +288,29 @@ export function createHistoryIndex(
     const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
     const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
     const range = prefixRange(prefix, 1)
-    const [first] = await store.page({ ...range, gte: prefix + from })
+    const [first] = (await store.page({ ...range, gte: prefix + from })).rows
     if (first === undefined || !isTime) return first?.[1]
     return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
+  }
+
+  /** Of the object itself, where it is the one that has the uid, and of references that name it. */
+  async function entriesOf(
+    of: Identity,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]> {
+    const last = lastOf(of.cluster, of.uid)
+    const prefixes = [answersPrefix(of)]
+    if (last !== undefined && isSamePlace(last, of)) prefixes.push(entriesPrefix(of))
+    const found: (readonly [bigint, Uint8Array])[] = []
+    for (const prefix of prefixes) {
+      const range = { ...prefixRange(prefix, limit), gte: prefix + offsetText(from) }
+      for (const [key, value] of (await store.page(range)).rows) {
+        found.push([BigInt(key.slice(prefix.length)), value])
+      }
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    return found.slice(0, limit).map(([offset, value]) => [offset, changeOf(value)])
   }
 
   function changeOf(value: Uint8Array): History {
@@ -311,14 +335,16 @@ export function createHistoryIndex(
     const bytes = pending.get(uidKey(cluster, uid))
     const last = bytes == null ? lastOf(cluster, uid) : named(bytes)
     const names = last === undefined ? [] : keysOf(last)
-    const entries = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, HISTORY_LIMIT)
-    const history = (await store.page(entries)).filter(([, value]) => {
-      return isOver(changeOf(value))
-    })
-    const prefix = dependentsPrefix(cluster, uid)
-    const dependents = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-    const late = [...pending.keys()].filter((each) => each.startsWith(prefix))
-    return [...names, ...[...history, ...dependents].map(([entry]) => entry), ...late]
+    const prefixes = [entriesPrefix({ cluster, uid })]
+    if (last !== undefined) prefixes.push(answersPrefix(last))
+    const over: string[] = []
+    for (const prefix of prefixes) {
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      for (const [key, value] of rows) {
+        if (isOver(changeOf(value))) over.push(key)
+      }
+    }
+    return [...names, ...over]
   }
 
   /** It was away for so long that what is forgotten may be told nowhere any more. */
@@ -374,14 +400,13 @@ export function createHistoryIndex(
 
   /** Of all keys with this prefix, a page at a time. */
   async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
-    for (let range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }; ; ) {
-      const page = await store.page(range)
-      for (const [key] of page) yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < PAGE_LIMIT) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }
+    for await (const [key] of entriesIn(store, range)) {
+      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
     }
   }
+
+  const spans = createSpanIndex(store, codec)
 
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
@@ -417,7 +442,7 @@ export function createHistoryIndex(
       const bytes = store.get(rulesBeginKey(partition))
       return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
     },
-    spans: createSpanIndex(store, codec),
+    spans,
     isBegun() {
       for (let p = 0; p < log.partitions('lineage'); p++) {
         const [next, end] = baseOf(p) ?? [0n, 0n]
@@ -451,39 +476,30 @@ export function createHistoryIndex(
     },
     async named(namespace, name) {
       const prefix = `name/${part(namespace)}/${part(name)}/`
-      const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
+      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
+      return rows.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
     },
     at: (cluster, { group, kind, namespace, name }) =>
       lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
-      const page = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return page.map(([, value]) => named(value))
+      const { rows } = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
+      return rows.map(([, value]) => named(value))
     },
     async page(after, limit) {
       const all = prefixRange('uid/', limit)
       const gte = after < all.gte ? all.gte : `${after}\0`
-      const page = gte < all.lt ? await store.page({ ...all, gte }) : []
-      return page.map(([key, value]) => [key, named(value)] as const)
+      const rows = gte < all.lt ? (await store.page({ ...all, gte })).rows : []
+      return rows.map(([key, value]) => [key, named(value)] as const)
     },
     lastOf,
     async isKnown(cluster, uid) {
       if (lastOf(cluster, uid) !== undefined) return true
-      return (await store.page(prefixRange(dependentsPrefix(cluster, uid), 1))).length > 0
+      return await spans.isInReference(cluster, uid)
     },
-    dependents: (cluster, owner, from) => lastParts(dependentsPrefix(cluster, owner), from),
-    async history(cluster, uid) {
-      const prefix = `entry/${part(objectKey(cluster, uid))}/`
-      const page = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return page.map(([, value]) => changeOf(value))
+    async history(of) {
+      return (await entriesOf(of, 0n, HISTORY_LIMIT)).map(([, entry]) => entry)
     },
-    async entries(cluster, uid, from, limit) {
-      const range = prefixRange(`entry/${part(objectKey(cluster, uid))}/`, limit)
-      const page = await store.page({ ...range, gte: range.gte + offsetText(from) })
-      return page.map(([key, value]) => {
-        return [BigInt(key.slice(range.gte.length)), changeOf(value)] as const
-      })
-    },
+    entries: entriesOf,
     position: (partition) => positionOf('history', partition),
     begin,
     lagEntries,
@@ -510,8 +526,20 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
 }
 
 /** The value is stored as it came; only who asks for it decodes it. */
-function historyChange({ key, offset, value }: Entry): StoreChange {
-  return [`entry/${part(key)}/${offsetText(offset)}`, value]
+function historyChange({ offset, value }: Entry, record: HistoryRecord): StoreChange {
+  const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
+  return [prefix + offsetText(offset), value]
+}
+
+type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
+
+function entriesPrefix({ cluster, uid }: Keyed): string {
+  return `entry/${part(objectKey(cluster, uid))}/`
+}
+
+/** Of what GETs said of the owner that is named by this uid at these coordinates. */
+function answersPrefix({ cluster, uid, ...place }: Keyed & Coordinates): string {
+  return `answer/${part(objectKey(cluster, uid))}/${coordinatesPart(place)}/`
 }
 
 /** As keys have it, in the order of numbers. */
@@ -539,13 +567,9 @@ function nameChanges(lineage: Lineage): StoreChange[] {
 /** What else there is to say of an object stands under its uid alone. */
 const NO_BYTES = new Uint8Array()
 
-function keysOf({ cluster, uid, group, kind, namespace, name, owners }: Indexed): string[] {
+function keysOf({ cluster, uid, group, kind, namespace, name }: Indexed): string[] {
   const id = idPrefix(cluster, group, kind) + part(uid)
-  return [
-    `name/${part(namespace)}/${part(name)}/${id}`,
-    uidKey(cluster, uid),
-    ...owners.map((owner) => dependentsPrefix(cluster, owner) + part(uid)),
-  ]
+  return [`name/${part(namespace)}/${part(name)}/${id}`, uidKey(cluster, uid)]
 }
 
 function idPrefix(cluster: ClusterId, group: string, kind: string): string {
@@ -574,10 +598,6 @@ function clusterNameKey(cluster: ClusterId): string {
 
 function baseKey(partition: number): string {
   return `base/${partition}`
-}
-
-function dependentsPrefix(cluster: ClusterId, owner: Uid): string {
-  return `dependent/${part(cluster)}/${part(owner)}/`
 }
 
 function named(bytes: Uint8Array): Indexed {

@@ -16,7 +16,7 @@ import type {
   Scope,
   Uid,
 } from '../../../core/model/object.ts'
-import { type KeyRange, prefixRange } from '../../../ports/store.ts'
+import { entriesIn, type KeyRange, prefixRange } from '../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../api/document.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Indexed } from './history-index.ts'
@@ -196,15 +196,9 @@ async function* stored(
     let range: KeyRange = prefixRange(prefix, PAGE_KEYS)
     if (range.lt <= after) continue
     if (range.gte <= after) range = { ...range, gte: `${after}\0` }
-    for (;;) {
-      const page = await view.partition.store.page(range)
-      for (const [key] of page) {
-        await view.turns.take()
-        yield { key, uid: lastPart(key), last: undefined, prefix: kind === '' ? null : prefix }
-      }
-      const end = page.at(-1)?.[0]
-      if (end === undefined || page.length < PAGE_KEYS) break
-      range = { ...range, gte: `${end}\0` }
+    for await (const [key] of entriesIn(view.partition.store, range)) {
+      await view.turns.take()
+      yield { key, uid: lastPart(key), last: undefined, prefix: kind === '' ? null : prefix }
     }
   }
 }

@@ -4,6 +4,7 @@
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
  */
 import { clusterOf, kindOf, ownerOf } from '../../../core/graph/graph.ts'
+import { identityOf } from '../../../core/graph/identity.ts'
 import { kindStatus, watchedAt } from '../../../core/graph/kind-status.ts'
 import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import { CONFIRM_MS } from '../../../core/model/constant.ts'
@@ -91,7 +92,7 @@ export async function obstacleOfWaiting(
 ): Promise<Obstacle | null> {
   if (owner.phase !== 'waiting' && owner.phase !== 'orphaning') return null
   let left = MOST_LOOKED_AT
-  for await (const uid of view.dependents(owner.object.uid)) {
+  for await (const uid of view.dependents(view.identityOf(owner.object))) {
     const dependent = view.node(uid)
     const obstacle = dependent === undefined ? null : unconfirmedOf(view, dependent)
     if (dependent !== undefined && obstacle !== null) {
@@ -158,7 +159,7 @@ export async function withFirstSeen(
   obstacle: Obstacle,
 ): Promise<Obstacle> {
   if (obstacle.since !== null) return obstacle
-  const history = await index.history(cluster, object.uid)
+  const history = await index.history(identityOf(cluster, object))
   const told = history.findLast(({ change, basis }) =>
     obstacle.by === 'doubt'
       ? change === 'phase'

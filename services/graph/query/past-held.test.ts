@@ -296,7 +296,7 @@ suite('what was held at a moment', () => {
       get: (key: string) => store.get(key),
       page: async (range: Parameters<typeof store.page>[0]) => {
         const page = await store.page(range)
-        read += page.filter(([, value]) => value.length > 0).length
+        read += page.rows.filter(([, value]) => value.length > 0).length
         return page
       },
       write: async (...args: Parameters<typeof store.write>) => await store.write(...args),

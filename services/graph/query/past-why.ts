@@ -5,6 +5,7 @@
  *
  * Not here: whether the moment can be asked (past.ts). The verdict of then is in its history, in words: its fields are kept of the last one only.
  */
+import { type Identity, identityOf } from '../../../core/graph/identity.ts'
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -32,7 +33,7 @@ export interface PastWhyParts {
 
 export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<Answer<Why>> {
   const { group, kind, namespace, name, uid, phase, owners, since } = past
-  const { entries, isCut } = await entriesOf(parts, uid)
+  const { entries, isCut } = await entriesOf(parts, identityOf(parts.cluster, past))
   const doubts = [
     begunText(parts, uid, entries),
     isCut ? `it has more than ${MOST_ENTRIES} entries of history: later ones are left out` : '',
@@ -51,12 +52,12 @@ export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<An
 }
 
 async function entriesOf(
-  { index, cluster, moment, turns }: PastWhyParts,
-  uid: Uid,
+  { index, moment, turns }: PastWhyParts,
+  of: Identity,
 ): Promise<{ readonly entries: History[]; readonly isCut: boolean }> {
   const entries: History[] = []
   for (let from = 0n; ; ) {
-    const page = await index.entries(cluster, uid, from, AT_ONCE)
+    const page = await index.entries(of, from, AT_ONCE)
     await turns.take()
     const then = page.filter(([, { position, at }]) => holds(moment, Number(position), at))
     entries.push(...then.map(([, entry]) => entry))

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Why } from '../../../cli/answer.ts'
+import { identityOf } from '../../../core/graph/identity.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { HistoryRecord } from '../../../ports/lineage.ts'
 import type { Store } from '../../../ports/store.ts'
@@ -20,6 +21,7 @@ import type { ListAnswer } from './list-question.ts'
 import { begunAt } from './past.ts'
 import { pastTree } from './past-tree.ts'
 import { pastWhy } from './past-why.ts'
+import { WHOLE } from './sight.ts'
 import { createSpanIndex, SpanChanges } from './span-index.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -288,7 +290,7 @@ test('an index that missed history, since it was away for longer than that is ke
   const index = await followed(rig.log, store)
   equal(index.begin(0)?.offset, end)
   ok(index.begin(0)?.at)
-  deepEqual(await index.entries('c', 'deploy-web', 0n, 10), [])
+  deepEqual(await index.entries(WEB, 0n, 10), [])
   ok(begunAt(rig.log, index) > Date.parse(there), 'what was missed cannot be asked')
   const moment = { type: 'time', at: Date.parse(last) } as const
   const owners = index.spans.objectAt('c', 'pod-a', moment)?.owners
@@ -561,10 +563,14 @@ test('where more objects changed very often than one answer looks at, a tree doe
   await store.write(spans.take(), { changelog: 0n, position: 0n })
   const moment = { type: 'time', at: 500 } as const
   const turns = new Turns(systemClock())
-  const view = { spans: createSpanIndex(store, codec), cluster: 'c', moment, turns, isWhole: true }
+  const view = { spans: createSpanIndex(store, codec), cluster: 'c', moment, turns, sight: WHOLE }
   const root = view.spans.objectAt('c', 'u-0', moment)
   ok(root !== undefined)
   match((await pastTree(view, root, false)).cut, /^over 1000 objects changed very often: /)
+})
+
+const WEB = identityOf('c', {
+  ...{ group: 'apps', kind: 'Deployment', namespace: 'ns', name: 'web', uid: 'deploy-web' },
 })
 
 const OWNER: OwnerReference = {
@@ -657,6 +663,6 @@ test('what is forgotten of an object that came again leaves no key of its former
   const keys = [...(await contentOf(store)).keys()]
   deepEqual(
     keys.filter((key) => /^(owned|changed)/.test(key)),
-    ['changed/c/000000000003/pod', 'owned/c/second/pod'],
+    ['changed/c/000000000003/pod', 'owned/c/second/configmap./o/ns/pod'],
   )
 })

@@ -185,7 +185,7 @@ export class PlanRun {
     const going = new Map<Uid, Node>()
     const owners = [...this.#fates.values()].filter(({ isDeleted }) => isDeleted)
     for (const { object } of owners) {
-      for await (const node of this.#rehearsal.dependents(object.uid)) {
+      for await (const node of this.#rehearsal.dependents(object)) {
         if (isLeaving(node)) going.set(node.object.uid, node)
         else this.#noteBlocked(node)
         if (this.isCut) return []

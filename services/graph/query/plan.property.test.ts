@@ -87,12 +87,9 @@ class Loop {
   }
 }
 
-/** Without references that cannot be resolved. */
-const NO_INDEX = { async *dependents() {}, caughtUp: async () => 0n }
-
 async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Promise<Plan> {
   const view = viewOf(await loop.partition(), CLUSTER)
-  const made = await createPlanner(NO_INDEX).plan(view, uid, cascade, 1_000)
+  const made = await createPlanner().plan(view, uid, cascade, 1_000)
   equal(made?.partial, '')
   return made?.answer as Plan
 }

@@ -9,18 +9,14 @@
 import { brokenBecause } from '../../../core/admit/breaker.ts'
 import { pausedBecause } from '../../../core/admit/directive.ts'
 import { clusterOf, policyOf } from '../../../core/graph/graph.ts'
-import { standingOf } from '../../../core/judge/standing.ts'
 import { InvariantError, invariant } from '../../../core/model/invariant.ts'
-import type { Node } from '../../../core/model/node.ts'
 import type { PropagationPolicy, Uid } from '../../../core/model/object.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import type { Turns } from '../turns.ts'
-import type { HistoryIndex } from './history-index.ts'
 import { PlanRun } from './plan-run.ts'
 import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
-import { behindText } from './query.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { hiddenText, type Sight, shownOf, WHOLE } from './sight.ts'
 import { spanText } from './span-text.ts'
@@ -29,8 +25,6 @@ import type { View } from './view.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
-/** Entries of the index that one plan reads at most: it knows former dependents, too. */
-const MOST_INDEXED = 100_000
 /** Breakers that are named. */
 const MOST_NAMED = 5
 /** How often it is made again when the graph changed under it. */
@@ -70,13 +64,9 @@ export interface Planner {
   ): Promise<{ readonly answer: Plan; readonly partial: string } | undefined>
 }
 
-type Index = Pick<HistoryIndex, 'dependents' | 'caughtUp'>
-
-/** `index` has the dependents whose reference cannot be resolved: they have no edge in the graph. */
-export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Planner {
+export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
   return {
     async plan(view, root, cascade, limit, sight = WHOLE) {
-      const behind = behindText(await index.caughtUp())
       for (let attempt = 1; ; attempt++) {
         const node = view.node(root)
         if (node === undefined && view.partial() !== '') {
@@ -95,27 +85,21 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
           if (!(error instanceof InvariantError) || !isExplained) throw error
           isTorn = true
         }
-        const known = await run.objects(view.turns)
-        const most = cascade === 'Orphan' ? 0 : planLimit - known.length
-        const { unresolved, cut } = await unresolvedOf(view, index, known, most)
         isTorn ||= await rehearsal.hasChanged()
         if (isTorn && attempt < ATTEMPTS) continue
-        const planned = [...known, ...unresolved]
+        const planned = await run.objects(view.turns)
         const shown = await shownIn(planned, root, sight)
         const hidden = planned.filter((each) => !shown.has(each))
         const more = along?.lacking ?? ''
         const doubts = [
           more,
           view.partial(),
-          behind,
-          cut,
           run.isCut ? `cut after ${planLimit} objects: there are more` : '',
           isTorn ? 'what it rests on changed while it was made: ask again' : '',
           unsynced(view),
           hiddenText(hidden.length),
         ].filter((text) => text !== '')
-        const isKnown = more === '' && behind === '' && cut === '' && view.partial() === ''
-        const isWhole = !run.isCut && !isTorn && isKnown
+        const isWhole = !run.isCut && !isTorn && more === '' && view.partial() === ''
         const namespaces = new Set([...shown].map(({ namespace }) => namespace))
         const unheld = [...(along?.uids ?? []), ...hidden.map(({ uid }) => uid)]
         const holds = holdsOf(view, namespaces, run.evidence(unheld), sight)
@@ -124,63 +108,6 @@ export function createPlanner(index: Index, planLimit: number = PLAN_LIMIT): Pla
         return { answer, partial: doubts.join('; ') }
       }
     },
-  }
-}
-
-/** What references something that is deleted by a kind that cannot be resolved: nobody can say, so it stays. But where another owner keeps it, nothing becomes of it. */
-async function unresolvedOf(
-  view: View,
-  index: Index,
-  planned: readonly PlannedObject[],
-  most: number,
-): Promise<{ readonly unresolved: readonly PlannedObject[]; readonly cut: string }> {
-  const found = new Map<Uid, PlannedObject>()
-  const known = new Set(planned.map(({ uid }) => uid))
-  const going = new Map(planned.filter(isGoing).map((each) => [each.uid, each]))
-  let read = 0
-  if (most <= 0) return { unresolved: [], cut: '' }
-  for (const owner of going.values()) {
-    for await (const uid of index.dependents(view.cluster, owner.uid)) {
-      if (read >= MOST_INDEXED || found.size >= most)
-        return { unresolved: [...found.values()], cut: CUT }
-      read += 1
-      await view.turns.take()
-      const node = known.has(uid) || found.has(uid) ? undefined : view.node(uid)
-      const object = node && unresolvedIn(view, node, owner, going)
-      if (object !== undefined) found.set(uid, object)
-    }
-  }
-  return { unresolved: [...found.values()], cut: '' }
-}
-
-function isGoing({ effect }: PlannedObject): boolean {
-  return effect === 'deleted' || effect === 'stuck'
-}
-
-const CUT =
-  'too many dependents whose reference cannot be resolved, or former ones: some may be left out'
-
-function unresolvedIn(
-  { reader, cluster }: View,
-  { object }: Node,
-  owner: PlannedObject,
-  going: ReadonlyMap<Uid, unknown>,
-): PlannedObject | undefined {
-  const standings = object.ownerReferences.map((reference) => {
-    const { standing } = standingOf(reader, cluster, object, reference)
-    return { uid: reference.uid, standing }
-  })
-  const isUnresolved = standings.some(
-    ({ uid, standing }) => uid === owner.uid && standing === 'unresolvable',
-  )
-  const isKept = standings.some(({ uid, standing }) => standing === 'solid' && !going.has(uid))
-  if (!isUnresolved || isKept) return undefined
-  const { group, kind, namespace, name, uid, resourceVersion, ownerReferences, finalizers } = object
-  return {
-    ...{ group, kind, namespace, name, uid, resourceVersion, finalizers },
-    effect: 'blocked',
-    because: `its reference to ${owner.kind} "${owner.name}" cannot be resolved`,
-    owners: ownerReferences.map((each) => `${each.kind}/${each.name}`),
   }
 }
 

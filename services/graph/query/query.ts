@@ -15,6 +15,7 @@ import { type DeletedBy, deletersOf } from './actor.ts'
 import type { ActorIndex } from './actor-index.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
+import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
@@ -59,6 +60,12 @@ export interface Why {
   readonly history: readonly History[]
 }
 
+export interface OwnershipTree {
+  readonly root: TreeNode
+  /** None upwards. */
+  readonly misnamed: Misnamed
+}
+
 export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
   /** How and when its absence was learnt; null where it was not. */
   readonly proof: {
@@ -82,7 +89,7 @@ export interface Query {
   caughtUp(): Promise<void>
   /** Of whatever cluster: where another process has it, as the index knows it. */
   find(selector: Selector): Promise<readonly Match[]>
-  tree(view: View, root: Named, owners: boolean): Promise<Answer<TreeNode>>
+  tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
   namesake(view: View, node: Node): Promise<string>
@@ -114,18 +121,19 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
         return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
       })
     },
-    async tree(view, root, owners) {
-      const behind = behindText(await index.caughtUp())
-      const { answer, cut } = await new Tree(view, index).grown(root, owners)
+    async tree(view, root, owners, sight = WHOLE) {
+      const { answer, cut } = await new Tree(view).grown(root, owners)
+      const of = view.identityOf(root)
+      const misnamed = owners ? NONE_MISNAMED : await misnamedIn(view, index, of, sight)
       return {
-        answer,
-        partial: [view.partial(), behind, cut].filter((text) => text !== '').join('; '),
+        answer: { root: answer, misnamed },
+        partial: [view.partial(), cut].filter((text) => text !== '').join('; '),
       }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
       const left = (await actors?.caughtUp()) ?? 0n
-      const history = verdictsFirst(await index.history(object.cluster, object.uid))
+      const history = verdictsFirst(await index.history(view.identityOf(object)))
       const doubts = [view.partial(), behind, behindText(left, 'audit logs')]
       const partial = doubts.filter((text) => text !== '').join('; ')
       const { node, obstacle: own, ...rest } = standingIn(view, object)

@@ -30,8 +30,7 @@ import {
 import { createHistoryIndex, type HistoryIndex, type Named } from './history-index.ts'
 import { namedClusters } from './not-found.ts'
 import { createPlanner, type Plan } from './plan.ts'
-import type { Answer, Why } from './query.ts'
-import type { TreeNode } from './tree.ts'
+import type { Answer, OwnershipTree, Why } from './query.ts'
 import type { View } from './view.ts'
 
 interface Asked {
@@ -45,7 +44,7 @@ interface Asked {
   held(cluster?: string): Promise<Answer<HeldAnswer>>
   heldPlan(limit: number): Promise<Answer<HeldPlan>>
   why(uid: string): Promise<Why>
-  tree(uid: string): Promise<Answer<TreeNode>>
+  tree(uid: string): Promise<Answer<OwnershipTree>>
   sets(): ApprovalSet
   tell(lines: readonly string[], afterMs?: number): Promise<void>
   contents(): Promise<unknown>
@@ -195,7 +194,7 @@ test('a plan that is cut says so and has no digest', async (t) => {
   const asked = await ask(t, ['put rs/a', 'many 50 pod/p# <- rs/a'])
   const listed = await asked.plan('rs-a', 'Background', 10)
   deepEqual([listed.total, listed.objects.length], [51, 10])
-  const cut = await createPlanner(asked.index, 20).plan(asked.view, 'rs-a', 'Background', 10)
+  const cut = await createPlanner(20).plan(asked.view, 'rs-a', 'Background', 10)
   equal(cut?.partial, 'cut after 20 objects: there are more')
   deepEqual([cut?.answer.digest, cut?.answer.total], [null, null])
 })
@@ -247,7 +246,7 @@ test('a plan of a namespace is stuck at an object that has a finalizer', async (
   equal(stuck[1]?.because, 'it is deleted; it waits for 1 object deleted with it')
 })
 
-test('a plan has what references a deleted object by a kind that cannot be resolved: it stays', async (t) => {
+test('a plan has nothing that bears the uid of a deleted object and names a kind that cannot be resolved', async (t) => {
   const asked = await ask(t, [
     'put rs/a',
     'put pod/solid <- rs/a',
@@ -258,34 +257,23 @@ test('a plan has what references a deleted object by a kind that cannot be resol
     'put job/kept <- widget/a@rs-a, rs/b',
   ])
   const plan = await asked.plan('rs-a', 'Background')
-  deepEqual(effects(plan), ['job-odd blocked', 'pod-solid deleted', 'rs-a deleted'])
-  equal(plan.objects[0]?.because, 'its reference to ReplicaSet "a" cannot be resolved')
-  equal(plan.total, 3)
+  deepEqual(effects(plan), ['pod-solid deleted', 'rs-a deleted'])
+  equal(plan.total, 2)
   deepEqual(effects(await asked.plan('rs-a', 'Orphan')), ['pod-solid orphaned', 'rs-a deleted'])
 })
 
 test('a plan of a namespace has no total where kinds are not listed yet, or it is cut', async (t) => {
   const asked = await ask(t, ['serve widget', ...SHOP, ...LISTED])
-  const made = await createPlanner(asked.index).plan(asked.view, 'namespace-shop', 'Background', 10)
+  const made = await createPlanner().plan(asked.view, 'namespace-shop', 'Background', 10)
   deepEqual([made?.answer.total, made?.answer.digest], [null, null])
   match(
     made?.partial ?? '',
     /objects in namespace shop of kinds .* not counted: widgets.example.com/,
   )
   const unwatched = await ask(t, [...SHOP, ...LISTED, 'serve widget unmonitored'])
-  const other = await createPlanner(unwatched.index).plan(
-    unwatched.view,
-    'namespace-shop',
-    'Background',
-    10,
-  )
+  const other = await createPlanner().plan(unwatched.view, 'namespace-shop', 'Background', 10)
   deepEqual([other?.answer.total, other?.answer.digest], [null, null])
-  const cut = await createPlanner(asked.index, 3).plan(
-    asked.view,
-    'namespace-shop',
-    'Background',
-    10,
-  )
+  const cut = await createPlanner(3).plan(asked.view, 'namespace-shop', 'Background', 10)
   equal(cut?.answer.total, null)
   match(cut?.partial ?? '', /cut after 3 objects: there are more/)
 })
@@ -585,7 +573,7 @@ test('an owner that was created again is told of, in why, held and the plan', as
   equal(planned?.because, `${gone}; a bulk deletion needs approval; ${EXISTS}`)
 })
 
-test('a tree has dependents whose reference cannot be resolved, with their own, and none that is deleted', async (t) => {
+test('a tree has what bears the uid of its root and names another kind apart, and none that is deleted', async (t) => {
   const asked = await ask(t, [
     'put rs/a',
     'put pod/solid <- rs/a',
@@ -599,16 +587,13 @@ test('a tree has dependents whose reference cannot be resolved, with their own, 
   const { answer, partial } = await asked.tree('rs-a')
   equal(partial, '')
   deepEqual(
-    answer.children.map(({ uid, edge, verdict, children }) => [
-      uid,
-      edge?.standing,
-      verdict?.type,
-      children.map((child) => child.uid),
-    ]),
-    [
-      ['job-odd', 'unresolvable', 'blocked', ['pod-below']],
-      ['pod-solid', 'solid', 'keep', []],
-    ],
+    answer.root.children.map(({ uid, edge, verdict }) => [uid, edge?.standing, verdict?.type]),
+    [['pod-solid', 'solid', 'keep']],
+  )
+  const reference = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a' }
+  deepEqual(
+    answer.misnamed.references.map((each) => [each.uid, each.reference]),
+    [['job-odd', reference]],
   )
 })
 

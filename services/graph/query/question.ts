@@ -59,6 +59,8 @@ export interface QuestionParts extends ListParts {
   readonly log: Log
   readonly index: HistoryIndex
   readonly cuts: Cuts
+  /** What is to be said of the wall clock, empty for nothing. */
+  readonly clockNote?: (() => string) | undefined
 }
 
 /** What costs much is done one at a time: a plan holds an overlay meanwhile. These wait, by client. */
@@ -131,9 +133,11 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     const { owners, at } = askedOf(request)
     const isUp = owners === 'true'
     if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
-    return await about('Tree', request, reply, async (view, { object: root }) => {
-      const { answer, ...rest } = await query.tree(view, root, isUp)
-      return { answer: { root: await access.shown(request, root.cluster, answer) }, ...rest }
+    return await about('Tree', request, reply, async (view, { object }) => {
+      const sight = await access.sight(request, view.cluster, 'get')
+      const { answer, ...rest } = await query.tree(view, object, isUp, sight)
+      const root = await access.shown(request, object.cluster, answer.root)
+      return { answer: { ...answer, root }, ...rest }
     })
   })
   server.get('/v1/why', async (request, reply) => {
@@ -244,12 +248,12 @@ async function pastTreeOf(
   const { access, spans } = parts
   return await aboutPast(parts, request, reply, at, 'Tree', async (view, object, moment) => {
     const { cluster, turns } = view
-    const { isWhole } = await access.sight(request, cluster, 'get')
-    const asking = { spans, cluster, moment, turns, isWhole }
-    const { answer, cut } = await pastTree(asking, object, isUp)
+    const sight = await access.sight(request, cluster, 'get')
+    const asking = { spans, cluster, moment, turns, sight }
+    const { answer, misnamed, cut } = await pastTree(asking, object, isUp)
     const root = await access.shown(request, cluster, answer)
     const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
-    return { answer: { root }, partial: doubts.filter((text) => text !== '').join('; ') }
+    return { answer: { root, misnamed }, partial: doubts.filter((text) => text !== '').join('; ') }
   })
 }
 
@@ -303,7 +307,8 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
     // Of what no cluster was seen of yet, one may tell later.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
-    return documentOf('Held', { ...held, partial: doubts })
+    const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
+    return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
   })
   server.get('/v1/plan/held', async (request, reply) => {
     const { cluster: named, limit: listed } = askedOf(request)

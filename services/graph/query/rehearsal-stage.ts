@@ -11,7 +11,7 @@ import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../core/graph/key.
 import { tableOf } from '../../../core/graph/table.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../core/model/state.ts'
-import type { Store, StoreEntry } from '../../../ports/store.ts'
+import { keysToRead, pageOfRead, type Store, type StoreEntry } from '../../../ports/store.ts'
 import { DecodedValues } from '../fold/decoded-values.ts'
 import { graphOver } from '../fold/overlay.ts'
 import type { View } from './view.ts'
@@ -53,25 +53,27 @@ export function stageOf({ partition, cluster, codec }: View): Stage {
 function unchangedPages(store: Pick<Store, 'page'>, { changes }: Graph): Pick<Store, 'page'> {
   const passed = new Map<string, { readonly from: string; readonly to: string }>()
   return {
-    async page({ gte, lt, limit }) {
+    async page(range) {
+      const { gte, lt } = range
+      const enough = keysToRead(range)
       const known = passed.get(lt)
       const isKnown = known !== undefined && known.from <= gte && gte <= known.to
       let from = isKnown ? known.to : gte
       const left: StoreEntry[] = []
-      while (left.length < limit) {
-        const page = await store.page({ gte: from, lt, limit })
-        const first = page.findIndex(([key]) => !changes.has(key))
-        const isPassed = left.length === 0 && first !== 0 && page.length > 0
-        const end = page[(first < 0 ? page.length : first) - 1]?.[0]
+      while (left.length < enough) {
+        const { rows, isCut } = await store.page({ gte: from, lt, limit: enough })
+        const first = rows.findIndex(([key]) => !changes.has(key))
+        const isPassed = left.length === 0 && first !== 0 && rows.length > 0
+        const end = rows[(first < 0 ? rows.length : first) - 1]?.[0]
         if (isPassed && end !== undefined) {
           passed.set(lt, { from: isKnown ? known.from : gte, to: `${end}\0` })
         }
-        left.push(...page.filter(([key]) => !changes.has(key)))
-        const last = page.at(-1)?.[0]
-        if (last === undefined || page.length < limit) break
+        left.push(...rows.filter(([key]) => !changes.has(key)))
+        const last = rows.at(-1)?.[0]
+        if (last === undefined || !isCut) break
         from = `${last}\0`
       }
-      return left.slice(0, limit)
+      return pageOfRead(range, left.slice(0, enough))
     },
   }
 }

@@ -9,7 +9,7 @@
  */
 import { foldRecordFrom } from '../../../core/fold.ts'
 import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
-import { edgesPrefix, lastPart } from '../../../core/graph/key.ts'
+import { lastPart } from '../../../core/graph/key.ts'
 import type { Command } from '../../../core/model/command.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Node } from '../../../core/model/node.ts'
@@ -17,7 +17,7 @@ import type { ObjectMeta, Uid } from '../../../core/model/object.ts'
 import { overlaidPage } from '../fold/overlaid-page.ts'
 import type { Stage } from './rehearsal-stage.ts'
 import { stageOf, textOf } from './rehearsal-stage.ts'
-import type { View } from './view.ts'
+import { edgesOf, type View } from './view.ts'
 
 /** Longer than any version of a server, so newer. */
 const FIRST_VERSION = 10n ** 40n
@@ -48,21 +48,19 @@ export class Rehearsal {
   }
 
   /** The objects that reference it as an owner now. */
-  async *dependents(uid: Uid): AsyncIterable<Node> {
+  async *dependents(owner: ObjectMeta): AsyncIterable<Node> {
     const { graph, pages } = this.#stage
-    const { cluster, turns } = this.#view
-    for await (const place of this.#view.places(uid)) {
-      const prefix = edgesPrefix(cluster, uid, place)
-      for (let after = ''; ; ) {
-        const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
-        for (const key of keys) {
-          await turns.take()
-          const node = this.node(lastPart(key))
-          if (node !== undefined) yield node
-        }
-        if (keys.length < PAGE_EDGES) break
-        after = keys.at(-1) ?? ''
+    const view = this.#view
+    const prefix = edgesOf(view.identityOf(owner))
+    for (let after = ''; ; ) {
+      const keys = await overlaidPage(pages, graph, { prefix, after, limit: PAGE_EDGES })
+      for (const key of keys) {
+        await view.turns.take()
+        const node = this.node(lastPart(key))
+        if (node !== undefined) yield node
       }
+      if (keys.length < PAGE_EDGES) return
+      after = keys.at(-1) ?? ''
     }
   }
 

@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { groupOf, type ObjectMeta, type OwnerReference } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { KnownHold } from '../../../ports/lineage.ts'
 import type { Store } from '../../../ports/store.ts'
@@ -286,8 +287,9 @@ function edgesIn({ nodes }: Snapshot, root: string): string[] {
   const edges: string[] = []
   const seen = new Set([root])
   for (const owner of seen) {
+    const named = nodes.get(owner)?.object
     for (const { object, phase } of nodes.values()) {
-      const reference = object.ownerReferences.find(({ uid }) => uid === owner)
+      const reference = object.ownerReferences.find((each) => isOf(named, object, each))
       if (reference === undefined) continue
       const { controller, blockOwnerDeletion } = reference
       edges.push(
@@ -297,6 +299,17 @@ function edgesIn({ nodes }: Snapshot, root: string): string[] {
     }
   }
   return edges.sort()
+}
+
+/** By uid and coordinates. */
+function isOf(
+  owner: ObjectMeta | undefined,
+  dependent: ObjectMeta,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): boolean {
+  if (owner?.uid !== uid || owner.name !== name || owner.group !== groupOf(apiVersion)) return false
+  const isKind = kind === owner.kind || kind === owner.kind.toLowerCase()
+  return isKind && (owner.namespace === '' || owner.namespace === dependent.namespace)
 }
 
 function ownersIn({ nodes }: Snapshot, uid: string): string[] {
@@ -309,7 +322,7 @@ async function compareTrees(
   moment: Moment,
 ): Promise<void> {
   const turns = new Turns(HASTY)
-  const view = { spans: index.spans, cluster: CLUSTER, moment, turns, isWhole: true }
+  const view = { spans: index.spans, cluster: CLUSTER, moment, turns, sight: WHOLE }
   for (const { object } of snapshot.nodes.values()) {
     const root = index.spans.objectAt(CLUSTER, object.uid, moment)
     ok(root !== undefined, `${object.uid} was there`)

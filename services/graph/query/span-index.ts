@@ -7,6 +7,7 @@
  *
  * Not here: reading the log (history-index.ts), what a moment is and whether it can be asked (moment.ts), answers (past-tree.ts, object-list.ts).
  */
+import type { Identity } from '../../../core/graph/identity.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -14,6 +15,7 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
+import { groupOf } from '../../../core/model/object.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
 import type { Life, LifeState, PastPhase } from '../../../ports/service-record.ts'
@@ -45,6 +47,8 @@ export interface PastObject extends Coordinates {
 export interface SpanIndex {
   /** Undefined: it was not seen by then. */
   objectAt(cluster: ClusterId, uid: Uid, moment: Moment): PastObject | undefined
+  /** As it was when it last was there; undefined where that is not kept. */
+  lastThere(cluster: ClusterId, uid: Uid): PastObject | undefined
   /** At two moments. Undefined: it was never seen. */
   objectBetween(cluster: ClusterId, uid: Uid, from: Moment, to: Moment): Between | undefined
   /** Keys of all that changed in some minutes, the earliest minute first, then by uid; one that changed in several has a key in each of them (`minuteIn`). */
@@ -61,13 +65,12 @@ export interface SpanIndex {
     after: string,
     limit: number,
   ): Promise<readonly string[]>
-  /** Keys of all that ever referenced an owner. */
-  dependentsPage(
-    cluster: ClusterId,
-    owner: Uid,
-    after: string,
-    limit: number,
-  ): Promise<readonly string[]>
+  /** Keys of all that ever named an owner, by its uid and coordinates; by a kind in another case, too. */
+  dependentsPage(owner: Identity, after: string, limit: number): Promise<readonly string[]>
+  /** Keys of all that ever bore the owner's uid in a reference that names other coordinates. */
+  misnamedPage(owner: Identity, limit: number): Promise<readonly string[]>
+  /** Any object ever bore that uid in a reference. */
+  isInReference(cluster: ClusterId, uid: Uid): Promise<boolean>
   /** Keys of all that were ever held in a namespace (undefined: in all), and whether one may have been at the moment. */
   heldPage(
     cluster: ClusterId,
@@ -119,7 +122,7 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const all = prefixRange(prefix, limit)
     if (all.lt <= after) return []
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
-    return await store.page(range)
+    return (await store.page(range)).rows
   }
   async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
     return (await entriesOf(prefix, after, limit)).map(([key]) => key)
@@ -128,6 +131,10 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     objectAt(cluster, uid, moment) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
       return bytes === undefined ? undefined : stateAt(codec.decode(bytes) as Life, uid, moment)
+    },
+    lastThere(cluster, uid) {
+      const bytes = store.get(lifeKey(cluster, uidPart(uid)))
+      return bytes === undefined ? undefined : lastStateIn(codec.decode(bytes) as Life, uid)
     },
     objectBetween(cluster, uid, from, to) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
@@ -141,12 +148,22 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
       const to = changedPrefix(cluster) + minuteText(last + 1)
       const gte = from <= after ? `${after}\0` : from
       const lt = to < all.lt ? to : all.lt
-      return gte < lt ? (await store.page({ ...all, gte, lt })).map(([key]) => key) : []
+      return gte < lt ? (await store.page({ ...all, gte, lt })).rows.map(([key]) => key) : []
     },
     page: async (cluster, kind, after, limit) =>
       await keysOf(kindPrefix(cluster, kind), after, limit),
-    dependentsPage: async (cluster, owner, after, limit) =>
-      await keysOf(edgePrefix(cluster, owner), after, limit),
+    dependentsPage: async (owner, after, limit) => await keysOf(edgesPrefix(owner), after, limit),
+    async misnamedPage(owner, limit) {
+      const all = prefixRange(bearersPrefix(owner.cluster, owner.uid), limit)
+      const own = prefixRange(edgesPrefix(owner), limit)
+      const { rows } = await store.page({ ...all, lt: own.gte })
+      const left = limit - rows.length
+      const behind = left > 0 ? await store.page({ ...all, gte: own.lt, limit: left }) : null
+      return [...rows, ...(behind?.rows ?? [])].map(([key]) => key)
+    },
+    async isInReference(cluster, uid) {
+      return (await store.page(prefixRange(bearersPrefix(cluster, uid), 1))).rows.length > 0
+    },
     async heldPage(cluster, namespace, moment, after, limit) {
       const page = await entriesOf(heldPrefix(cluster, namespace), after, limit)
       return page.map(([key, bytes]) => [key, isWithin(moment, bytes)] as const)
@@ -154,6 +171,12 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     cutPage: async (cluster, limit) => await keysOf(cutPrefix(cluster), '', limit),
     horizon: (cluster) => horizonIn(store.get(horizonKey(cluster))),
   }
+}
+
+function lastStateIn(life: Life, uid: Uid): PastObject | undefined {
+  const last = life.states.findLast(({ phase }) => !OUT.has(phase))
+  if (last === undefined) return undefined
+  return stateAt(life, uid, { type: 'position', position: last.position + 1, at: last.at })
 }
 
 function stateAt(life: Life, uid: Uid, moment: Moment): PastObject | undefined {
@@ -263,9 +286,7 @@ export class SpanChanges {
     }
     if (life.isCut) this.#changes.set(cutPrefix(cluster) + id, null)
     if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, id, life), null)
-    for (const owner of ownersOf(life.owners)) {
-      this.#changes.set(edgePrefix(cluster, owner) + id, null)
-    }
+    for (const edges of edgesOf(cluster, life)) this.#changes.set(edges + id, null)
   }
 
   /**
@@ -370,19 +391,17 @@ export class SpanChanges {
 
   #putEdges(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
     const lists = known?.owners ?? []
-    if (lists === kept.owners) return
+    if (lists === kept.owners && known?.namespace === kept.namespace) return
     const same = countSame(lists, kept.owners)
-    const before = ownersOf(lists)
-    for (const list of kept.owners.slice(same)) {
-      for (const { uid } of list) {
-        if (!before.has(uid)) this.#changes.set(edgePrefix(cluster, uid) + id, NO_BYTES)
-      }
+    const isMoved = known !== undefined && known.namespace !== kept.namespace
+    const before = edgesOf(cluster, known)
+    const added = isMoved ? kept.owners : kept.owners.slice(same)
+    for (const edges of edgesOf(cluster, { ...kept, owners: added })) {
+      if (!before.has(edges)) this.#changes.set(edges + id, NO_BYTES)
     }
-    if (same === lists.length) return
-    const after = ownersOf(kept.owners)
-    for (const owner of before) {
-      if (!after.has(owner)) this.#changes.set(edgePrefix(cluster, owner) + id, null)
-    }
+    if (same === lists.length && !isMoved) return
+    const after = edgesOf(cluster, kept)
+    for (const edges of before) if (!after.has(edges)) this.#changes.set(edges + id, null)
   }
 
   #putMinutes(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -434,8 +453,9 @@ function grown(
   // Several entries of one event say the same; the log may give an entry twice.
   const before = life.states.findLastIndex((earlier) => earlier.position < state.position)
   const all = [...life.states.slice(0, before + 1), state]
-  // What is deleted may be another that had the same uid.
-  const place = change === 'gone' ? life : { group, kind, namespace, name }
+  // What is deleted, or was looked for, may be another that bears the uid.
+  const isOther = change === 'gone' || change === 'owner'
+  const place = isOther ? life : { group, kind, namespace, name }
   const states = newest(all, owners)
   const isCut = life.isCut || states.length < all.length
   return {
@@ -510,10 +530,19 @@ function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   return same
 }
 
-function ownersOf(lists: Life['owners']): Set<Uid> {
-  const owners = new Set<Uid>()
-  for (const list of lists) for (const { uid } of list) owners.add(uid)
-  return owners
+/** Prefixes of its edges, one for each owner that it ever named. */
+function edgesOf(
+  cluster: ClusterId,
+  life: Pick<Life, 'namespace' | 'owners'> | undefined,
+): Set<string> {
+  const edges = new Set<string>()
+  for (const list of life?.owners ?? []) {
+    for (const { apiVersion, kind, name, uid } of list) {
+      const named = { group: groupOf(apiVersion), kind, name }
+      edges.add(`${namedPrefix(cluster, uid, named)}${part(life?.namespace ?? '')}/`)
+    }
+  }
+  return edges
 }
 
 function minutesOf(states: readonly LifeState[]): Set<number> {
@@ -613,8 +642,24 @@ function heldKey(cluster: ClusterId, id: string, { namespace }: Life): string {
   return heldPrefix(cluster, namespace) + id
 }
 
-function edgePrefix(cluster: ClusterId, owner: Uid): string {
-  return `owned/${clusterPart(cluster)}/${uidPart(owner)}/`
+/** Of all references that bear a uid, whatever they name. */
+function bearersPrefix(cluster: ClusterId, uid: Uid): string {
+  return `owned/${clusterPart(cluster)}/${uidPart(uid)}/`
+}
+
+/** Of those that name this, from whatever namespace. A kind may be written in lower case. */
+function namedPrefix(
+  cluster: ClusterId,
+  uid: Uid,
+  { group, kind, name }: Pick<Coordinates, 'group' | 'kind' | 'name'>,
+): string {
+  return `${bearersPrefix(cluster, uid)}${part(kind.toLowerCase())}.${part(group)}/${part(name)}/`
+}
+
+/** Of those that name this owner: where it is in a namespace, from there only. */
+function edgesPrefix(owner: Identity): string {
+  const named = namedPrefix(owner.cluster, owner.uid, owner)
+  return owner.namespace === '' ? named : `${named}${part(owner.namespace)}/`
 }
 
 function horizonKey(cluster: ClusterId): string {

@@ -1,27 +1,27 @@
 /**
  * What hangs on an object, or what it hangs on, level by level.
  *
- * What must stay true: each object is told once with what hangs on it, in the same order whoever is asked; a tree that was cut says so.
+ * What must stay true: each object is told once with what hangs on it, in the same order whoever is asked; a tree that was cut says so. What hangs on an object
+ * names it by its uid and coordinates.
  *
- * Not here: which object is meant (query.ts), lines and drawings (cli/tree.ts).
+ * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and drawings (cli/tree.ts).
  */
 import { ownerOf } from '../../../core/graph/graph.ts'
+import { identityKey, identityOf } from '../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Node, Verdict } from '../../../core/model/node.ts'
-import type { OwnerReference, Uid } from '../../../core/model/object.ts'
+import type { ClusterId, OwnerReference, Uid } from '../../../core/model/object.ts'
+import { isSamePlace } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
-import type { HistoryIndex, Named } from './history-index.ts'
+import type { Named } from './history-index.ts'
 import type { View } from './view.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 export const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
-/** Entries of the index that one tree reads at most: it knows former dependents, too. */
-export const MOST_INDEXED = 100_000
-
 export interface TreeNode {
   readonly group: string
   readonly kind: string
@@ -49,17 +49,19 @@ const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one o
 
 /** Adds to a root what is next to it, level by level, each object once; answers with why it was cut, if it was. */
 export async function grow(
+  cluster: ClusterId,
   top: TreeNode,
-  next: (uid: Uid) => Promise<readonly TreeNode[]>,
+  next: (node: TreeNode) => Promise<readonly TreeNode[]>,
   more = '',
 ): Promise<string> {
-  const told = new Set<Uid>([top.uid])
+  const keyOf = (node: TreeNode): string => identityKey(identityOf(cluster, node))
+  const told = new Set<string>([keyOf(top)])
   const levels = new Map<TreeNode, number>([[top, 0]])
   let cut = ''
   const queue = [top]
   for (const at of queue) {
     const level = (levels.get(at) ?? 0) + 1
-    for (const child of await next(at.uid)) {
+    for (const child of await next(at)) {
       if (level > TREE_LEVELS) {
         cut = `cut after ${TREE_LEVELS} levels; ask for an object of that level`
         break
@@ -68,10 +70,11 @@ export async function grow(
         cut = `cut after ${TREE_LIMIT} objects${more}`
         break
       }
-      const isRepeat = told.has(child.uid)
+      const key = keyOf(child)
+      const isRepeat = told.has(key)
       at.children.push(isRepeat ? { ...child, repeated: true } : child)
       if (isRepeat) continue
-      told.add(child.uid)
+      told.add(key)
       levels.set(child, level)
       queue.push(child)
     }
@@ -82,23 +85,16 @@ export async function grow(
 /** A tree on its way, of one cluster. */
 export class Tree {
   readonly #view: View
-  readonly #index: Pick<HistoryIndex, 'dependents'>
-  #indexed = 0
 
-  constructor(view: View, index: Pick<HistoryIndex, 'dependents'>) {
+  constructor(view: View) {
     this.#view = view
-    this.#index = index
   }
 
   async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
     const top = this.#root(root)
-    const cut = await grow(top, async (uid) => await this.#next(uid, owners), MORE)
-    if (cut === '' && this.#indexed >= MOST_INDEXED) {
-      const left =
-        'too many former dependents: some whose reference cannot be resolved may be left out'
-      return { answer: top, cut: left }
-    }
-    return { answer: top, cut }
+    const next = async (node: TreeNode): Promise<TreeNode[]> =>
+      owners ? await this.#owners(node) : await this.#dependents(node)
+    return { answer: top, cut: await grow(this.#view.cluster, top, next, MORE) }
   }
 
   #root(root: Named): TreeNode {
@@ -131,40 +127,27 @@ export class Tree {
     }
   }
 
-  /** The direct dependents of a node, or its owners. */
-  async #next(uid: Uid, owners: boolean): Promise<TreeNode[]> {
-    const view = this.#view
-    await view.turns.take()
-    if (owners) {
-      const node = view.node(uid)
-      return node?.object.ownerReferences.map((ref) => this.#ownerNode(node, ref)) ?? []
-    }
-    const found = new Set<Uid>()
-    const leaves: TreeNode[] = []
-    // Also of one that is gone: what is held, paused or under way still references it.
-    for await (const dependent of view.dependents(uid)) {
-      if (found.has(dependent)) continue
-      found.add(dependent)
-      leaves.push(...this.#dependent(dependent, uid))
-      if (found.size >= TREE_LIMIT) break
-    }
-    // A reference whose kind cannot be resolved has no edge in the graph: only the index has it.
-    for await (const dependent of this.#index.dependents(view.cluster, uid)) {
-      if (leaves.length >= TREE_LIMIT || this.#indexed >= MOST_INDEXED) break
-      this.#indexed += 1
-      await view.turns.take()
-      if (found.has(dependent)) continue
-      found.add(dependent)
-      leaves.push(...this.#dependent(dependent, uid))
-    }
-    return leaves.sort(byKindAndName)
+  async #owners(above: TreeNode): Promise<TreeNode[]> {
+    await this.#view.turns.take()
+    const node = this.#view.node(above.uid)
+    if (node === undefined || !isSamePlace(node.object, above)) return []
+    return node.object.ownerReferences.map((ref) => this.#ownerNode(node, ref))
   }
 
-  #dependent(uid: Uid, owner: Uid): TreeNode[] {
-    const node = this.#view.node(uid)
-    const reference = node?.object.ownerReferences.find((ref) => ref.uid === owner)
-    if (node === undefined || reference === undefined) return []
-    return [this.#leaf(node, edgeOf(this.#view, node, reference))]
+  /** Also of one that is gone: what is held, paused or under way still references it. */
+  async #dependents(above: TreeNode): Promise<TreeNode[]> {
+    const view = this.#view
+    await view.turns.take()
+    const owner = view.identityOf(above)
+    const leaves: TreeNode[] = []
+    for await (const uid of view.dependents(owner)) {
+      const node = view.node(uid)
+      const reference = node && view.referenceTo(owner, node.object)
+      if (node === undefined || reference === undefined) continue
+      leaves.push(this.#leaf(node, edgeOf(view, node, reference)))
+      if (leaves.length >= TREE_LIMIT) break
+    }
+    return leaves.sort(byKindAndName)
   }
 
   #ownerNode(node: Node, ref: OwnerReference): TreeNode {
@@ -173,7 +156,7 @@ export class Tree {
     const { place } = ownerPlace(reader, cluster, node.object, ref)
     const { group, kind } = place ?? kindOfReference(ref)
     const owner = this.#view.node(ref.uid)
-    if (owner?.object.name === ref.name && owner.object.kind === kind) {
+    if (owner !== undefined && place !== undefined && isSamePlace(owner.object, place)) {
       return this.#leaf(owner, edge)
     }
     const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)

@@ -7,15 +7,23 @@
  * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
-import { countKeyOfEdges, edgesPrefix, lastPart } from '../../../core/graph/key.ts'
+import { clusterOf, isNamed, nodeOf } from '../../../core/graph/graph.ts'
+import type { Identity } from '../../../core/graph/identity.ts'
+import { identityNamed, identityOf, isSameIdentity } from '../../../core/graph/identity.ts'
+import { coordinatesPart, edgesPrefix, lastPart } from '../../../core/graph/key.ts'
 import type { Node } from '../../../core/model/node.ts'
-import type { ClusterId, Uid } from '../../../core/model/object.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  ObjectMeta,
+  OwnerReference,
+  Uid,
+} from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { KeyRange, Store, StoreEntry } from '../../../ports/store.ts'
-import { prefixRange, StoreError } from '../../../ports/store.ts'
+import type { Store, StoreEntry } from '../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
@@ -64,24 +72,28 @@ export class View {
     return nodeOf(this.reader, this.cluster, uid)
   }
 
-  /** Whether any object references it as an owner, at whatever coordinates. */
-  async hasDependents(uid: Uid): Promise<boolean> {
-    const range = prefixRange(countsPrefix(this.cluster, uid), 1)
-    return (await this.partition.store.page(range)).length > 0
+  identityOf(object: Coordinates & { readonly uid: Uid }): Identity {
+    return identityOf(this.cluster, object)
   }
 
-  /** Uids of the objects that reference it as an owner, at whatever coordinates; one that does so twice may come twice. */
-  async *dependents(uid: Uid): AsyncIterable<Uid> {
-    for await (const place of this.places(uid)) {
-      const prefix = edgesPrefix(this.cluster, uid, place)
-      for await (const [key] of this.entries(prefix)) yield lastPart(key)
-    }
+  /** Whether this reference of an object names that owner. */
+  isNamed(owner: Identity, object: ObjectMeta, reference: OwnerReference): boolean {
+    if (reference.uid !== owner.uid) return false
+    return isSameIdentity(owner, identityNamed(this.reader, this.cluster, object, reference))
   }
 
-  /** The coordinates by which it is referenced, as keys have them. */
-  async *places(uid: Uid): AsyncIterable<string> {
-    const prefix = countsPrefix(this.cluster, uid)
-    for await (const [key] of this.entries(prefix)) yield key.slice(prefix.length)
+  /** By which an object names that owner. Undefined where it does not. */
+  referenceTo(owner: Identity, object: ObjectMeta): OwnerReference | undefined {
+    return object.ownerReferences.find((each) => this.isNamed(owner, object, each))
+  }
+
+  hasDependents(owner: Identity): boolean {
+    return isNamed(this.reader, this.cluster, owner.uid, owner)
+  }
+
+  /** Uids of the objects that reference it as an owner, in the order of keys, from a part of one on. */
+  async *dependents(owner: Identity, from?: string, pageKeys?: number): AsyncIterable<Uid> {
+    for await (const [key] of this.entries(edgesOf(owner), from, pageKeys)) yield lastPart(key)
   }
 
   /** Everything stored under a prefix, from a key below it on, a page at a time, with turns for others in between. */
@@ -90,15 +102,10 @@ export class View {
     from: string = '',
     pageKeys: number = PAGE_KEYS,
   ): AsyncIterable<StoreEntry> {
-    for (let range: KeyRange = { ...prefixRange(prefix, pageKeys), gte: prefix + from }; ; ) {
-      const page = await this.partition.store.page(range)
-      for (const entry of page) {
-        await this.turns.take()
-        yield entry
-      }
-      const last = page.at(-1)?.[0]
-      if (last === undefined || page.length < pageKeys) return
-      range = { ...range, gte: `${last}\0` }
+    const range = { ...prefixRange(prefix, pageKeys), gte: prefix + from }
+    for await (const entry of entriesIn(this.partition.store, range)) {
+      await this.turns.take()
+      yield entry
     }
   }
 
@@ -117,9 +124,9 @@ export class View {
   }
 }
 
-/** Of the counts of all edges that name an owner, at whatever coordinates. */
-function countsPrefix(cluster: ClusterId, owner: Uid): string {
-  return countKeyOfEdges(edgesPrefix(cluster, owner, ''))
+/** Of all that name an owner by its uid and coordinates. */
+export function edgesOf(owner: Identity): string {
+  return edgesPrefix(owner.cluster, owner.uid, coordinatesPart(owner))
 }
 
 /** In words: why each of these partitions cannot be read as it should be. */

@@ -7,6 +7,7 @@
  * Not here: the same as an endless stream (record-stream.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { identityOf } from '../../../core/graph/identity.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import { partitionOf } from '../../../ports/partition.ts'
@@ -159,6 +160,7 @@ async function pageOfOne(
   { view, object, from, ref }: One,
 ): Promise<{ readonly answer: ChangePage; readonly partial: string }> {
   const { cluster, uid, group, kind, namespace, name } = object
+  const of = identityOf(cluster, object)
   const ends = new Map<number, bigint>()
   for (let each = 0; each < log.partitions('history'); each++) {
     ends.set(each, (await log.bounds('history', each)).end)
@@ -178,7 +180,7 @@ async function pageOfOne(
   let next = from ?? 0n
   let isOver = false
   for (let read = 0; !isOver && read < MOST_READ && changes.length < span.limit; ) {
-    const page = await index.entries(cluster, uid, next, AT_ONCE)
+    const page = await index.entries(of, next, AT_ONCE)
     isOver = page.length < AT_ONCE
     for (const [offset, entry] of page) {
       await view.turns.take()
@@ -223,10 +225,10 @@ function filterOf({ change }: Words, { since, until }: AskedSpan): (entry: Histo
 /** Of one whose first record is there nothing is missing, however far back it is asked for. */
 async function horizonOfOne(
   index: ChangeParts['index'],
-  { cluster, uid }: Named,
+  object: Named,
   partition: number,
 ): Promise<Horizon & { readonly isWhole: boolean }> {
-  const [first] = await index.entries(cluster, uid, 0n, 1)
+  const [first] = await index.entries(identityOf(object.cluster, object), 0n, 1)
   const begin = index.begin(partition)
   if (first?.[1].change === 'created' || begin?.at === null) {
     const earliest = timeOf(first?.[1].at ?? null)

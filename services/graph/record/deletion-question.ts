@@ -8,7 +8,7 @@
  * Not here: whether Kinfold did it (life.ts), and which user did (deleter.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { objectKey } from '../../../core/model/partition.ts'
+import { type Identity, identityKey, identityOf } from '../../../core/graph/identity.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
@@ -71,7 +71,7 @@ interface Asked {
   /** `kinfold`, `others` or the name of a user. */
   readonly by: string | undefined
   readonly evidence: ReadonlySet<string> | undefined
-  /** By `objectKey`: all that have or had that name. */
+  /** By `identityKey`: all that have or had that name. */
   readonly roots: ReadonlySet<string> | undefined
 }
 
@@ -104,7 +104,7 @@ async function rootsIn(
     const [first] = found
     if (first === undefined) throw await notFound(parts.query, parts.clusters, asked)
     await parts.access.object(request, first.object)
-    return new Set(found.map(({ object }) => objectKey(object.cluster, object.uid)))
+    return new Set(found.map(({ object }) => identityKey(identityOf(object.cluster, object))))
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
     await parts.access.graph(request)
@@ -161,11 +161,12 @@ async function deletionOf(
   { lives, deleters }: { readonly lives: Lives; readonly deleters: Deleters },
   { record, offset }: Change,
   refOf: (cluster: string) => ClusterRef,
-): Promise<{ readonly row: Deletion; readonly owners: readonly string[] }> {
+): Promise<{ readonly row: Deletion; readonly owners: readonly Identity[] }> {
   const { cluster, uid, group, kind, namespace, name, at, partition, position } = record
-  const life = await lives.endedBy(cluster, uid, offset)
+  const of = identityOf(cluster, record)
+  const life = await lives.endedBy(of, offset)
   const { by, reaped } = life
-  const chain = reaped === null ? undefined : await lives.chainOf(cluster, uid, reaped)
+  const chain = reaped === null ? undefined : await lives.chainOf(of, reaped)
   const row: Deletion = {
     ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
     observed: record.evidence,
@@ -182,7 +183,7 @@ async function deletionOf(
 type Fit = 'yes' | 'no' | 'unknown'
 
 /** What is not known is neither what was asked for nor anything else. */
-function fits(asked: Asked, row: Deletion, owners: readonly string[]): Fit {
+function fits(asked: Asked, row: Deletion, owners: readonly Identity[]): Fit {
   const all = [fitsBy(asked, row), fitsEvidence(asked, row), fitsRoot(asked, row, owners)]
   if (all.includes('no')) return 'no'
   return all.includes('unknown') ? 'unknown' : 'yes'
@@ -209,9 +210,10 @@ function fitsEvidence({ evidence }: Asked, row: Deletion): Fit {
 }
 
 /** It is that owner itself, or was deleted after it. */
-function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly string[]): Fit {
+function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly Identity[]): Fit {
   if (roots === undefined) return 'yes'
-  if ([row.uid, ...owners].some((uid) => roots.has(objectKey(row.cluster.id, uid)))) return 'yes'
+  const own = identityOf(row.cluster.id, row)
+  if ([own, ...owners].some((each) => roots.has(identityKey(each)))) return 'yes'
   if (row.by === 'others') return 'no'
   return row.root === null ? 'unknown' : 'no'
 }

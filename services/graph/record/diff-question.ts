@@ -219,7 +219,7 @@ async function deletedIn(
   { change, after }: Difference,
 ): Promise<Deleted | null> {
   if (change !== 'deleted') return null
-  const { by, reaped } = await lives.endedAt(view.cluster, after.uid, BigInt(after.position))
+  const { by, reaped } = await lives.endedAt(view.identityOf(after), BigInt(after.position))
   const { evidence = null, command = null, text = '' } = reaped ?? {}
   return { by, evidence, command, text }
 }

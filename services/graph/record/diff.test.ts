@@ -210,8 +210,8 @@ test('a page ends where the histories of what is deleted get long, and the next 
   const to = await rig.minute(...maps.map((each) => `delete ${each}`))
   const entries = rig.index.entries.bind(rig.index)
   // As of objects to which very much happened.
-  rig.index.entries = async (cluster, uid, first, limit) => {
-    const found = await entries(cluster, uid, first, limit)
+  rig.index.entries = async (of, first, limit) => {
+    const found = await entries(of, first, limit)
     const [head] = found
     return head === undefined || first > 0n ? found : [...Array(1_500).fill(head), ...found]
   }

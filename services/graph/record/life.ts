@@ -3,13 +3,15 @@
  *
  * What must stay true: a deletion is Kinfold's only where the result of its own DELETE says that it was done, and somebody else's only where all that happened to the
  * object is known and no such command is in it; else nobody knows. It is read from fields of records, and of results from the events that they tell of; no sentence is
- * read back. What is read of one object and of one chain of owners is bounded; beyond that it is not known, either.
+ * read back. A deletion follows from that of an owner which the object named, by uid and coordinates. What is read of one object and of one chain of owners is bounded;
+ * beyond that it is not known, either.
  *
  * Not here: who somebody else is (deleter.ts): this record does not say it.
  */
+import { type Identity, identityKey, isSameIdentity } from '../../../core/graph/identity.ts'
 import type { CommandSettled } from '../../../core/model/event.ts'
 import type { CommandId } from '../../../core/model/id.ts'
-import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
+import type { Coordinates, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { History } from '../../../core/model/record.ts'
@@ -18,6 +20,7 @@ import { CodecError } from '../../../ports/codec.ts'
 import { type Log, LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
+import { ownersMeant } from '../query/owner-of-record.ts'
 import type { Turns } from '../turns.ts'
 
 /** Entries of one object, owners of one, and owners above each other that are read. */
@@ -62,8 +65,8 @@ const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after:
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
 export interface Chain {
-  /** Uids of the owners by whose deletion it was deleted, the nearest first. */
-  readonly owners: readonly Uid[]
+  /** The owners by whose deletion it was deleted, the nearest first. */
+  readonly owners: readonly Identity[]
   /** The last of them: nobody but others deleted that one. Null where it is not known. */
   readonly root: Named | null
 }
@@ -73,7 +76,7 @@ type Entries = readonly (readonly [offset: bigint, entry: History])[]
 interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'begin' | 'lastOf'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'begin' | 'lastOf' | 'spans'>
   readonly turns: Turns
 }
 
@@ -89,44 +92,41 @@ export class Lives {
   }
 
   /** The life that this entry of `history` ended. */
-  async endedBy(cluster: ClusterId, uid: Uid, offset: bigint): Promise<Life> {
-    return await this.#lifeWith(cluster, uid, ([each]) => each === offset)
+  async endedBy(of: Identity, offset: bigint): Promise<Life> {
+    return await this.#lifeWith(of, ([each]) => each === offset)
   }
 
   /** The life that the event at this position ended. */
-  async endedAt(cluster: ClusterId, uid: Uid, position: bigint): Promise<Life> {
-    return await this.#lifeWith(cluster, uid, ([, entry]) => {
+  async endedAt(of: Identity, position: bigint): Promise<Life> {
+    return await this.#lifeWith(of, ([, entry]) => {
       return entry.change === 'gone' && entry.position === position
     })
   }
 
-  async #lifeWith(
-    cluster: ClusterId,
-    uid: Uid,
-    isIt: (entry: Entries[number]) => boolean,
-  ): Promise<Life> {
-    const { all, isCut } = await this.#entries(cluster, uid)
+  async #lifeWith(of: Identity, isIt: (entry: Entries[number]) => boolean): Promise<Life> {
+    const { all, isCut } = await this.#entries(of)
     const lives = livesIn(all)
     const found = lives.findIndex((life) => life.some(isIt))
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (found > 0 || this.#isFromTheStart(cluster, uid, life))
+    const isKnown = !isCut && (found > 0 || this.#isFromTheStart(of, life))
     return await this.#lifeOf(life, isKnown, lives[found - 1])
   }
 
   /** Up to the owner that others deleted, or that was never there. */
-  async chainOf(cluster: ClusterId, uid: Uid, { at }: Reaped): Promise<Chain> {
-    const owners: Uid[] = []
-    let [below, before] = [uid, at]
+  async chainOf(of: Identity, { at }: Reaped): Promise<Chain> {
+    const owners: Identity[] = []
+    let [below, before] = [of, at]
     const begun = this.read
     for (let level = 0; level < MOST_LEVELS && this.read - begun < MOST_OF_CHAIN; level++) {
-      const above = await this.#causeOf(cluster, below, before)
-      if (above === undefined || owners.includes(above.uid)) break
-      owners.push(above.uid)
+      const above = await this.#causeOf(below, before)
+      const { owner } = above ?? {}
+      if (above === undefined || owners.some((each) => isSameIdentity(each, owner))) break
+      owners.push(above.owner)
       const { object, by, reaped } = above.life
       if (reaped === null) return { owners, root: by === 'unknown' ? null : object }
-      below = above.uid
+      below = above.owner
       before = reaped.at
     }
     return { owners, root: null }
@@ -134,49 +134,47 @@ export class Lives {
 
   /** Of its owners the one whose deletion was recorded last, before it was decided that the dependent is deleted. */
   async #causeOf(
-    cluster: ClusterId,
-    uid: Uid,
+    of: Identity,
     before: number,
-  ): Promise<{ readonly uid: Uid; readonly life: Life } | undefined> {
-    const owners = this.#parts.index.lastOf(cluster, uid)?.owners ?? []
-    if (owners.length > MOST_OWNERS) return undefined
-    let cause: { uid: Uid; life: Life; at: number } | undefined
+  ): Promise<{ readonly owner: Identity; readonly life: Life } | undefined> {
+    const { index } = this.#parts
+    const dependent = index.spans.lastThere(of.cluster, of.uid)
+    if (dependent === undefined || dependent.owners.length > MOST_OWNERS) return undefined
+    let cause: { owner: Identity; life: Life; at: number } | undefined
     const begun = this.read
-    for (const owner of owners) {
+    const below = { cluster: of.cluster, namespace: dependent.namespace }
+    for (const owner of dependent.owners.flatMap((each) => ownersMeant(index, below, each))) {
       if (this.read - begun >= MOST_OF_CHAIN) return undefined
-      const life = await this.#lastOf(cluster, owner)
+      const life = await this.#lastOf(owner)
       const at = life.endedAt
       if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue
-      cause = { uid: owner, life, at }
+      cause = { owner, life, at }
     }
     return cause
   }
 
-  async #lastOf(cluster: ClusterId, uid: Uid): Promise<Life> {
-    const key = objectKey(cluster, uid)
+  async #lastOf(of: Identity): Promise<Life> {
+    const key = identityKey(of)
     const known = this.#last.get(key)
     if (known !== undefined) return await known
-    const read = this.#readLast(cluster, uid)
+    const read = this.#readLast(of)
     this.#last.set(key, read)
     return await read
   }
 
-  async #readLast(cluster: ClusterId, uid: Uid): Promise<Life> {
-    const { all, isCut } = await this.#entries(cluster, uid)
+  async #readLast(of: Identity): Promise<Life> {
+    const { all, isCut } = await this.#entries(of)
     const lives = livesIn(all)
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(cluster, uid, life))
+    const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(of, life))
     return await this.#lifeOf(life, isKnown, lives.at(-2))
   }
 
-  async #entries(
-    cluster: ClusterId,
-    uid: Uid,
-  ): Promise<{ readonly all: Entries; readonly isCut: boolean }> {
+  async #entries(of: Identity): Promise<{ readonly all: Entries; readonly isCut: boolean }> {
     const all: (readonly [bigint, History])[] = []
     for (let from = 0n; ; ) {
-      const page = await this.#parts.index.entries(cluster, uid, from, AT_ONCE)
+      const page = await this.#parts.index.entries(of, from, AT_ONCE)
       await this.#parts.turns.take()
       this.read += page.length
       all.push(...page)
@@ -188,7 +186,7 @@ export class Lives {
   }
 
   /** What came before its first entry may have been removed before it was indexed. */
-  #isFromTheStart(cluster: ClusterId, uid: Uid, life: Entries): boolean {
+  #isFromTheStart({ cluster, uid }: Identity, life: Entries): boolean {
     const { log, index } = this.#parts
     const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
     return life[0]?.[1].change === 'created' || index.begin(partition)?.at === null

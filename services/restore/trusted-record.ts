@@ -1,0 +1,115 @@
+/**
+ * Which record of an object counts: the youngest of those that a given key proves, or what has to be
+ * said where none does.
+ *
+ * What must stay true: a record that is not proven never takes the place of one that is; where a key
+ * is given, or anything is encrypted, what is not encrypted counts only if a person says so.
+ * Whoever may write the topic `archive` without having the key would otherwise choose what a restore
+ * creates. Of two records the one of the later time counts, so a copy that is appended again
+ * brings no former state back.
+ *
+ * Not here: what a record is bound to (runtime/archive-record.ts), reading (archive-reader.ts).
+ */
+import type { Uid } from '../../core/model/object.ts'
+import type { Archived } from '../../ports/service-record.ts'
+import type { ArchiveKey } from '../../runtime/archive-key.ts'
+import { type ArchivedAbout, openedPieces } from '../../runtime/archive-record.ts'
+
+/** By their ids. */
+export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>
+
+export interface Trust {
+  readonly keys: ArchiveKeys
+  /** Also what is not encrypted: of the time before there was a key. */
+  readonly allowPlaintext: boolean
+}
+
+/** Of one cluster. */
+export interface Untrusted {
+  /** Records that do not open with the key that they name: a field or the content was changed. */
+  readonly changed: number
+  /** Records that are not encrypted, where a key was given or others are encrypted. */
+  readonly plaintext: number
+  /** Records whose key was not given. */
+  readonly unopened: number
+  readonly unopenedKeys: ReadonlySet<string>
+  /** No key was given, so those count as they are: for a plan, which `checkKeys` ends. */
+  readonly showsUnopened: boolean
+}
+
+/** As a record's head has it. */
+type Head = ArchivedAbout & Pick<Archived, 'keyId' | 'nonce'>
+
+export class TrustedRecords<Kept extends Head> {
+  readonly #trust: Trust
+  readonly #proven = new Map<Uid, Kept>()
+  readonly #unopened = new Map<Uid, Kept>()
+  readonly #plain = new Map<Uid, Kept>()
+  #changed = 0
+  #plaintext = 0
+  #unopenedRecords = 0
+
+  constructor(trust: Trust) {
+    this.#trust = trust
+  }
+
+  /** A whole record, in the order of the log. */
+  add(object: Kept, bytes: Uint8Array): void {
+    if (object.keyId === '') {
+      this.#plaintext++
+      return keepYounger(this.#plain, object)
+    }
+    const key = this.#trust.keys.get(object.keyId)
+    if (key === undefined) {
+      this.#unopenedRecords++
+      return keepYounger(this.#unopened, object)
+    }
+    if (openedPieces(object, bytes, key) === undefined) this.#changed++
+    else keepYounger(this.#proven, object)
+  }
+
+  counted(): { readonly objects: ReadonlyMap<Uid, Kept>; readonly untrusted: Untrusted } {
+    const { keys, allowPlaintext } = this.#trust
+    const unopenedKeys = new Set(this.#unopened.values().map(({ keyId }) => keyId))
+    const showsUnopened = keys.size === 0
+    const takesPlaintext = allowPlaintext || (showsUnopened && this.#unopenedRecords === 0)
+    const objects = new Map<Uid, Kept>([
+      ...(takesPlaintext ? this.#plain : []),
+      ...(showsUnopened ? this.#unopened : []),
+      ...this.#proven,
+    ])
+    const untrusted = {
+      changed: this.#changed,
+      plaintext: takesPlaintext ? 0 : this.#plaintext,
+      unopened: this.#unopenedRecords,
+      ...{ unopenedKeys, showsUnopened },
+    }
+    return { objects, untrusted }
+  }
+}
+
+function keepYounger<Kept extends Head>(objects: Map<Uid, Kept>, object: Kept): void {
+  const known = objects.get(object.uid)
+  if (known === undefined || object.at >= known.at) objects.set(object.uid, object)
+}
+
+/** For people: what was left out, and what brings it in; empty: nothing was. */
+export function untrustedText(untrusted: Untrusted): string {
+  const { changed, plaintext, unopened, unopenedKeys, showsUnopened } = untrusted
+  const keys = [...unopenedKeys].sort().slice(0, SHOWN_KEYS).join(', ')
+  const what = `encrypted with a key that was not given (${keys})`
+  return [
+    changed > 0 &&
+      `records that were changed after they were encrypted, or are of an unreleased Kinfold, are left out: ${changed}`,
+    plaintext > 0 &&
+      `records that are not encrypted, so that nothing proves them, are left out: ${plaintext} (--allow-plaintext takes what was archived before there was a key)`,
+    unopened > 0 &&
+      (showsUnopened
+        ? `what is ${what} is shown without proof: name its file with --archive-key-file`
+        : `records that are ${what} are left out: ${unopened} (name its file, too, with --archive-key-file)`),
+  ]
+    .filter((text) => text !== false)
+    .join('; ')
+}
+
+const SHOWN_KEYS = 5
