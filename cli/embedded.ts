@@ -111,6 +111,7 @@ export async function runEmbedded(
   const http = {
     ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
     advertise: config.httpAdvertise,
+    isReadingReviewed: config.httpAuthorize,
   }
   await checkAddress(http)
   checkUpgraded(config.data)

@@ -103,6 +103,7 @@ export async function runService(
   const http = {
     ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
     isShared,
+    isReadingReviewed: config.httpAuthorize,
   }
   await checkAddress(http)
   becomeLean()

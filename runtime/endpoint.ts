@@ -18,7 +18,7 @@ import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
 import { Cuts } from './cuts.ts'
 import type { Check } from './health.ts'
-import { isReady, verbose } from './health.ts'
+import { counted, isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { INSTANCE, INSTANCE_HEADER } from './instance.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
@@ -28,6 +28,7 @@ import { Problem, problem, refuseUnread } from './problem.ts'
 import { Refusals } from './refusals.ts'
 import { endStream, MOST_STREAMS, Streams } from './streams.ts'
 import type { Tls } from './tls.ts'
+import { GROUP, maySeeAll } from './whole-right.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -88,6 +89,8 @@ export interface HttpSettings {
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
   readonly authority?: Authority | undefined
+  /** Whether reading takes rights in the clusters, too: then names and metrics are for who may see all. */
+  readonly isReadingReviewed?: boolean | undefined
   /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
   readonly advertise?: string | undefined
   /** Other processes come here, so an address is needed by which they can. */
@@ -208,7 +211,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     if (request.is404) await refuseUnknown(request, reply)
   })
   addStreamLimit(server, streams)
-  addHealth(server, parts, token !== undefined || authority !== undefined)
+  addHealth(server, parts, settings)
   parts.add?.(server)
   try {
     await server.listen({ host, port })
@@ -385,15 +388,20 @@ async function principalFor(
 function addHealth(
   server: FastifyInstance,
   { checks, scrape, version }: EndpointParts,
-  isGuarded: boolean,
+  settings: HttpSettings,
 ): void {
+  const isGuarded = settings.token !== undefined || settings.authority !== undefined
   server.get('/livez', async (_request, reply) => reply.type('text/plain').send('ok'))
   const ready = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const now = checks()
     const isVerbose = 'verbose' in (request.query as Record<string, unknown>)
     const ok = isReady(now)
     const mayKnow = !isGuarded || isPrincipal(request)
-    const text = mayKnow && (isVerbose || !ok) ? verbose(now) : ok ? 'ok' : 'not ready'
+    // A probe asks no cluster anything, and is answered whether one can say who asks or not.
+    const isWhole = async (): Promise<boolean> =>
+      await maySeeAll(request, settings).catch(() => false)
+    const details = async (): Promise<string> => ((await isWhole()) ? verbose(now) : counted(now))
+    const text = mayKnow && (isVerbose || !ok) ? await details() : ok ? 'ok' : 'not ready'
     return reply
       .code(ok ? 200 : 503)
       .type('text/plain')
@@ -402,7 +410,13 @@ function addHealth(
   server.get('/readyz', ready)
   server.get('/healthz', ready)
   server.get('/version', async () => ({ version }))
-  server.get(METRICS, async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4').send(await scrape()),
-  )
+  server.get(METRICS, async (request, reply) => {
+    if (!(await maySeeAll(request, settings))) {
+      throw new Problem(
+        403,
+        `the metrics are about all clusters: they take the right to get graphs.${GROUP}, or a token for the metrics alone (--http-metrics-token-file)`,
+      )
+    }
+    return reply.type('text/plain; version=0.0.4').send(await scrape())
+  })
 }

@@ -217,6 +217,7 @@ test('a cluster that is silent holds up the Events of no other (T15)', async () 
   const recorder = createEventRecorder({
     clusters: (id) => ({ id, cluster: clusters[id] as Cluster }),
     clock,
+    cuts: new Cuts(clock),
   })
   const running = recorder.run(stop.signal)
   for (const round of ['one', 'two']) {
