@@ -19,9 +19,10 @@ async function serve(
   more: Partial<HttpSettings>,
   lines: Fields[] = [],
   add: EndpointParts['add'] = () => undefined,
+  checks: EndpointParts['checks'] = () => [],
 ): Promise<Served> {
   const logger = { log: (_level: string, _message: string, fields = {}) => void lines.push(fields) }
-  const parts = { version: 'test', checks: () => [], scrape: async () => '' }
+  const parts = { version: 'test', checks, scrape: async () => '' }
   const served = await serveEndpoint(
     { ...parts, add, logger, clock: new ManualClock() },
     { address: '127.0.0.1:0', ...more },
@@ -165,7 +166,8 @@ test('names of other tenants are for who may see all; others get states and coun
     ...[passed('synced/c/pods'), passed('synced/c/nodes')],
     warned('blocked/c/refused', 'ConfigMap/topsecret of victim'),
   ]
-  const { url } = await serve(t, { authority, isReadingReviewed: true }, checks)
+  const settings = { authority, isReadingReviewed: true }
+  const { url } = await serve(t, settings, [], undefined, () => checks)
   const ask = async (path: string, name: string): Promise<readonly [number, string]> => {
     const response = await fetch(url + path, { headers: { authorization: `Bearer ${name}` } })
     return [response.status, await response.text()]
