@@ -264,6 +264,7 @@ function entry(
       deletedAt: phase === 'deleting' ? START + position : null,
       owners,
       held: null,
+      long: null,
     },
   }
 }

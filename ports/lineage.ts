@@ -21,6 +21,7 @@ export interface Lineage extends Coordinates {
   readonly scope: Scope
   /** `gone` once a deletion is folded. */
   readonly phase: Phase | 'gone'
+  /** Of more than 64 the first 16. */
   readonly owners: readonly LineageOwner[]
   readonly createdAt: number | null
   readonly deletedAt: number | null
@@ -35,6 +36,8 @@ export interface Lineage extends Coordinates {
   readonly position: bigint
   /** Append time of the event at `position`, in milliseconds. */
   readonly at: number
+  /** How many owners there are behind those in `owners`. */
+  readonly moreOwners: number
 }
 
 export interface LineageOwner {
@@ -65,9 +68,34 @@ export interface KnownObject {
   readonly phase: Phase | null
   readonly createdAt: number | null
   readonly deletedAt: number | null
-  /** None where it is not in the graph any more. */
+  /** None where it is not in the graph any more; of more than 64 the first 16. */
   readonly owners: readonly OwnerReference[]
   readonly held: KnownHold | null
+  /** Where there are more than 64: all of them. Null for others. */
+  readonly long: LongOwners | null
+}
+
+/**
+ * A long list of owners, in chunks: an entry about one changed reference has the names of all of
+ * them, and the one chunk that is new.
+ */
+export interface LongOwners {
+  /** All together they are the list, in this order. */
+  readonly chunks: readonly ChunkName[]
+  /** Those that no entry about this object has had since it was created. */
+  readonly added: readonly AddedChunk[]
+}
+
+/** Unique for the object: what is in it never changes. */
+export interface ChunkName {
+  readonly name: string
+  /** How many references it has. */
+  readonly count: number
+}
+
+export interface AddedChunk {
+  readonly name: string
+  readonly references: readonly OwnerReference[]
 }
 
 /** Public: a change as the fold writes it, with the object after it. */

@@ -5,18 +5,20 @@
  *
  * Not here: events, commands and public records (core/model).
  */
-import type { CommandId } from '../core/model/id.ts'
-import type { Phase } from '../core/model/node.ts'
+import type { CommandId, SyncId } from '../core/model/id.ts'
+import type { Node, Phase } from '../core/model/node.ts'
 import type {
   ClusterId,
   Coordinates,
   GroupKind,
+  ObjectMeta,
   OwnerReference,
   ResourceVersion,
   Uid,
 } from '../core/model/object.ts'
 import type { Mode, Protection } from '../core/model/policy.ts'
-import type { KnownHold } from './lineage.ts'
+import type { ChunkName, KnownHold } from './lineage.ts'
+import type { ListEdit } from './list-edit.ts'
 
 /**
  * Small, compacted. In `orders`, which the graph alone may write: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts). In `control`:
@@ -47,6 +49,38 @@ export interface OrderGiven {
   readonly offset: bigint
   /** SHA-256 of the record's value, in hexadecimal digits. */
   readonly digest: string
+}
+
+/**
+ * In `events`: an `ObjectUpdated` of an object with a long list of owner references, which has what
+ * changed in the list since the watcher published the object last
+ * (services/graph/fold/edited-object.ts).
+ */
+export interface ObjectEdited {
+  readonly type: 'ObjectEdited'
+  readonly cluster: ClusterId
+  /** Of the watcher. */
+  readonly epoch: number
+  readonly sync: SyncId | null
+  /** Without its references. */
+  readonly object: ObjectMeta
+  /** `projectionHash` of the content whose list the edits are of. */
+  readonly base: string
+  /** `projectionHash` of the object, with all its references. */
+  readonly hash: string
+  readonly edits: readonly ListEdit<OwnerReference>[]
+}
+
+/**
+ * In a store, under the key of a node: a node with a long list of owner references, which are in
+ * chunks of their own (services/graph/fold/long-node.ts).
+ */
+export interface LongNode {
+  readonly type: 'LongNode'
+  /** Without its references, and without what it says of each. */
+  readonly node: Omit<Node, 'type'>
+  /** All together they are the list, in this order. */
+  readonly chunks: readonly ChunkName[]
 }
 
 /** In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of a cluster's records. */
@@ -197,7 +231,7 @@ export interface Life extends Coordinates {
   /** By position, the oldest first. */
   readonly states: readonly LifeState[]
   /** The different lists of them that states have, in the order of the first state of each. */
-  readonly owners: readonly (readonly OwnerReference[])[]
+  readonly owners: readonly OwnerList[]
   /** What it was before the first state is not known. */
   readonly isCut: boolean
   /** The first state is from lineage, which may have later records of it. */
@@ -216,9 +250,20 @@ export interface LifeState {
   readonly held: KnownHold | null
 }
 
+/**
+ * Of an object's life: a list of owners, or, where it is long, the chunks of it, which are under
+ * keys of their own.
+ */
+export interface OwnerList {
+  readonly references: readonly OwnerReference[]
+  readonly chunks: readonly ChunkName[]
+}
+
 export type ServiceRecord =
   | Control
   | OrderGiven
+  | ObjectEdited
+  | LongNode
   | Assignment
   | Watermark
   | Digest

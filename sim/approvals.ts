@@ -4,6 +4,7 @@
  * What must stay true: the person sees what the graph holds and acts on nothing else. A command is checked against the set that was shown and
  * the time at which the approval was given, both remembered here.
  */
+
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
 import type { DeleteObject, OrphanDependent } from '../core/model/command.ts'
@@ -15,6 +16,7 @@ import type { StateValue } from '../core/model/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
+import { stateValueOf } from '../services/graph/fold/long-node.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { seeded } from '../testing/seeded.ts'
 import type { Approval, Checker, Fault, World } from './model.ts'
@@ -110,7 +112,7 @@ function planIn(world: World, cluster: string, partition: number): Plan | undefi
   const entries = world.contentOf(partition)
   const stateOf = (key: string): StateValue | undefined => {
     const bytes = entries.get(key)
-    return bytes === undefined ? undefined : (world.codec.decode(bytes) as StateValue)
+    return bytes === undefined ? undefined : stateValueOf(world.codec, key, bytes, entries.get)
   }
   const plan = stateOf(planKey(cluster))
   if (plan?.type !== 'HeldPlan') return undefined

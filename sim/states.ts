@@ -2,6 +2,7 @@
 import type { SortedMap } from '../adapters/memory/sorted-map.ts'
 import type { StateValue } from '../core/model/state.ts'
 import type { KeyRange } from '../ports/store.ts'
+import { stateValueOf } from '../services/graph/fold/long-node.ts'
 import type { Content, World } from './model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER }
@@ -31,9 +32,10 @@ export function contentWith(
 export async function statesOf(world: World): Promise<ReadonlyMap<string, StateValue>[]> {
   const states: ReadonlyMap<string, StateValue>[] = []
   for (let partition = 0; partition < world.broker.partitions; partition++) {
-    const page = world.contentOf(partition).page(ALL.gte, ALL.lt, ALL.limit)
+    const content = world.contentOf(partition)
+    const page = content.page(ALL.gte, ALL.lt, ALL.limit)
     const entries = page.map(
-      ([key, bytes]) => [key, world.codec.decode(bytes) as StateValue] as const,
+      ([key, bytes]) => [key, stateValueOf(world.codec, key, bytes, content.get)] as const,
     )
     states.push(new Map(entries))
   }

@@ -210,7 +210,7 @@ export class PastRig {
     const { entries } = await this.log.read('events', 0, from, { limit: 100, waitMs: 0 })
     for (const entry of entries) {
       if (entry.offset < this.#batch.position.position) continue
-      const read = readEvent(codec, entry)
+      const read = readEvent(codec, entry, this.#batch.graph)
       const event = read.type === 'OrderGiven' ? await this.#orderOf(read) : read
       if (event.type === 'Refused') throw new Error(event.why)
       const at = { partition: 0, partitions: 1, position: entry.offset, timestamp: entry.timestamp }

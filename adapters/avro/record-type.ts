@@ -22,6 +22,8 @@ const OTHER_TYPES: Readonly<
 
   Control: true,
   OrderGiven: true,
+  ObjectEdited: true,
+  LongNode: true,
   Assignment: true,
   Watermark: true,
   Digest: true,

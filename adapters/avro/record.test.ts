@@ -55,12 +55,22 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/codec.ts'
-import type { KnownHold, KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
+import type {
+  AddedChunk,
+  ChunkName,
+  KnownHold,
+  KnownObject,
+  Lineage,
+  LineageOwner,
+  LongOwners,
+} from '../../ports/lineage.ts'
 import type {
   Archived,
   Control,
   DeletionVerb,
   LifeState,
+  LongNode,
+  OwnerList,
   PastPhase,
 } from '../../ports/service-record.ts'
 import { deleteObject } from '../../testing/reaper.ts'
@@ -312,9 +322,36 @@ type Fields<T extends Writable['type']> = {
 
 const sighting = { ...told, sync: maybe(number), object }
 
+const chunkName = record<ChunkName>({ name: text, count: number })
+
+const node: Fields<'Node'> = {
+  object,
+  hash: text,
+  phase,
+  position: offset,
+  places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
+  namedAt: list(number),
+  orphanedAt: maybe(number),
+  isFreed: truth,
+  letGoAt: maybe(number),
+  ringed: truth,
+  isReaped: truth,
+  protectedUntil: maybe(number),
+  isWarned: truth,
+  verdict: maybe(verdict),
+  hold: maybe(hold),
+  attempt: maybe(attempt),
+}
+
 const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   ObjectAdded: sighting,
   ObjectUpdated: sighting,
+  ObjectEdited: {
+    ...sighting,
+    base: text,
+    hash: text,
+    edits: list(record({ from: number, count: number, added: list(reference) })),
+  },
   ObjectDeleted: { ...told, object, ageMs: number },
   Touched: {
     ...groupKind,
@@ -438,6 +475,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     evidence: maybe(evidence),
     position: offset,
     at: number,
+    moreOwners: number,
   },
   History: {
     ...place,
@@ -468,6 +506,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
         deletedAt: maybe(number),
         owners: list(reference),
         held: maybe(knownHold),
+        long: maybe(
+          record<LongOwners>({
+            chunks: list(chunkName),
+            added: list(record<AddedChunk>({ name: text, references: list(reference) })),
+          }),
+        ),
       }),
     ),
   },
@@ -526,7 +570,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
         held: maybe(knownHold),
       }),
     ),
-    owners: list(list(reference)),
+    owners: list(record<OwnerList>({ references: list(reference), chunks: list(chunkName) })),
     isCut: truth,
     isBase: truth,
   },
@@ -585,23 +629,12 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     at: number,
   },
 
-  Node: {
-    object,
-    hash: text,
-    phase,
-    position: offset,
-    places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
-    namedAt: list(number),
-    orphanedAt: maybe(number),
-    isFreed: truth,
-    letGoAt: maybe(number),
-    ringed: truth,
-    isReaped: truth,
-    protectedUntil: maybe(number),
-    isWarned: truth,
-    verdict: maybe(verdict),
-    hold: maybe(hold),
-    attempt: maybe(attempt),
+  Node: node,
+  LongNode: { node: record<LongNode['node']>(node), chunks: list(chunkName) },
+  OwnerChunk: {
+    references: list(reference),
+    places: node.places,
+    namedAt: node.namedAt,
   },
   Seen: { resourceVersion: text, sync: number, clusterEpoch: number },
   Edge: {},

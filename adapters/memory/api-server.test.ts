@@ -84,6 +84,16 @@ suite('the API server in memory', () => {
     const { status, body } = await new ApiFixture().request('POST', path, review)
     deepEqual([status, body.status.allowed, body.spec], [201, true, review.spec])
   })
+
+  test('gives a token of an account that is there, and of no other', async () => {
+    const api = new ApiFixture()
+    const path = '/api/v1/namespaces/default/serviceaccounts'
+    await api.request('POST', path, { metadata: { name: 'watcher' } })
+    const given = await api.request('POST', `${path}/watcher/token`, { spec: {} })
+    equal(given.status, 201)
+    notEqual(given.body.status.token, '')
+    equal((await api.request('POST', `${path}/reaper/token`, { spec: {} })).status, 404)
+  })
 })
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -21,6 +21,11 @@ export function nodesPrefix(cluster: ClusterId): string {
   return `node/${clusterPart('', cluster)}/`
 }
 
+/** Of the chunks of the node with that key; see `OwnerChunk`. */
+export function ownerChunkKey(node: string, name: string): string {
+  return `owners/${node.slice(ALL_NODES_PREFIX.length)}/${part(name)}`
+}
+
 export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string = rememberedByKind(
   (cluster, kind, uid) => seenPrefix(cluster, kind) + part(uid),
 )

@@ -36,6 +36,7 @@ const WORK = { ...FACT, isWork: true } as const
 
 const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Node: { ...FACT, name: 'node', key: ['cluster', 'uid'], page: 1 },
+  OwnerChunk: { ...FACT, name: 'owners', key: ['cluster', 'uid', 'chunk'] },
   Seen: { ...FACT, name: 'seen', key: ['cluster', 'kind', 'uid'], page: 2 },
   Edge: { ...INDEX, name: 'edge', key: ['cluster', 'owner', 'place', 'dependent'], page: 3 },
   Count: { ...FACT, name: 'count', key: ['cluster', 'owner', 'place'] },

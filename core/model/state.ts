@@ -8,12 +8,21 @@
 import type { SetHash } from './hash.ts'
 import type { SyncId } from './id.ts'
 import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
-import type { ClusterId, Coordinates, GroupKind, ResourceVersion, Scope, Uid } from './object.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  GroupKind,
+  OwnerReference,
+  ResourceVersion,
+  Scope,
+  Uid,
+} from './object.ts'
 import type { Policy, Protection } from './policy.ts'
 import type { Proof } from './proof.ts'
 
 export type StateValue =
   | Node
+  | OwnerChunk
   | Seen
   | Edge
   | Count
@@ -45,6 +54,19 @@ export type StateValue =
   | Share
   | UnreadableHome
   | Position
+
+/**
+ * `owners/<cluster>/<uid>/<name>`: some of the owner references of a node that has many, in order,
+ * with what the node says of each. Only where a node becomes bytes is it taken apart, and put
+ * together where bytes become a node (services/graph/fold/long-node.ts): the fold has whole nodes,
+ * and reads none of these.
+ */
+export interface OwnerChunk {
+  readonly type: 'OwnerChunk'
+  readonly references: readonly OwnerReference[]
+  readonly places: Node['places']
+  readonly namedAt: Node['namedAt']
+}
 
 /** `seen/<cluster>/<kind>/<uid>`: the newest confirmed version, and when it was last listed. */
 export interface Seen {

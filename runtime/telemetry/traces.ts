@@ -200,6 +200,7 @@ export class Traces {
     switch (event?.type) {
       case 'ObjectAdded':
       case 'ObjectUpdated':
+      case 'ObjectEdited':
       case 'ObjectDeleted':
         return {
           [ATTRIBUTE.eventType]: event.type,

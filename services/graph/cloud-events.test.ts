@@ -105,6 +105,7 @@ function lineage(more: Partial<Lineage>): Lineage {
       position: 7n,
       at: 1_790_000_000_000,
     },
+    moreOwners: 0,
     ...more,
   }
 }

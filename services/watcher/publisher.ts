@@ -11,6 +11,7 @@
 import type { Event, Heartbeat, ObjectDeleted, Unreadable } from '../../core/model/event.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Appending } from '../../ports/log.ts'
+import type { ObjectEdited } from '../../ports/service-record.ts'
 import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone } from './log-retry.ts'
@@ -29,7 +30,7 @@ const AGE_TOLD_MS = 1_000
 /** Readers have caught up by then. */
 const DRAINED = 0.5
 
-export type Tellable = Exclude<Event, Unreadable>
+export type Tellable = Exclude<Event, Unreadable> | ObjectEdited
 
 export class Publisher {
   readonly #deps: PublisherDeps
@@ -132,6 +133,7 @@ export class Publisher {
     switch (type) {
       case 'ObjectAdded':
       case 'ObjectUpdated':
+      case 'ObjectEdited':
       case 'ObjectDeleted':
         return { seenMs: this.#deps.clock.monotonicMs() }
       default:

@@ -1,9 +1,11 @@
 /**
- * Publishes the observations of one kind: new or changed objects in full, objects with only another version as `Touched`, and each relist
- * from its start to its finish.
+ * Publishes the observations of one kind: new or changed objects in full (of a long list of
+ * references what changed), objects with only another version as `Touched`, and each relist from
+ * its start to its finish.
  *
- * What must stay true: no event moves a version without confirming the content; versions only move forward within a cluster epoch; an
- * observation that contradicts that is returned to the caller as `rewound` or `doubted`, and not published.
+ * What must stay true: no event moves a version without confirming the content; versions only move
+ * forward within a cluster epoch; an observation that contradicts that is returned to the caller as
+ * `rewound` or `doubted`, and not published.
  *
  * Not here: when to list or watch (monitor.ts), the order and bounds of appends (publisher.ts).
  */
@@ -20,7 +22,9 @@ import type {
 import { compareVersions, projectionHash } from '../../core/model/object.ts'
 import { homeOf } from '../../core/model/partition.ts'
 import type { WatchEvent } from '../../ports/cluster.ts'
+import type { Random } from '../../ports/random.ts'
 import type { WatcherConfig } from './config.ts'
+import { LongLists } from './long-list.ts'
 import type { Deletions } from './memory.ts'
 import { hasHash, Sightings } from './memory.ts'
 import type { Publisher, Tellable } from './publisher.ts'
@@ -34,6 +38,7 @@ export interface TellingDeps {
   readonly deletions: Deletions
   readonly counters: Counters
   readonly config: WatcherConfig
+  readonly random: Random
 }
 
 /** `rewound`: the cluster was restored. `doubted`: only a list can settle it. */
@@ -52,6 +57,7 @@ export class Telling {
   readonly #kind: GroupKind
   readonly #kindKey: string
   readonly #sightings = new Sightings()
+  readonly #lists: LongLists
   readonly #touched: TouchedBatch
   #sync: OpenSync | undefined
   #position: ResourceVersion | null
@@ -61,6 +67,7 @@ export class Telling {
   /** `position`: that of an earlier watcher, null without one. */
   constructor(deps: TellingDeps, kind: GroupKind, position: ResourceVersion | null) {
     this.#deps = deps
+    this.#lists = new LongLists(deps.random)
     this.#touched = new TouchedBatch(deps.config.touchedEntries)
     this.#kind = { group: kind.group, kind: kind.kind }
     this.#kindKey = `${kind.group}/${kind.kind}`
@@ -126,6 +133,7 @@ export class Telling {
       listed: sync.listed,
     })
     this.#unlisted = this.#sightings.forgetUnlisted(sync.id)
+    for (const uid of this.#unlisted) this.#lists.forget(uid)
     this.#sync = undefined
     this.#position = version
     counters.syncs++
@@ -188,6 +196,7 @@ export class Telling {
     const { deletions, publisher, cluster, epoch, counters } = this.#deps
     this.#touched.drop(uid)
     this.#sightings.forget(uid)
+    this.#lists.forget(uid)
     deletions.add(this.#kindKey, uid, resourceVersion)
     publisher.tell(homeOf(cluster, object.namespace), {
       type: 'ObjectDeleted',
@@ -215,13 +224,14 @@ export class Telling {
       return
     }
     this.#touched.drop(uid)
-    publisher.tell(homeOf(cluster, object.namespace), {
-      type: isNew ? 'ObjectAdded' : 'ObjectUpdated',
-      cluster,
-      epoch,
-      sync: sync?.id ?? null,
-      object,
-    })
+    const edit = this.#lists.editOf(object, hash, isNew || sync?.full === true)
+    const about = { cluster, epoch, sync: sync?.id ?? null }
+    publisher.tell(
+      homeOf(cluster, object.namespace),
+      edit === undefined
+        ? { type: isNew ? 'ObjectAdded' : 'ObjectUpdated', ...about, object }
+        : { type: 'ObjectEdited', ...about, object: withoutReferences(object), hash, ...edit },
+    )
     if (isNew) counters.added++
     else counters.updated++
   }
@@ -239,6 +249,10 @@ export class Telling {
   #advance(version: ResourceVersion): void {
     if (this.#position === null || !isOlder(version, this.#position)) this.#position = version
   }
+}
+
+function withoutReferences(object: ObjectMeta): ObjectMeta {
+  return { ...object, ownerReferences: [] }
 }
 
 /** Versions that cannot be compared prove nothing. */

@@ -384,7 +384,7 @@ function history(position: bigint): HistoryRecord {
 
 function known(phase: string | null, ...owners: readonly OwnerReference[]): KnownObject {
   const times = { createdAt: null, deletedAt: null }
-  return { phase: phase as KnownObject['phase'], ...times, owners, held: null }
+  return { phase: phase as KnownObject['phase'], ...times, owners, held: null, long: null }
 }
 
 function reference(name: string): OwnerReference {
@@ -402,7 +402,7 @@ function lineage(uid: string, of: Partial<Lineage>): Lineage {
     ...{ cluster: 'north', clusterName: 'north', uid, group: '', version: 'v1', kind: 'Pod' },
     ...{ scope: 'Namespaced', namespace: 'shop', name: uid, phase: 'observed', owners: [] },
     ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null },
-    ...{ held: null, evidence: null, position: 1n, at: 1 },
+    ...{ held: null, evidence: null, position: 1n, at: 1, moreOwners: 0 },
     ...of,
   }
 }

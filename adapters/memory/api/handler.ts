@@ -33,6 +33,8 @@ const TEXT_TYPE = { 'content-type': 'text/plain; charset=utf-8' }
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz'])
 const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
+const TOKEN_MS = 3_600_000
+
 /** Discovery documents that are kept; there are a few for each group. */
 const MOST_TOLD = 200
 
@@ -65,6 +67,8 @@ export class Handler {
     const counted = `${verb} ${address.resource}`
     this.counts.set(counted, (this.counts.get(counted) ?? 0) + 1)
     if (pathname === REVIEW && request.method === 'POST') return this.#review(request)
+    if (request.method === 'POST' && address.subresource === 'token')
+      return this.#token(request, address)
     const kind = this.#served(address)
     const call: Call = { request, address, kind, query }
     return this.#carryOut(verb, call, signal)
@@ -210,6 +214,19 @@ export class Handler {
     const asked = parsed(body ?? '', 'the review is unrecognized')
     const review = { ...(asked as object), metadata: {}, status: { allowed: true } }
     return this.#respond(201, bytes(JSON.stringify(review)))
+  }
+
+  /** A TokenRequest. Whoever comes may do everything here, so any word is as good as a token. */
+  #token({ body }: ApiRequest, address: Address): ApiResponse {
+    const kind = this.#served({ ...address, subresource: '' })
+    const { name, namespace } = address
+    const found = this.#context.storage.get(kind, namespace, name)
+    if (kind.resource !== 'serviceaccounts' || found === undefined) throw notFound(kind, name)
+    const asked = parsed(body ?? '', 'the token request is unrecognized')
+    const { clock } = this.#context
+    const expirationTimestamp = new Date(clock.now() + TOKEN_MS).toISOString()
+    const answer = { ...(asked as object), status: { token: 'any', expirationTimestamp } }
+    return this.#respond(201, bytes(JSON.stringify(answer)))
   }
 
   refuse(refusal: Refusal): ApiResponse {

@@ -13,6 +13,7 @@ import type { Position, StateValue } from '../../../core/model/state.ts'
 import { SortedKeys } from '../../../ports/sorted-keys.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { firstPosition } from '../fold/batch.ts'
+import { isChunkKey, stateValueOf } from '../fold/long-node.ts'
 import type { RefoldParts } from './refold.ts'
 
 /** Moved at once: the state is never there twice. */
@@ -24,10 +25,14 @@ export async function decodedFold(
   from: Position | undefined,
 ): Promise<DecodedFold> {
   const graph = new DecodedGraph()
+  const read = (key: string): Uint8Array | undefined => store.get(key)
   for (let isMore = true; isMore; ) {
     const { rows, isCut } = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
     isMore = isCut
-    for (const [key, bytes] of rows) graph.put(key, codec.decode(bytes) as StateValue)
+    for (const [key, bytes] of rows) {
+      // Chunks are behind the nodes that name them, which are whole by then.
+      if (!isChunkKey(key)) graph.put(key, stateValueOf(codec, key, bytes, read))
+    }
     const changelog = { changelog: 0n, position: from?.position ?? 0n }
     await store.write(
       rows.map(([key]) => [key, null]),

@@ -5,6 +5,7 @@
  *
  * Not here: what is compared (audit.ts, replay.ts).
  */
+import type { StateReader } from '../../../core/graph/graph.ts'
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -71,6 +72,8 @@ export async function loadBase(
 
 interface Obedient {
   readonly position: Pick<Position, 'partition' | 'inForce'>
+  /** Before the entry. */
+  readonly graph: StateReader
   obey(inForce: readonly string[]): void
 }
 
@@ -81,7 +84,7 @@ export async function eventOf(
   entry: Entry,
 ): Promise<Event> {
   try {
-    const read = readEvent(codec, entry)
+    const read = readEvent(codec, entry, batch.graph)
     if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
     const found = await orderOf(log, codec, read, batch.position)
     if (found.type === 'Refused') return NO_ORDER

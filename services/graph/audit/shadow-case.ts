@@ -29,6 +29,8 @@ export interface Would {
 export function wouldTake(lineage: Lineage): Would | undefined {
   const { owners, phase, deletedAt, verdict, heldBy, why, evidence } = lineage
   if (phase !== 'observed' || deletedAt !== null || verdict !== 'held') return undefined
+  // Of a long list the record has the first owners only.
+  if (lineage.moreOwners > 0) return undefined
   if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
   // Where its references have changed since, what holds it is found when it is judged.
   const isHeld = evidence === 'bulk' || heldBy !== 'mode'
@@ -76,6 +78,10 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
     const because = `owner ${doubt.kind} "${doubt.name}": ${DOUBTS[doubt.standing]}`
     const agreement = isTheirs(doubt) ? 'theirs' : 'unclear'
     return { agreement, because, living: [] }
+  }
+  if (lineage.moreOwners > 0) {
+    const because = `${lineage.moreOwners} more owners, of which the record says nothing`
+    return { agreement: 'unclear', because, living: [] }
   }
   if (would?.isHeld) return { agreement: 'theirs', because: would.because, living: [] }
   return { agreement: 'agreed', because: would?.because ?? 'its owners were deleted', living: [] }

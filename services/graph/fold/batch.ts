@@ -20,11 +20,12 @@ import type { Lineage } from '../../../ports/lineage.ts'
 import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Digest, Former } from '../../../ports/service-record.ts'
-import type { Store } from '../../../ports/store.ts'
+import type { Store, StoreChange } from '../../../ports/store.ts'
 import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
+import { nodeChanges } from './long-node.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { graphOver } from './overlay.ts'
 
@@ -119,13 +120,13 @@ export class Batch {
     const changed: (string | Uint8Array)[] = [offset]
     const nodes: ChangedNode[] = []
     for (const [key, value] of this.#graph.takeRecent()) {
-      if (isNodeKey(key)) {
-        const node = changedNode(key, this.#replaced(key, value), value)
-        if (node !== undefined) nodes.push(node)
-      } else if (isRuleKey(key)) this.#putFormer(key, this.#replaced(key, value), at)
-      const bytes = value === null ? null : this.#codec.encode(value)
-      this.#values.set(key, bytes)
-      changed.push(key, bytes ?? '')
+      if (isRuleKey(key)) this.#putFormer(key, this.#replaced(key, value), at)
+      const node = isNodeKey(key) ? changedNode(key, this.#replaced(key, value), value) : undefined
+      if (node !== undefined) nodes.push(node)
+      for (const [each, bytes] of this.#bytesOf(key, value, node, at)) {
+        this.#values.set(each, bytes)
+        changed.push(each, bytes ?? '')
+      }
     }
     const issued: (string | Uint8Array)[] = []
     for (const command of outcome.commands) {
@@ -146,6 +147,16 @@ export class Batch {
       outputs: issued.length === 0 ? outputs : chained(outputs, [offset, ...issued]),
     }
     this.#records += 1
+  }
+
+  #bytesOf(
+    key: string,
+    value: StateValue | null,
+    node: ChangedNode | undefined,
+    { position }: At,
+  ): readonly StoreChange[] {
+    if (node === undefined) return [[key, value === null ? null : this.#codec.encode(value)]]
+    return nodeChanges(this.#codec, key, [node.before, node.after ?? null], position)
   }
 
   /** What it was before the event. */

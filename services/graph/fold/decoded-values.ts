@@ -15,6 +15,7 @@ import type { Codec } from '../../../ports/codec.ts'
 import type { Store } from '../../../ports/store.ts'
 import { DECODED_VALUES, REMEMBERED_BYTES } from '../config.ts'
 import { ABSENT, ByteTable } from './byte-table.ts'
+import { stateValueOf } from './long-node.ts'
 
 /** A key that holds nothing is remembered as null. */
 type Values = Map<string, StateValue | null>
@@ -56,19 +57,24 @@ export class DecodedValues implements StateReader {
   }
 
   #read(key: string): StateValue | null {
-    const known = table.get(this.#owner, key)
-    if (known === ABSENT) return null
-    if (known !== undefined) return this.#codec.decode(known) as StateValue
-    const bytes = this.#store.get(key) ?? null
-    table.put(this.#owner, key, bytes)
-    return this.#valueOf(bytes)
+    return this.#valueOf(key, this.#bytes(key))
   }
 
   #stored(key: string): StateValue | null {
-    return this.#valueOf(this.#store.get(key) ?? null)
+    return this.#valueOf(key, this.#store.get(key))
   }
 
-  #valueOf(bytes: Uint8Array | null): StateValue | null {
-    return bytes === null ? null : (this.#codec.decode(bytes) as StateValue)
+  /** Valid until anything else is read. */
+  readonly #bytes = (key: string): Uint8Array | undefined => {
+    const known = table.get(this.#owner, key)
+    if (known === ABSENT) return undefined
+    if (known !== undefined) return known
+    const bytes = this.#store.get(key)
+    table.put(this.#owner, key, bytes ?? null)
+    return bytes
+  }
+
+  #valueOf(key: string, bytes: Uint8Array | undefined): StateValue | null {
+    return bytes === undefined ? null : stateValueOf(this.#codec, key, bytes, this.#bytes)
   }
 }

@@ -18,6 +18,7 @@ import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/lineage.ts'
+import { longOwners } from './long-node.ts'
 
 /** Each of these has its object; others have it where nothing else says that it changed. */
 export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([
@@ -26,8 +27,11 @@ export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([
   'phase',
   'gone',
 ])
+/** Of a long list, in public records. */
+export const SHOWN_OWNERS = 16
+
 const NOT_THERE: KnownObject = {
-  ...{ phase: null, createdAt: null, deletedAt: null, owners: [], held: null },
+  ...{ phase: null, createdAt: null, deletedAt: null, owners: [], held: null, long: null },
 }
 
 /** A node that an event changed. */
@@ -63,13 +67,17 @@ export function historyOf(
   nodes: readonly ChangedNode[],
   at: At,
 ): HistoryRecord[] {
-  const changed = new Map(nodes.map((node) => [identityOf(node), node]))
+  const all = new Map(nodes.map((node) => [identityOf(node), node]))
   const records = entries.map((entry): HistoryRecord => {
     if (!OF_OBJECT.has(entry.change)) return { ...entry, object: null }
-    changed.delete(objectKey(entry.cluster, entry.uid))
-    return { ...entry, object: knownObject(nodeOf(graph, entry.cluster, entry.uid)) }
+    const key = objectKey(entry.cluster, entry.uid)
+    const now = nodeOf(graph, entry.cluster, entry.uid)
+    return { ...entry, object: knownObject(now, all.has(key) ? all.get(key)?.before : now) }
   })
-  const left = [...changed.values()].filter(isOther)
+  const told = new Set(
+    records.flatMap(({ cluster, uid, object }) => (object === null ? [] : objectKey(cluster, uid))),
+  )
+  const left = nodes.filter((node) => !told.has(identityOf(node)) && isOther(node))
   if (left.length === 0) return records
   // What a GET said of an owner is of whom a reference names, which may be another that bears the uid.
   const lastOf = new Map(
@@ -82,23 +90,24 @@ export function historyOf(
     const index = lastOf.get(identityOf(node)) ?? -1
     const last = records[index]
     if (last === undefined) added.push(addedFor(node, at))
-    else records[index] = { ...last, object: knownObject(node.after) }
+    else records[index] = { ...last, object: knownObject(node.after, node.before) }
   }
   return [...records, ...added]
 }
 
 /** By what readers of history know of it. */
-function isOther({ before, after }: ChangedNode): boolean {
-  const [was, is] = [knownObject(before), knownObject(after)]
-  return isOtherPhase(was, is) || isOtherList(was, is) || isOtherHold(before, after)
+function isOther(node: ChangedNode): boolean {
+  return isOtherPhase(node) || isOtherList(node) || isOtherHold(node.before, node.after)
 }
 
-function isOtherPhase(was: KnownObject, is: KnownObject): boolean {
-  return is.phase !== was.phase || is.deletedAt !== was.deletedAt
+function isOtherPhase({ before, after }: ChangedNode): boolean {
+  if (before?.phase !== after?.phase) return true
+  return (before?.object.deletedAt ?? null) !== (after?.object.deletedAt ?? null)
 }
 
-function isOtherList(was: KnownObject, is: KnownObject): boolean {
-  return is.owners !== was.owners && JSON.stringify(is.owners) !== JSON.stringify(was.owners)
+function isOtherList({ before, after }: ChangedNode): boolean {
+  const [was, is] = [before?.object.ownerReferences ?? [], after?.object.ownerReferences ?? []]
+  return is !== was && JSON.stringify(is) !== JSON.stringify(was)
 }
 
 export function isOtherHold(before: Node | undefined, after: Node | undefined): boolean {
@@ -113,37 +122,44 @@ function identityOf({ cluster, node }: ChangedNode): string {
 function addedFor(changed: ChangedNode, { partition, position, timestamp }: At): HistoryRecord {
   const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
-  const [was, object] = [knownObject(before), knownObject(after)]
-  const isPhase = isOtherPhase(was, object)
+  const object = knownObject(after, before)
   return {
     ...{ type: 'History', cluster, group, kind, namespace, name, uid },
-    ...addedText(was, object),
-    phase: isPhase ? object.phase : null,
+    ...addedText(changed, object),
+    phase: isOtherPhase(changed) ? object.phase : null,
     ...{ evidence: null, command: null, partition, position, basis: [], at: timestamp },
     object,
   }
 }
 
-function addedText(was: KnownObject, is: KnownObject): Pick<HistoryRecord, 'change' | 'text'> {
-  if (isOtherPhase(was, is)) return { change: 'phase', text: phaseText(was, is) }
-  if (isOtherList(was, is)) return { change: 'references', text: referencesText(was, is) }
-  const text = is.held === null ? 'held no more' : `held: ${is.held.because}`
+function addedText(
+  node: ChangedNode,
+  { held }: KnownObject,
+): Pick<HistoryRecord, 'change' | 'text'> {
+  if (isOtherPhase(node)) return { change: 'phase', text: phaseText(node) }
+  if (isOtherList(node)) return { change: 'references', text: referencesText(node) }
+  const text = held === null ? 'held no more' : `held: ${held.because}`
   return { change: 'verdict', text }
 }
 
-function referencesText(was: KnownObject, now: KnownObject): string {
-  return `${was.owners.length} owners → ${now.owners.length} others`
+function referencesText({ before, after }: ChangedNode): string {
+  const [was, is] = [before, after].map((node) => node?.object.ownerReferences.length ?? 0)
+  return `${was} owners → ${is} others`
 }
 
-function phaseText(was: KnownObject, now: KnownObject): string {
-  const isSame = was.phase === now.phase
-  return `${was.phase ?? 'unknown'} → ${now.phase ?? 'unknown'}${isSame ? ': its deletionTimestamp is another' : ''}`
+function phaseText({ before, after }: ChangedNode): string {
+  const [was, is] = [before?.phase ?? 'unknown', after?.phase ?? 'unknown']
+  return `${was} → ${is}${was === is ? ': its deletionTimestamp is another' : ''}`
 }
 
-function knownObject(node: Node | undefined): KnownObject {
+/** `before`: what the entries before this one know of it. */
+function knownObject(node: Node | undefined, before: Node | undefined): KnownObject {
   if (node === undefined) return NOT_THERE
-  const { createdAt, deletedAt, ownerReferences } = node.object
-  return { phase: node.phase, createdAt, deletedAt, owners: ownerReferences, held: knownHold(node) }
+  const { phase, object } = node
+  const { createdAt, deletedAt, ownerReferences } = object
+  const long = longOwners(before, node)
+  const owners = long === null ? ownerReferences : ownerReferences.slice(0, SHOWN_OWNERS)
+  return { phase, createdAt, deletedAt, owners, held: knownHold(node), long }
 }
 
 /** Null when nothing holds it, or a mode that only records. */

@@ -8,7 +8,8 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import type { Lineage, LineageOwner } from '../../../ports/lineage.ts'
-import { knownHold } from './known-object.ts'
+import { LONG_LIST } from '../../../ports/list-edit.ts'
+import { knownHold, SHOWN_OWNERS } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
@@ -17,6 +18,8 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
+  const { length } = object.ownerReferences
+  const shown = length > LONG_LIST ? SHOWN_OWNERS : length
   return {
     type: 'Lineage',
     cluster,
@@ -29,7 +32,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     version: object.version,
     scope: object.scope,
     phase: told.phase,
-    owners: object.ownerReferences.map(
+    owners: object.ownerReferences.slice(0, shown).map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
         kind: reference.kind,
@@ -49,5 +52,6 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     evidence: verdict?.evidence ?? null,
     position: at.position,
     at: at.timestamp,
+    moreOwners: length - shown,
   }
 }

@@ -9,6 +9,7 @@
  * Not here: who may give it (orders/directive-http.ts), its effect (core/admit).
  */
 import { createHash } from 'node:crypto'
+import type { StateReader } from '../../../core/graph/graph.ts'
 import type { Directive, Event, PolicyChanged } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -17,6 +18,7 @@ import { ORDER_PREFIX } from '../../../ports/control-key.ts'
 import { isEvent } from '../../../ports/event-type.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
 import type { OrderGiven } from '../../../ports/service-record.ts'
+import { wholeOf } from './edited-object.ts'
 import { checkFoldVersion } from './fold-version.ts'
 
 export type Order = Directive | PolicyChanged
@@ -56,10 +58,18 @@ export async function giveOrder(
   )
 }
 
-/** A record that may be in `events`; anything else there is as unreadable as garbage. Throws `CodecError`. */
-export function readEvent(codec: Codec, entry: Entry): Event | OrderGiven | Refused {
+/**
+ * A record that may be in `events`, with the state before it; anything else there is as unreadable
+ * as garbage. Throws `CodecError`.
+ */
+export function readEvent(
+  codec: Codec,
+  entry: Entry,
+  state: StateReader,
+): Event | OrderGiven | Refused {
   if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
   const record = codec.decode(entry.value)
+  if (record.type === 'ObjectEdited') return wholeOf(state, record)
   if (record.type === 'OrderGiven') return record
   if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
   return isOrder(record) ? refused(`a ${record.type} counts in orders only`) : record

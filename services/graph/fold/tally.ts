@@ -15,6 +15,7 @@ import type { StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import { prefixRange, type Store } from '../../../ports/store.ts'
 import { COUNT_KEYS } from '../config.ts'
+import { stateValueOf } from './long-node.ts'
 
 /** Of one cluster that has objects here. */
 export interface ClusterTally {
@@ -112,7 +113,7 @@ export class Tally {
   }
 
   /** Counts a further part of the store; no commit may be under way. `reader` reads the same store. */
-  async goOn(store: Pick<Store, 'page'>, reader: StateReader): Promise<void> {
+  async goOn(store: Pick<Store, 'get' | 'page'>, reader: StateReader): Promise<void> {
     let left = this.#pageKeys
     for (const prefix of COUNTED) {
       const { gte, lt } = prefixRange(prefix, left)
@@ -120,7 +121,7 @@ export class Tally {
       const from = this.#cursor < gte ? gte : `${this.#cursor}\0`
       const { rows, isCut } = await store.page({ gte: from, lt, limit: left })
       for (const [key, bytes] of rows) {
-        const value = this.#codec.decode(bytes) as StateValue
+        const value = stateValueOf(this.#codec, key, bytes, (each) => store.get(each))
         if (prefix === ALL_NODES_PREFIX) this.#countNode(key, value, 1)
         else this.#countDangling(key, danglingOf(reader, key, value), 1)
       }

@@ -233,7 +233,7 @@ export class Task {
 
   #read(batch: Batch, entry: Entry): Event | OrderGiven | Refused {
     try {
-      return readEvent(this.#options.codec, entry)
+      return readEvent(this.#options.codec, entry, batch.graph)
     } catch (error) {
       return this.#unreadable(batch, entry, error)
     }

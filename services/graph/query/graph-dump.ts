@@ -133,9 +133,10 @@ interface Section {
 
 async function* nodesOf({ view, component }: Section): AsyncIterable<Node> {
   if (component !== undefined) return yield* component.nodes()
-  const { cluster, codec } = view
-  for await (const [, value] of view.entries(nodesPrefix(cluster))) {
-    yield codec.decode(value) as Node
+  for await (const [key] of view.entries(nodesPrefix(view.cluster))) {
+    // Unless it was deleted in the meantime.
+    const node = view.reader.get(key)
+    if (node?.type === 'Node') yield node
   }
 }
 

@@ -128,7 +128,7 @@ test('an object with many owners that change again and again costs others no mor
       ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
       ...{ name: 'p', change: 'references', text: '', phase: null, evidence: null, command: null },
       ...{ partition: 0, position: BigInt(each), basis: [], at: each },
-      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null },
+      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null, long: null },
     })
   })
   await log.append(

@@ -58,8 +58,10 @@ export interface Named {
 export interface Indexed extends Named {
   /** It was gone then. */
   readonly isGone: boolean
-  /** As it named them last. */
+  /** As it named them last; of a long list the first ones. */
   readonly owners: readonly Uid[]
+  /** How many are behind those; left out for none. */
+  readonly moreOwners?: number | undefined
 }
 
 /** Where the history that it holds begins, in one partition of the log. */
@@ -224,7 +226,7 @@ export function createHistoryIndex(
       if (topic === 'history') {
         if (entry.value !== null) {
           const record = codec.decode(entry.value) as HistoryRecord
-          changes.set(...historyChange(entry, record))
+          changes.set(...historyChange(codec, entry, record))
           spans.add(record)
         }
       } else if (topic === 'digests') {
@@ -237,7 +239,7 @@ export function createHistoryIndex(
         for (const key of await forgotten(cluster, uid, isOver, changes)) changes.set(key, null)
       } else {
         const lineage = codec.decode(entry.value) as Lineage
-        for (const change of nameChanges(lineage)) changes.set(...change)
+        for (const change of nameChanges(lineage)) putNew(changes, change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
     }
@@ -248,6 +250,15 @@ export function createHistoryIndex(
     changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
     await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
     return true
+  }
+
+  /**
+   * What is there already is not written again: most of what names an object has named it before.
+   */
+  function putNew(changes: Map<string, Uint8Array | null>, [key, value]: StoreChange): void {
+    const known = changes.get(key)
+    const isThere = known === undefined ? store.get(key) !== undefined : known !== null
+    if (value !== NO_BYTES || !isThere) changes.set(key, value)
   }
 
   /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
@@ -525,10 +536,15 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
   return change
 }
 
-/** The value is stored as it came; only who asks for it decodes it. */
-function historyChange({ offset, value }: Entry, record: HistoryRecord): StoreChange {
+/**
+ * The value is stored as it came; only who asks for it decodes it, and then without the object. One
+ * that is large is stored without it at once.
+ */
+function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
   const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
-  return [prefix + offsetText(offset), value]
+  const isLong = record.object?.long != null
+  const stored = isLong ? codec.encode({ ...record, object: null }) : value
+  return [prefix + offsetText(offset), stored]
 }
 
 type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
@@ -559,7 +575,9 @@ function nameChanges(lineage: Lineage): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
-  const last: Indexed = { cluster, uid, group, kind, namespace, name, at, isGone, owners }
+  const moreOwners = lineage.moreOwners || undefined
+  const named = { cluster, uid, group, kind, namespace, name }
+  const last: Indexed = { ...named, at, isGone, owners, moreOwners }
   const bytes = Buffer.from(JSON.stringify(last))
   return keysOf(last).map((key) => [key, key.startsWith('uid/') ? bytes : NO_BYTES])
 }

@@ -338,7 +338,7 @@ suite('what was held at a moment', () => {
         ...{ cluster: 'c', group: '', kind: 'Pod', namespace, name: 'a', uid: 'pod-a' },
         ...{ partition: 0, position: BigInt(position), basis: [], at: position, phase: null },
         object: {
-          ...{ phase: 'observed', createdAt: null, deletedAt: null, owners: [] },
+          ...{ phase: 'observed', createdAt: null, deletedAt: null, owners: [], long: null },
           held: isHeld ? held : null,
         },
       })

@@ -437,7 +437,7 @@ test('what is forgotten stays forgotten where history is read behind lineage', a
         ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns' },
         ...{ name: uid, change, text: '', phase, evidence: null, command: null, partition: 0 },
         ...{ position: BigInt(each), basis: [], at: 1 },
-        object: { phase, createdAt: 0, deletedAt: null, owners: [], held: null },
+        object: { phase, createdAt: 0, deletedAt: null, owners: [], held: null, long: null },
       })
       return { key: `c/${uid}`, value }
     }),
@@ -533,7 +533,7 @@ test('where a name was had more often than is read, in whichever cluster, a list
       ...{ type: 'Lineage', cluster: 'a', clusterName: 'a', uid: `u-${each}`, group: '' },
       ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
       ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
-      held: null,
+      ...{ held: null, moreOwners: 0 },
       ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
     }),
   }))
@@ -552,7 +552,14 @@ test('where more objects changed very often than one answer looks at, a tree doe
     ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'Pod', namespace: 'ns', name: uid },
     ...{ change: 'references', text: '', phase: null, evidence: null, command: null, basis: [] },
     ...{ partition: 0, position: BigInt(position), at: position },
-    object: { phase: 'observed', createdAt: 0, deletedAt: null, owners: [OWNER], held: null },
+    object: {
+      phase: 'observed',
+      createdAt: 0,
+      deletedAt: null,
+      owners: [OWNER],
+      held: null,
+      long: null,
+    },
   })
   for (let each = 0; each < 1_001; each++) {
     // Of the last one alone it is not known whose it was by then.
@@ -650,6 +657,7 @@ test('what is forgotten of an object that came again leaves no key of its former
     ...{ partition: 0, position: BigInt(position), at: position * MINUTE_MS },
     object: {
       ...{ phase: owner === null ? null : 'observed', createdAt: 0, deletedAt: null, held: null },
+      long: null,
       owners: owner === null ? [] : [{ ...OWNER, uid: owner }],
     },
   })

@@ -17,18 +17,32 @@ import type {
 } from '../../../core/model/object.ts'
 import { groupOf } from '../../../core/model/object.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import type { HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
-import type { Life, LifeState, PastPhase } from '../../../ports/service-record.ts'
+import type { AddedChunk, HistoryRecord, KnownHold, Lineage } from '../../../ports/lineage.ts'
+import type { Life, LifeState, OwnerList, PastPhase } from '../../../ports/service-record.ts'
 import type { Store, StoreChange, StoreEntry } from '../../../ports/store.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { OF_OBJECT } from '../fold/known-object.ts'
 import { part, uidOfPart, uidPart } from './index-key.ts'
+import {
+  chunkBytes,
+  costOf,
+  isSameList,
+  type Listed,
+  listOf,
+  NO_OWNERS,
+  ownerChanges,
+  referencesOf,
+  unknownList,
+} from './life-owners.ts'
 import type { Horizon, Moment } from './moment.ts'
 import { holds } from './moment.ts'
 
 /** States of one object that are kept, the newest: one that flips without end must not fill the index. What it was before is `unknown`. */
 const MOST_STATES = 200
-/** And as many as have so many owner references together: each entry about the object costs time for all of them. The newest is kept whatever it has. */
+/**
+ * And as many as have so many owner references, or chunks of them, together: each entry about the
+ * object costs time for all of them. The newest is kept whatever it has.
+ */
 const MOST_REFERENCES = 1_000
 
 export interface PastObject extends Coordinates {
@@ -124,23 +138,30 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
     const range = all.gte <= after ? { ...all, gte: `${after}\0` } : all
     return (await store.page(range)).rows
   }
+  function readerOf(cluster: ClusterId, uid: Uid): ReadList {
+    const id = uidPart(uid)
+    return (list) => referencesOf(codec, list, (name) => store.get(chunkKey(cluster, id, name)))
+  }
   async function keysOf(prefix: string, after: string, limit: number): Promise<readonly string[]> {
     return (await entriesOf(prefix, after, limit)).map(([key]) => key)
   }
   return {
     objectAt(cluster, uid, moment) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
-      return bytes === undefined ? undefined : stateAt(codec.decode(bytes) as Life, uid, moment)
+      if (bytes === undefined) return undefined
+      return stateAt(codec.decode(bytes) as Life, uid, moment, readerOf(cluster, uid))
     },
     lastThere(cluster, uid) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
-      return bytes === undefined ? undefined : lastStateIn(codec.decode(bytes) as Life, uid)
+      if (bytes === undefined) return undefined
+      return lastStateIn(codec.decode(bytes) as Life, uid, readerOf(cluster, uid))
     },
     objectBetween(cluster, uid, from, to) {
       const bytes = store.get(lifeKey(cluster, uidPart(uid)))
       if (bytes === undefined) return undefined
       const life = codec.decode(bytes) as Life
-      return { before: stateAt(life, uid, from), after: stateAt(life, uid, to) }
+      const read = readerOf(cluster, uid)
+      return { before: stateAt(life, uid, from, read), after: stateAt(life, uid, to, read) }
     },
     async changedPage(cluster, { first, last }, after, limit) {
       const all = prefixRange(changedPrefix(cluster), limit)
@@ -173,31 +194,30 @@ export function createSpanIndex(store: Pick<Store, 'get' | 'page'>, codec: Codec
   }
 }
 
-function lastStateIn(life: Life, uid: Uid): PastObject | undefined {
+/** Undefined where not all of the list is known. */
+type ReadList = (list: OwnerList) => readonly OwnerReference[] | undefined
+
+function lastStateIn(life: Life, uid: Uid, read: ReadList): PastObject | undefined {
   const last = life.states.findLast(({ phase }) => !OUT.has(phase))
   if (last === undefined) return undefined
-  return stateAt(life, uid, { type: 'position', position: last.position + 1, at: last.at })
+  return stateAt(life, uid, { type: 'position', position: last.position + 1, at: last.at }, read)
 }
 
-function stateAt(life: Life, uid: Uid, moment: Moment): PastObject | undefined {
+function stateAt(life: Life, uid: Uid, moment: Moment, read: ReadList): PastObject | undefined {
   const { group, kind, namespace, name, createdAt, states, isCut } = life
   const about = { group, kind, namespace, name, uid, createdAt }
   const last = states.findLastIndex(({ position, at }) => holds(moment, position, at))
   const state = states[last]
-  if (state === undefined) {
-    const unknown = {
-      phase: 'unknown',
-      deletedAt: null,
-      position: states[0]?.position ?? 0,
-      since: states[0]?.at ?? 0,
-      owners: [],
-      held: null,
-    } as const
-    return isCut ? { ...about, ...unknown } : undefined
-  }
+  if (state === undefined) return isCut ? { ...about, ...unknownAt(states[0]) } : undefined
+  const owners = read(life.owners[state.owners] ?? NO_OWNERS)
+  if (owners === undefined) return { ...about, ...unknownAt(state) }
   const { phase, deletedAt, held } = state
   const { position, at: since } = states[beganAt(states, last)] ?? state
-  return { ...about, phase, deletedAt, position, since, owners: ownersIn(life, state), held }
+  return { ...about, phase, deletedAt, position, since, owners, held }
+}
+
+function unknownAt({ position = 0, at: since = 0 }: Partial<LifeState> = {}) {
+  return { phase: 'unknown', deletedAt: null, position, since, owners: [], held: null } as const
 }
 
 /** Of a state, the first since which all is the same but what holds it: that is told beside, and no change of the object. */
@@ -211,10 +231,6 @@ function isOnlyOtherHold(a: LifeState | undefined, b: LifeState | undefined): bo
   if (a === undefined || b === undefined) return false
   const isSame = a.phase === b.phase && a.deletedAt === b.deletedAt && a.owners === b.owners
   return isSame && JSON.stringify(a.held) !== JSON.stringify(b.held)
-}
-
-function ownersIn({ owners }: Life, state: LifeState): readonly OwnerReference[] {
-  return owners[state.owners] ?? []
 }
 
 /** The changes of one page of the log. Later entries of it see what earlier ones changed. */
@@ -250,7 +266,7 @@ export class SpanChanges {
     const life = known ?? this.#begun(record)
     // An older version recorded no owners: nobody can say what there was until it is all told anew.
     if (object === null) this.#raise(cluster, NEVER)
-    else this.#putLife(cluster, id, known, grown(life, record, object))
+    else this.#putLife(cluster, id, known, grown(life, record, object), object.long?.added)
   }
 
   /**
@@ -286,7 +302,7 @@ export class SpanChanges {
     }
     if (life.isCut) this.#changes.set(cutPrefix(cluster) + id, null)
     if (heldSpan(life) !== undefined) this.#changes.set(heldKey(cluster, id, life), null)
-    for (const edges of edgesOf(cluster, life)) this.#changes.set(edges + id, null)
+    this.#putOwners(cluster, id, [life, { ...life, owners: [] }])
   }
 
   /**
@@ -318,7 +334,9 @@ export class SpanChanges {
     // Of a suspect nobody can say whether its kind is watched.
     const then = phase === 'suspect' ? 'unknown' : phase
     this.#raise(cluster, { position: Number(position) + 1, at })
-    const owners = [...(known?.owners ?? []), then === 'gone' ? [] : listed]
+    const list =
+      rest.moreOwners > 0 ? unknownList(rest.moreOwners) : { references: listed, chunks: [] }
+    const owners = [...(known?.owners ?? []), then === 'gone' ? NO_OWNERS : list]
     const state: LifeState = {
       ...{ position: Number(position), at, phase: then, deletedAt: rest.deletedAt },
       ...{ owners: owners.length - 1, held: rest.held },
@@ -366,7 +384,13 @@ export class SpanChanges {
     return { ...about, states: [], owners: [], isCut: false, isBase: false }
   }
 
-  #putLife(cluster: ClusterId, id: string, known: Life | undefined, life: Life): void {
+  #putLife(
+    cluster: ClusterId,
+    id: string,
+    known: Life | undefined,
+    life: Life,
+    came: readonly AddedChunk[] = [],
+  ): void {
     const kept = inOrder(life)
     this.#lives.set(lifeKey(cluster, id), kept)
     if (!isSamePlace(known, kept)) {
@@ -376,7 +400,7 @@ export class SpanChanges {
     this.#putMinutes(cluster, id, known, kept)
     this.#putHeld(cluster, id, known, kept)
     if (kept.isCut && !known?.isCut) this.#changes.set(cutPrefix(cluster) + id, NO_BYTES)
-    this.#putEdges(cluster, id, known, kept)
+    this.#putOwners(cluster, id, [known, kept], came)
   }
 
   #putHeld(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -389,19 +413,28 @@ export class SpanChanges {
     if (span !== undefined) this.#changes.set(heldKey(cluster, id, kept), Buffer.from(span))
   }
 
-  #putEdges(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
-    const lists = known?.owners ?? []
-    if (lists === kept.owners && known?.namespace === kept.namespace) return
-    const same = countSame(lists, kept.owners)
-    const isMoved = known !== undefined && known.namespace !== kept.namespace
-    const before = edgesOf(cluster, known)
-    const added = isMoved ? kept.owners : kept.owners.slice(same)
-    for (const edges of edgesOf(cluster, { ...kept, owners: added })) {
-      if (!before.has(edges)) this.#changes.set(edges + id, NO_BYTES)
+  /** `came`: chunks that the record brought. */
+  #putOwners(
+    cluster: ClusterId,
+    id: string,
+    [known, kept]: readonly [known: Life | undefined, kept: Life],
+    came: readonly AddedChunk[] = [],
+  ): void {
+    if (known?.owners === kept.owners && known.namespace === kept.namespace) return
+    const before: Listed = { owners: known?.owners ?? [], namespace: (known ?? kept).namespace }
+    const keyOf = (name: string): string => chunkKey(cluster, id, name)
+    const edgeOf = (namespace: string, reference: OwnerReference): string =>
+      `${edgeTo(cluster, namespace, reference)}${id}`
+    const parts = { codec: this.#codec, edgeOf, read: (name: string) => this.#get(keyOf(name)) }
+    const changes = ownerChanges(parts, [before, kept], came)
+    for (const name of changes.dropped) this.#changes.set(keyOf(name), null)
+    for (const chunk of changes.added) {
+      this.#changes.set(keyOf(chunk.name), chunkBytes(this.#codec, chunk))
     }
-    if (same === lists.length && !isMoved) return
-    const after = edgesOf(cluster, kept)
-    for (const edges of before) if (!after.has(edges)) this.#changes.set(edges + id, null)
+    for (const edge of changes.gone) this.#changes.set(edge, null)
+    for (const edge of changes.edges) {
+      if (this.#get(edge) === undefined) this.#changes.set(edge, NO_BYTES)
+    }
   }
 
   #putMinutes(cluster: ClusterId, id: string, known: Life | undefined, kept: Life): void {
@@ -440,8 +473,9 @@ function grown(
   { change, position, at, group, kind, namespace, name }: HistoryRecord,
   object: NonNullable<HistoryRecord['object']>,
 ): Life {
-  const known = life.owners.findIndex((each) => isSameList(each, object.owners))
-  const owners = known < 0 ? [...life.owners, object.owners] : life.owners
+  const list = listOf(object)
+  const known = life.owners.findIndex((each) => isSameList(each, list))
+  const owners = known < 0 ? [...life.owners, list] : life.owners
   const state: LifeState = {
     position: Number(position),
     at,
@@ -473,12 +507,12 @@ function grown(
 }
 
 function newest(all: readonly LifeState[], lists: Life['owners']): readonly LifeState[] {
-  const most = lists.reduce((sum, list) => sum + list.length, 0)
+  const most = lists.reduce((sum, list) => sum + costOf(list), 0)
   if (all.length <= MOST_STATES && most <= MOST_REFERENCES) return all
   const counted = new Set<number>()
   let references = 0
   const tooOld = all.findLastIndex(({ owners }, index) => {
-    if (!counted.has(owners)) references += lists[owners]?.length ?? 0
+    if (!counted.has(owners)) references += costOf(lists[owners] ?? NO_OWNERS)
     counted.add(owners)
     const count = all.length - index
     return count > 1 && (count > MOST_STATES || references > MOST_REFERENCES)
@@ -496,7 +530,7 @@ function inOrder(life: Life): Life {
   if (isInOrder(life)) return life
   const used = [...new Set(life.states.map(({ owners }) => owners))]
   const states = life.states.map((state) => ({ ...state, owners: used.indexOf(state.owners) }))
-  return { ...life, states, owners: used.map((index) => life.owners[index] ?? []) }
+  return { ...life, states, owners: used.map((index) => life.owners[index] ?? NO_OWNERS) }
 }
 
 function isInOrder({ states, owners }: Life): boolean {
@@ -508,21 +542,6 @@ function isInOrder({ states, owners }: Life): boolean {
   return named === owners.length
 }
 
-function isSameList(a: readonly OwnerReference[], b: readonly OwnerReference[]): boolean {
-  return a.length === b.length && a.every((each, index) => isSameReference(each, b[index]!))
-}
-
-function isSameReference(a: OwnerReference, b: OwnerReference): boolean {
-  return (
-    a.uid === b.uid &&
-    a.controller === b.controller &&
-    a.blockOwnerDeletion === b.blockOwnerDeletion &&
-    a.name === b.name &&
-    a.kind === b.kind &&
-    a.apiVersion === b.apiVersion
-  )
-}
-
 /** Of the first values of both: how many are the very same. Mostly all that were known are, and one is new. */
 function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   let same = 0
@@ -530,19 +549,14 @@ function countSame<T>(known: readonly T[], kept: readonly T[]): number {
   return same
 }
 
-/** Prefixes of its edges, one for each owner that it ever named. */
-function edgesOf(
+/** Prefix of an edge from an object in a namespace, before its id. */
+function edgeTo(
   cluster: ClusterId,
-  life: Pick<Life, 'namespace' | 'owners'> | undefined,
-): Set<string> {
-  const edges = new Set<string>()
-  for (const list of life?.owners ?? []) {
-    for (const { apiVersion, kind, name, uid } of list) {
-      const named = { group: groupOf(apiVersion), kind, name }
-      edges.add(`${namedPrefix(cluster, uid, named)}${part(life?.namespace ?? '')}/`)
-    }
-  }
-  return edges
+  namespace: string,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): string {
+  const named = { group: groupOf(apiVersion), kind, name }
+  return `${namedPrefix(cluster, uid, named)}${part(namespace)}/`
 }
 
 function minutesOf(states: readonly LifeState[]): Set<number> {
@@ -640,6 +654,10 @@ function heldPrefix(cluster: ClusterId, namespace: string | undefined): string {
 
 function heldKey(cluster: ClusterId, id: string, { namespace }: Life): string {
   return heldPrefix(cluster, namespace) + id
+}
+
+function chunkKey(cluster: ClusterId, id: string, name: string): string {
+  return `chunk/${clusterPart(cluster)}/${id}/${name}`
 }
 
 /** Of all references that bear a uid, whatever they name. */

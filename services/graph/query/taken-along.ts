@@ -13,10 +13,10 @@ import {
   nodesPrefix,
   seenPrefix,
 } from '../../../core/graph/key.ts'
-import type { Node } from '../../../core/model/node.ts'
 import type { GroupKind, Uid } from '../../../core/model/object.ts'
 import type { Kind } from '../../../core/model/state.ts'
 import { isDefinition } from '../../../core/observe/cause.ts'
+import { headOf } from '../fold/long-node.ts'
 import type { View } from './view.ts'
 
 export interface TakenAlong {
@@ -56,7 +56,7 @@ async function first(uids: AsyncIterable<Uid>, limit: number): Promise<Uid[]> {
 /** Nothing is sorted by namespace, so all objects of the cluster are read, a page at a time. */
 async function* inNamespace(view: View, namespace: string): AsyncIterable<Uid> {
   for await (const [, value] of view.entries(nodesPrefix(view.cluster))) {
-    const { object } = view.codec.decode(value) as Node
+    const { object } = headOf(view.codec, value)
     if (object.namespace === namespace) yield object.uid
   }
 }

@@ -19,12 +19,12 @@ import type {
   OwnerReference,
   Uid,
 } from '../../../core/model/object.ts'
-import type { StateValue } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Store, StoreEntry } from '../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
+import { valueInPart } from '../fold/long-node.ts'
 import type { Task } from '../fold/task.ts'
 import { Turns } from '../turns.ts'
 
@@ -139,11 +139,16 @@ export function lacking(reasons: ReadonlyMap<number, string>, partitions: number
     .join('; ')
 }
 
+/**
+ * Of a store that may be on its way to what is committed: of a node with a part missing it knows
+ * nothing.
+ */
 export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
   return {
     get(key) {
       const bytes = store.get(key)
-      return bytes === undefined ? undefined : (codec.decode(bytes) as StateValue)
+      if (bytes === undefined) return undefined
+      return valueInPart(codec, key, bytes, (each) => store.get(each))
     },
   }
 }
