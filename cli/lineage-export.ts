@@ -29,6 +29,8 @@ interface Record extends Omit<ExportedObject, 'cluster' | 'createdAt' | 'deleted
   readonly scope: string
   readonly createdAt: number | null
   readonly deletedAt: number | null
+  /** Behind those in `owners`; undefined of an older service. */
+  readonly moreOwners?: number
 }
 
 export interface Export {
@@ -44,11 +46,15 @@ export async function exportLineage(
 ): Promise<void> {
   const kept = new Map<string, ExportedObject>()
   const ends = new Map<number, number>()
+  /** By key, the owners that a record of a long list does not name. */
+  const more = new Map<string, number>()
   let hidden = 0
   for await (const line of lines) {
     if (line === '') continue
     const { partition, offset, key, isHidden, value } = JSON.parse(line) as Line
     ends.set(partition, offset + 1)
+    more.delete(key)
+    if (value?.moreOwners) more.set(key, value.moreOwners)
     if (isHidden === true) hidden += 1
     else if (value === null || (value.phase === 'gone' && !gone)) kept.delete(key)
     else kept.set(key, exported(value))
@@ -59,6 +65,14 @@ export async function exportLineage(
   if (hidden > 0) {
     const what = `${countOf(hidden, 'record')} of kinds that this account may not list`
     throw new ExitError(EXIT.findings, `this is incomplete: it lacks ${what}`)
+  }
+  const left = [...more].reduce((sum, [key, count]) => (kept.has(key) ? sum + count : sum), 0)
+  if (left > 0) {
+    const what = `${countOf(left, 'owner reference')} of objects that have more than 64`
+    throw new ExitError(
+      EXIT.findings,
+      `this is incomplete: it lacks ${what}; "kinfold tree" has them, and so has an export with --at`,
+    )
   }
 }
 
