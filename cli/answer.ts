@@ -54,7 +54,7 @@ export type Shadow = { readonly apiVersion: "kinfold/v1"; readonly kind: "Shadow
 
 export type DirectiveResult = { readonly apiVersion: "kinfold/v1"; readonly kind: "DirectiveResult"; readonly partial: string; readonly verb: string; readonly cluster: Cluster | null; readonly about: string; readonly who: string; readonly effective: string; readonly partitions: number; readonly folded: number }
 
-export type AuditEventsResult = { readonly apiVersion: "kinfold/v1"; readonly kind: "AuditEventsResult"; readonly partial: string; readonly cluster: Cluster; readonly received: number; readonly kept: number }
+export type AuditEventsResult = { readonly apiVersion: "kinfold/v1"; readonly kind: "AuditEventsResult"; readonly partial: string; readonly cluster: Cluster; readonly received: number; readonly kept: number; readonly overShare: number; readonly unreadable: number }
 
 export type LineageEntry = { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: LineageRecord | null } | { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly isHidden: true }
 

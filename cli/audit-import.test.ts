@@ -21,7 +21,7 @@ interface Received {
 }
 
 /** Takes all that is sent to it, after it has refused so many requests for a second. */
-async function receiver(t: TestContext, refusals = 0): Promise<Received> {
+async function receiver(t: TestContext, refusals = 0, overShare = 0): Promise<Received> {
   const [bodies, paths]: [string[], string[]] = [[], []]
   let left = refusals
   const server = createServer((request, response) => {
@@ -34,7 +34,8 @@ async function receiver(t: TestContext, refusals = 0): Promise<Received> {
       bodies.push(body)
       paths.push(request.url ?? '')
       const { items } = JSON.parse(body) as { items: unknown[] }
-      const answer = { received: items.length, kept: items.length }
+      const kept = items.length - overShare
+      const answer = { received: items.length, kept, overShare, unreadable: 0 }
       const cluster = { name: 'north', id: 'c', scope: 'north' }
       const told = documentOf('AuditEventsResult', { answer, partial: '', cluster })
       return response.setHeader('content-type', 'application/json').end(JSON.stringify(told))
@@ -87,6 +88,26 @@ test('a list is read as well, of one line or of many', async (t) => {
     const { code, stdout } = await runKinfold(words)
     deepEqual([code, stdout.split(' ')[0]], [0, '2'])
   }
+})
+
+test('what is above a share is said, and what to do', async (t) => {
+  const { url } = await receiver(t, 0, 1)
+  const file = fileOf(lines(line('a'), line('b')))
+  const { code, stdout, stderr } = await runKinfold(['audit', 'import', file, '--server', url])
+  deepEqual(
+    [code, stdout],
+    [0, '2 events of cluster north read, 1 of them say who deleted something\n'],
+  )
+  match(stderr, /^1 more were above their users' shares of a day .*import the file again a day/)
+})
+
+test('an event may be larger than what is read at once', async (t) => {
+  const to = await receiver(t)
+  const requestURI = `/?${'x'.repeat(3_000_000)}`
+  const file = fileOf(lines(line('a', { requestURI }), line('b', { requestURI }), line('c')))
+  const { code, stdout } = await runKinfold(['audit', 'import', file, '--server', to.url])
+  deepEqual([code, stdout.split(' ')[0]], [0, '3'])
+  ok(to.bodies.join('').length < 10_000)
 })
 
 const wrong: readonly (readonly [string, RegExp])[] = [

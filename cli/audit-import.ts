@@ -1,10 +1,13 @@
 /**
- * `kinfold audit import`: sends what a cluster's audit log says of deletions to a running Kinfold, out of a file.
+ * `kinfold audit import`: sends what a cluster's audit log says of deletions to a running Kinfold,
+ * out of a file.
  *
- * What must stay true: no more is sent than is kept. What is read is read to its end or to the first line that is no audit event, which is named; what was sent before it
- * is kept, and may be sent again.
+ * What must stay true: no more is sent than is kept, and no more is held than is sent at once,
+ * however long the file, a line or an event is. It is read to its end or to the first line that is
+ * no audit event, which is named; what was before it is kept, and may be sent again.
  *
- * Not here: what an event says (services/graph/actors/audit-event.ts), logs of clouds in formats of their own (docs/who.md).
+ * Not here: what an event says (services/graph/actors/audit-event.ts), logs of clouds in formats of
+ * their own (docs/who.md).
  */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -12,13 +15,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { Problem } from '../runtime/problem.ts'
-import {
-  API_VERSION,
-  type Asked,
-  askedBy,
-  eventOf,
-  eventsIn,
-} from '../services/graph/actors/audit-event.ts'
+import { API_VERSION, type Asked, eventOf } from '../services/graph/actors/audit-event.ts'
+import { AuditReader, NO_EVENT } from '../services/graph/actors/audit-reader.ts'
+import { JsonError } from '../services/graph/actors/json-projection.ts'
 import { AUDIT_PATH } from '../services/graph/api/route.ts'
 import type { AuditEventsResult } from './answer.ts'
 import {
@@ -30,10 +29,8 @@ import {
   withServer,
 } from './client.ts'
 
-/** Events of one request: with all that an event may hold it stays below what is taken at once. */
+/** Events of one request. */
 const SENT_AT_ONCE = 100
-/** A line may be a list. */
-const LONGEST_LINE = 64 * 1024 * 1024
 
 interface ImportFlags extends ClientFlags {
   readonly cluster?: string
@@ -51,72 +48,44 @@ export function addAuditImport(audit: Command): void {
     .option('--cluster <c>', 'name or id of the cluster whose audit log it is')
     .action(async (file: string, flags: ImportFlags) => {
       const sender = new Sender(serverOf(flags), flags.cluster)
-      let received = 0
-      for await (const { asked, read } of eventsOfFile(file)) {
-        received += read
-        await sender.add(asked)
-      }
-      const { sent, cluster } = await sender.end()
+      const received = await sendAll(file, sender)
+      const { sent, overShare, cluster } = await sender.end()
       const where = cluster === undefined ? '' : ` of cluster ${cluster}`
       process.stdout.write(
         `${received} events${where} read, ${sent} of them say who deleted something\n`,
       )
+      if (overShare > 0) process.stderr.write(`${overShareText(overShare)}\n`)
       process.exitCode = EXIT.ok
     })
 }
 
-interface Read {
-  readonly read: number
-  readonly asked: readonly Asked[]
+function overShareText(count: number): string {
+  return `${count} more were above their users' shares of a day and are not kept: import the file again a day later, what is kept counts once`
 }
 
-/** Of each line; or, where the file is one document of many lines, of that. */
-async function* eventsOfFile(file: string): AsyncIterable<Read> {
-  let number = 0
-  let isDocument = false
-  const whole: string[] = []
-  let length = 0
-  for await (const line of linesOf(file)) {
-    number += 1
-    // A document that is printed for people begins so; no event does.
-    if (number === 1 && line.trim() === '{') isDocument = true
-    if (isDocument) {
-      length += line.length
-      if (length > LONGEST_LINE)
-        throw bad(`${file}: a document of more than 64 MiB: give one event a line`)
-      whole.push(line)
-    } else if (line.trim() !== '') yield eventsOf(line, `${file}: line ${number}`)
-  }
-  if (isDocument) yield eventsOf(whole.join('\n'), file)
-}
-
-function eventsOf(json: string, where: string): Read {
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    throw bad(`${where}: no JSON; expected an event of ${API_VERSION}`)
-  }
-  try {
-    const events = eventsIn(value)
-    return { read: events.length, asked: events.flatMap(askedBy) }
-  } catch (error) {
-    if (error instanceof Problem) throw bad(`${where}: ${error.message}`)
-    throw error
-  }
-}
-
-async function* linesOf(file: string): AsyncIterable<string> {
+/** How many events there were. */
+async function sendAll(file: string, sender: Sender): Promise<number> {
+  const found: Asked[] = []
+  const reader = new AuditReader((asked) => {
+    if (asked === undefined) throw new Problem(400, `event ${reader.index} ${NO_EVENT}`)
+    if (asked !== null) found.push(asked)
+  })
   const input = file === '-' ? process.stdin : createReadStream(await readable(file))
-  let rest = ''
-  input.setEncoding('utf8')
-  for await (const chunk of input as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    if (rest.length > LONGEST_LINE) throw bad(`${file}: a line of more than 64 MiB`)
-    yield* lines
+  try {
+    for await (const bytes of input as AsyncIterable<Uint8Array>) {
+      reader.push(bytes)
+      await sender.add(found.splice(0))
+    }
+    reader.end()
+  } catch (error) {
+    if (!(error instanceof JsonError || error instanceof Problem)) throw error
+    await sender.add(found.splice(0))
+    await sender.end()
+    const isJson = !(error instanceof JsonError)
+    const why = isJson ? error.message : `no JSON; expected an event of ${API_VERSION}`
+    throw bad(`${file}: line ${reader.line}: ${why}`)
   }
-  if (rest !== '') yield rest
+  return reader.received
 }
 
 async function readable(file: string): Promise<string> {
@@ -128,12 +97,19 @@ async function readable(file: string): Promise<string> {
   }
 }
 
+interface Sent {
+  readonly sent: number
+  readonly overShare: number
+  readonly cluster: string | undefined
+}
+
 /** Sends as much at once as is taken, and waits as long as it is told to. */
 class Sender {
   readonly #server: Server
   readonly #path: string
   #waiting: Asked[] = []
   #sent = 0
+  #overShare = 0
   #cluster: string | undefined
 
   constructor(server: Server, cluster: string | undefined) {
@@ -148,9 +124,9 @@ class Sender {
   }
 
   /** Also where nothing is left: a cluster that is not known, or no right to it, is said in any case. */
-  async end(): Promise<{ readonly sent: number; readonly cluster: string | undefined }> {
+  async end(): Promise<Sent> {
     await this.#send()
-    return { sent: this.#sent, cluster: this.#cluster }
+    return { sent: this.#sent, overShare: this.#overShare, cluster: this.#cluster }
   }
 
   async #send(): Promise<void> {
@@ -159,8 +135,9 @@ class Sender {
     for (;;) {
       const response = await sendAnyway(this.#server, this.#path, body)
       if (response.ok) {
-        const { kept, cluster } = (await response.json()) as AuditEventsResult
+        const { kept, overShare, cluster } = (await response.json()) as AuditEventsResult
         this.#sent += kept
+        this.#overShare += overShare
         this.#cluster = cluster.name
         return
       }

@@ -9,13 +9,15 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { kubeconfigFiles } from '../adapters/kubernetes/kubeconfig.ts'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import type { Cluster, DiscoveredKind, NamedResource, Resource } from '../ports/cluster.ts'
-import { ClusterError } from '../ports/cluster.ts'
+import { ClusterError, STARTS } from '../ports/cluster.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { exposureOf, intrusionInto } from '../runtime/file-access.ts'
 import type { Check } from '../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
 import { type KindKey, kindKey, whyNotWatched } from '../services/watcher/catalog.ts'
 import { LEASE } from '../services/watcher/config.ts'
+import { strangerIn } from './copied-data.ts'
+import { type DataStart, readStart } from './data-start.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
 import { clockNote } from './log-time.ts'
 import { unwatchedText } from './readiness.ts'
@@ -171,17 +173,28 @@ async function checkPermissions(
   return [{ state: 'ok', text }, ...missing]
 }
 
-/** Nothing is amiss without it where one process does everything. */
+/** Watchers apart cannot be without theirs; one process for everything works without its own. */
 async function checkLease(cluster: Cluster, service: RightsOf): Promise<Finding> {
+  const isUp = service === 'up'
+  const { namespace, name } = isUp ? STARTS : LEASE
+  const asked: NamedResource = { ...LEASES, namespace, name }
   const denied: string[] = []
   for (const verb of LEASE_VERBS) {
-    if (!(await cluster.mayI(verb, WATCHER_LEASE, limit()))) denied.push(verb)
+    if (!(await cluster.mayI(verb, asked, limit()))) denied.push(verb)
   }
-  const lease = `${cluster.name}: lease ${LEASE.namespace}/${LEASE.name}`
-  if (denied.length === 0) return { state: 'ok', text: `${lease}: watchers may elect one` }
+  const lease = `${cluster.name}: lease ${namespace}/${name}`
+  if (denied.length === 0) {
+    const may = isUp
+      ? 'a second process on a copied data directory is noticed'
+      : 'watchers may elect one'
+    return { state: 'ok', text: `${lease}: ${may}` }
+  }
+  const why = isUp
+    ? 'a second process on a copied data directory is not noticed'
+    : 'watchers apart elect one by it'
   return {
-    state: service === 'up' ? 'ok' : 'failed',
-    text: `${lease}: may not ${denied.join(', ')}; kinfold up needs no lease, but watchers apart do: grant these on leases.${WATCHER_LEASE.group} of that name in a Role of ${LEASE.namespace}`,
+    state: isUp ? 'warning' : 'failed',
+    text: `${lease}: may not ${denied.join(', ')}; ${why}: grant these on leases.${LEASES.group} of that name in a Role of ${namespace}`,
   }
 }
 
@@ -196,8 +209,7 @@ async function checkLock(cluster: Cluster): Promise<Finding> {
 
 const LEASE_VERBS = ['get', 'create', 'update'] as const
 
-const WATCHER_LEASE: NamedResource = {
-  ...LEASE,
+const LEASES: Resource = {
   group: 'coordination.k8s.io',
   version: 'v1',
   kind: 'Lease',
@@ -294,6 +306,36 @@ async function checkLog(data: string): Promise<Finding[]> {
     ]
   } catch (error) {
     return [{ state: 'failed', text: `${data}: ${whyOf(error)}` }]
+  }
+}
+
+/** Whether a cluster shows that the directory was copied and runs twice. */
+export async function checkCopies(data: string, clusters: readonly Cluster[]): Promise<Finding[]> {
+  const own = await startIn(data)
+  if (own === undefined) return []
+  const each = clusters.map(async (cluster): Promise<Finding[]> => {
+    try {
+      const { entries } = await cluster.readStarts(limit())
+      const other = strangerIn(entries, own)
+      if (other === undefined) return []
+      const text = `${cluster.name}: start ${other} is of a copy of ${data}, whose own last one is ${own.start}: where both run, one deletes nothing; end one of them, and remove its directory`
+      return [{ state: 'warning', text }]
+    } catch {
+      // That it is not answered, or may not be asked, is said above.
+      return []
+    }
+  })
+  return (await Promise.all(each)).flat()
+}
+
+async function startIn(data: string): Promise<DataStart | undefined> {
+  const directory = join(data, 'log')
+  if (!existsSync(directory)) return undefined
+  try {
+    await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
+    return await readStart(log)
+  } catch {
+    return undefined
   }
 }
 

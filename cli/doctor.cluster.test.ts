@@ -30,13 +30,16 @@ test('missing permissions are named kind by kind, with exit code 1', {
   doesNotMatch(poor.stdout, /: configmaps: may not/)
   match(
     poor.stdout,
-    /\[\+\] test: lease kube-system\/kinfold-watcher: may not get, create, update; .* watchers apart do: grant these on leases\.coordination\.k8s\.io of that name/,
+    /\[!\] test: lease kube-system\/kinfold-data: may not get, create, update; .* is not noticed: grant these on leases\.coordination\.k8s\.io of that name/,
   )
   match(poor.stdout, /another API server .* is not known, .* grant list on apiservices/)
 
   const admin = await runKinfold(['doctor', '--kubeconfig', plane.kubeconfig, '--data', data])
   equal(admin.code, 0, admin.stdout + admin.stderr)
-  match(admin.stdout, /lease kube-system\/kinfold-watcher: watchers may elect one/)
+  match(
+    admin.stdout,
+    /lease kube-system\/kinfold-data: a second process on a copied data directory is noticed/,
+  )
   doesNotMatch(admin.stdout, /may not|not known/)
 
   // Of the kinds and the service that are meant, and of no others.

@@ -60,7 +60,7 @@ export function addDoctor(program: Command): void {
         ignoreKinds: kindsOf('ignoreKinds', flags, file?.ignoreKinds)?.map(nameOf) ?? [],
         service: flags.service,
       }
-      const { checkCluster, checkData, checkSecrets } = await import('./checkup.ts')
+      const { checkCluster, checkCopies, checkData, checkSecrets } = await import('./checkup.ts')
       const { openClusters } = await import('./clusters.ts')
       const clusters = openClusters('doctor', kubeconfig, flags.context ?? file?.contexts ?? [])
       const findings = [
@@ -74,6 +74,7 @@ export function addDoctor(program: Command): void {
         // At once: each that is silent costs its own wait.
         const each = clusters.map((cluster) => checkCluster(cluster, checked))
         findings.push(...(await Promise.all(each)).flat())
+        findings.push(...(await checkCopies(data, clusters)))
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }

@@ -28,6 +28,8 @@ import { openReaper } from '../services/reaper/main.ts'
 import { openWatcher } from '../services/watcher/main.ts'
 import { serveAddress } from './address-file.ts'
 import { graphOptionsOf, makeDataDirectory, type UpConfig } from './config.ts'
+import { CopiedData } from './copied-data.ts'
+import { recordStart } from './data-start.ts'
 import { DiskSpace } from './disk-space.ts'
 import { identifyEach, identifySome } from './identity.ts'
 import { checksOfLogTime, clockNote, clockOf, confirmTime, watchLogTime } from './log-time.ts'
@@ -40,6 +42,7 @@ import {
   observeCalls,
   observeCommands,
   observeLatency,
+  registerCopies,
   registerCuts,
   registerEndpoint,
   registerFreeDisk,
@@ -150,6 +153,15 @@ export async function runEmbedded(
     logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
+  // Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
+  const copied =
+    config.mode === 'enforce'
+      ? new CopiedData({
+          own: await recordStart(file, random),
+          clusters: connected,
+          ...{ clock, logger },
+        })
+      : undefined
   const { observed } = config.archive
   const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
   const watchers = clusters.map((cluster) =>
@@ -183,7 +195,7 @@ export async function runEmbedded(
     mode: config.mode,
     archive: config.archive.settings,
     lock: config.lock,
-    lacksRoom: () => disk.lacking(),
+    barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),
     observe: (note) => {
       onNote(note)
       notifications.observe(note)
@@ -197,10 +209,12 @@ export async function runEmbedded(
   registerReaper(metrics.meter, reaper, namesOf(watchers))
   registerFreeDisk(metrics.meter, config.data)
   registerLogFile(metrics.meter, disk, file)
+  registerCopies(metrics.meter, copied)
   const checks = (): readonly Check[] => [
     ...readinessOf(watchers, graph, census),
     ...reaper.status().locks.map(checkOfLock),
     ...checksOfLogTime(file.time),
+    ...(copied?.checks() ?? []),
     ...disk.checks(),
     ...checksOfData(config.data),
     ...checksOfTokens({ token, metricsToken, clusterTokens }),
@@ -234,6 +248,7 @@ export async function runEmbedded(
       mode: config.mode,
       preset: config.preset,
     })
+    await copied?.look(signal)
     await together(
       [
         (either) => graph.run(advertised, either),
@@ -244,6 +259,7 @@ export async function runEmbedded(
         (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
+        ...(copied === undefined ? [] : [(either: AbortSignal) => copied.run(either)]),
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>

@@ -9,6 +9,7 @@
 
 import { COPIED_TO, type Mark, OTHERS_MARKS, OWN_KEY, OWN_MARKS } from '../core/model/mark.ts'
 import { readKeyValue } from '../core/model/subject.ts'
+import { STARTS } from '../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../ports/lock.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
 import type { Manifest } from './role-manifest.ts'
@@ -68,6 +69,11 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
             name: 'kinfold-account',
             expression: `request.userInfo.username in ${celList(rules.usernames)}`,
           },
+          {
+            // The one object that Kinfold changes otherwise, and no one's but its own.
+            name: 'not-own-lease',
+            expression: `!(${OWN_LEASE})`,
+          },
         ],
         variables: VARIABLES,
         validations: validationsOf(rules),
@@ -81,6 +87,13 @@ export function lockManifests(rules: LockRules): readonly Manifest[] {
     },
   ]
 }
+
+const OWN_LEASE = [
+  "request.operation == 'UPDATE'",
+  "request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases'",
+  `request.?namespace.orValue('') == ${celText(STARTS.namespace)}`,
+  `request.?name.orValue('') == ${celText(STARTS.name)}`,
+].join(' && ')
 
 /** Of the object as it is stored; there is none when one is made. */
 const VARIABLES = [

@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { ALL_MARKS } from '../core/model/mark.ts'
 import type { PropagationPolicy } from '../core/model/object.ts'
+import { STARTS } from '../ports/cluster.ts'
 import { LOCK, LOCK_REFUSALS } from '../ports/lock.ts'
 import { kubeconfigOfAccount, kubectlEach, tokenOfAccount } from '../testing/cluster/account.ts'
 import type { Answer } from '../testing/cluster/api-client.ts'
@@ -168,6 +169,19 @@ suite('the second lock', { skip: skip ?? false }, () => {
     })
     equal(await kinfold.metric('kinfold_lock', { cluster: 'test', required: 'true' }), 1)
     await untilGone(plane, held)
+    const lines = await kinfold.readiness()
+    deepEqual(
+      lines.filter((line) => line.includes('data-copy')),
+      [],
+      'the Lease passes the lock',
+    )
+    const lease = async (): Promise<string> => {
+      const path = `/apis/coordination.k8s.io/v1/namespaces/${STARTS.namespace}/leases/${STARTS.name}`
+      return JSON.stringify((await plane.request('GET', path)).body)
+    }
+    const before = await lease()
+    match(before, /data\.kinfold\.dev/)
+    await eventually('it is renewed with the lock in force', async () => (await lease()) !== before)
     const probe = { kind: CONFIG_MAP, namespace: LOCK.namespace, name: LOCK.name }
     equal((await plane.request('GET', pathOf(probe))).status, 200)
   })

@@ -80,7 +80,8 @@ export async function watchLogTime(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  let toldMs = 0
+  // What was not confirmed at the start was said then.
+  let toldMs = Math.max(0, time.wallAheadMs())
   while (!signal.aborted) {
     const aheadMs = time.wallAheadMs()
     if (Math.abs(aheadMs - toldMs) >= MOST_AHEAD_MS) {

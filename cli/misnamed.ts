@@ -1,5 +1,6 @@
 /**
- * What bears the uid of an object and names another one, for people: below its dependents, and apart from them.
+ * What bears the uid of an object and names another one, for people: below its dependents, and
+ * apart from them.
  *
  * Not here: which these are (services/graph/query/misnamed.ts).
  */

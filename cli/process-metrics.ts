@@ -85,6 +85,19 @@ export function registerFreeDisk(meter: Meter, directory: string): void {
   ])
 }
 
+/** Undefined where nothing is deleted: it is not looked for. */
+export function registerCopies(
+  meter: Meter,
+  copied: { found(): readonly { readonly name: string; readonly isFound: boolean }[] } | undefined,
+): void {
+  const help = '1 while another process runs on a copy of this data directory, as a cluster shows.'
+  observeGauge(meter, 'kinfold_data_copied', help, () =>
+    (copied?.found() ?? []).map(({ name: cluster, isFound }) => {
+      return { value: Number(isFound), labels: { cluster } }
+    }),
+  )
+}
+
 /** Where the log is in the data directory, too. */
 export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): number }): void {
   const labels = {}

@@ -71,6 +71,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
   const restoreOf = async (name: string, ...more: readonly string[]): Promise<Ran> =>
     await runKinfold([
       ...['restore', `deploy/${name}`, '--data', data, '--kubeconfig', plane.kubeconfig],
+      ...['--include', 'secrets'],
       ...more,
     ])
 
@@ -105,7 +106,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     deepEqual(await Promise.all(restored.map(ownerUids)), [[], []])
 
     const again = await make(plane, { kind: DEPLOYMENT, name: 'cart' })
-    const relink = ['--lost-owners', 'relink'] as const
+    const relink = [...key, '--lost-owners', 'relink'] as const
     const tried = await restoreOf('cart', ...relink, '--dry-run')
     equal(tried.code, 0, tried.stdout + tried.stderr)
     match(tried.stdout, /^ConfigMap\/cart-settings -n default: would be linked$/m)
@@ -162,7 +163,7 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     const ask = ['--lost-owners', 'relink', '--yes'] as const
     for (const [more, why] of [
       [[], /is encrypted with the key [0-9a-f]{16}: name the file of that key/],
-      [['--archive-key-file', otherKey], /not with [0-9a-f]{16}: name the file of that key/],
+      [['--archive-key-file', otherKey], /with a key that was not given \([0-9a-f]{16}\) are left out: /],
     ] as const) {
       const { code, stderr } = await restore(...ask, ...more)
       equal(code, 2)

@@ -165,7 +165,7 @@ suite('kinfold restore, over a playground,', () => {
     ok(!done.stdout.includes('--yes'), done.stdout)
   })
 
-  test('attack f4: nothing comes back in another namespace whose objects bear the uid, and no right unasked', async () => {
+  test('T4: nothing comes back in another namespace whose objects bear the uid, and no right unasked', async () => {
     const evil = (path: string): string => path.replace('/shop/', '/evil/')
     await send('POST', NAMESPACES, { metadata: { name: 'evil' } })
     await apply('shelf')

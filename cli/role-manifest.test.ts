@@ -45,7 +45,9 @@ function faults(manifests: readonly Printed[]): readonly string[] {
       const { apiGroups = [], resources = [], verbs, nonResourceURLs = [], resourceNames } = rule
       const all = [...apiGroups, ...resources, ...verbs, ...nonResourceURLs]
       const makes = verbs.includes('create') || verbs.includes('update')
-      const mayMake = resources.join() === 'events' || resourceNames?.join() === 'kinfold-watcher'
+      const mayMake =
+        resources.join() === 'events' ||
+        /^kinfold-(watcher|data)$/.test(resourceNames?.join() ?? '')
       return [
         ...all.filter((each) => each.includes('*')).map((each) => `${where}: wildcard ${each}`),
         ...verbs

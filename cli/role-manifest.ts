@@ -6,6 +6,7 @@
  *
  * Not here: the lock beside these rights (lock-policy.ts), which kinds there are (rbac.ts).
  */
+import { STARTS } from '../ports/cluster.ts'
 import { LOCK } from '../ports/lock.ts'
 import { LEASE } from '../services/watcher/config.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
@@ -119,7 +120,9 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
     // Every account has this where nobody took it away: the addresses of the API's groups.
     clusterBinding(`${account}-discovery`, 'system:discovery', account, namespace),
     // Only where several watchers elect one.
-    ...(of === 'watcher' ? leaseRole(account, namespace) : []),
+    ...(of === 'watcher' ? leaseRole(`${account}-lease`, LEASE, account, namespace) : []),
+    // A second process on a copy of its data directory is noticed by it.
+    ...(of === 'up' ? leaseRole(`${account}-data`, STARTS, account, namespace) : []),
     ...(reaps ? changeRole(of, options) : []),
   ]
 }
@@ -137,14 +140,19 @@ function rulesFor(kinds: readonly ListedKind[], verbs: readonly string[]): reado
     })
 }
 
-function leaseRole(account: string, namespace: string): readonly Manifest[] {
+function leaseRole(
+  role: string,
+  lease: { readonly namespace: string; readonly name: string },
+  account: string,
+  namespace: string,
+): readonly Manifest[] {
   const rule: Rule = {
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
-    resourceNames: [LEASE.name],
+    resourceNames: [lease.name],
     verbs: ['get', 'create', 'update'],
   }
-  return roleIn(LEASE.namespace, `${account}-lease`, rule, account, namespace)
+  return roleIn(lease.namespace, role, rule, account, namespace)
 }
 
 function changeRole(of: RightsOf, options: RoleOptions): readonly Manifest[] {

@@ -28,6 +28,8 @@ import {
 
 const USER = 'alice'
 const CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
+/** May do nothing. */
+const STRANGER = 'mallory'
 const TOKEN = 'a-token-of-the-cluster-test'
 const AUDITED_MS = 30_000
 
@@ -50,7 +52,10 @@ suite('the audit webhook of a real API server', { skip }, () => {
     await writeFile(policyFile, policy)
     await writeFile(tokenFile, `test ${TOKEN}\n`, { mode: 0o600 })
     plane = await startControlPlane({
-      users: [USER, CONTROLLER].map((name) => ({ name, groups: ['system:masters'] })),
+      users: [
+        ...[USER, CONTROLLER].map((name) => ({ name, groups: ['system:masters'] })),
+        { name: STRANGER, groups: [] },
+      ],
       apiserverArgs: [
         `--audit-policy-file=${policyFile}`,
         `--audit-webhook-config-file=${webhookFile}`,
@@ -142,6 +147,25 @@ suite('the audit webhook of a real API server', { skip }, () => {
     deepEqual(told, [`name-and-time ${CONTROLLER} ConfigMap/kept`])
     const [{ others } = { others: -1 }] = (await kinfold.why({ uid: kept.uid }))?.deletedBy ?? []
     equal(others, 0)
+  })
+
+  test('T1: whatever size the requests of a user without a right have, others are named', async () => {
+    const names = ['one', 'two', 'three', 'four', 'five']
+    const all = await Promise.all(names.map((name) => make(plane, { kind: CONFIG_MAP, name })))
+    // Parts of one batch with what others delete meanwhile, and before it.
+    const floods = Array.from({ length: 16 }, async (_, index) => {
+      const path = `/api/v1/namespaces/default/configmaps/none-${index}?x=${'y'.repeat(900_000)}`
+      const authorization = `Bearer ${plane.tokenOf(STRANGER)}`
+      const { status } = await plane.request('DELETE', path, undefined, { authorization })
+      equal(status, 403)
+    })
+    await Promise.all([...floods, ...all.slice(0, 2).map((each) => remove(USER, pathOf(each)))])
+    for (const each of all.slice(2)) await remove(USER, pathOf(each))
+    for (const { uid, name } of all) {
+      deepEqual(await deleters(uid), [`name-and-time ${USER} ConfigMap/${name}`])
+      const why = (await kinfold.why({ uid })) as { readonly partial?: string } | undefined
+      equal(why?.partial, '')
+    }
   })
 
   test('the same from its file changes nothing, and reads each of its lines', async () => {

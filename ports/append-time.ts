@@ -4,12 +4,12 @@
  * What must stay true: it never goes back and never stops, since holds, waits and expiries are
  * counted by it. While a process runs, it is never ahead of the monotonic clock by more than a
  * heartbeat, so a wall clock that is set forward ends no hold. At a start nothing measured the time
- * since the newest entry, so none of it counts until it is confirmed: the API servers, by
- * their own clocks, or a person. Where the wall clock is behind (it was set back), time continues
+ * since the newest entry, so none of it counts until API servers confirm it by their own clocks, or
+ * a person does. Where the wall clock is behind (it was set back), time continues
  * by the monotonic clock until the wall clock has caught up.
  *
  * Not here: who is asked (cli/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
- * docs/decisions/0024 and 0055.
+ * docs/decisions/0024 and 0054.
  */
 import type { Clock } from './clock.ts'
 

@@ -170,6 +170,16 @@ export interface ClusterEvent {
   readonly message: string
 }
 
+/** The Lease with the starts of data directories: a namespace that every cluster has. */
+export const STARTS = { namespace: 'kube-system', name: 'kinfold-data' } as const
+
+/** Which starts of data directories delete in a cluster: kept in the cluster itself. */
+export interface KnownStarts {
+  readonly entries: Readonly<Record<string, string>>
+  /** The object as it was read; null where there was none. Of use to `writeStarts` alone. */
+  readonly read: unknown
+}
+
 export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
@@ -239,6 +249,14 @@ export interface Cluster extends AsyncDisposable {
   whoAmI(signal: AbortSignal): Promise<string | null>
   /** Tries the second lock by calls that it has to refuse, and that have no effect where there is none. */
   probeLock(signal: AbortSignal): Promise<LockAnswer>
+  /** Throws a `ClusterError`: `FORBIDDEN` where our account may not. */
+  readStarts(signal: AbortSignal): Promise<KnownStarts>
+  /** In the place of all that were read. False: another client wrote meanwhile, and nothing changed. */
+  writeStarts(
+    read: KnownStarts,
+    entries: KnownStarts['entries'],
+    signal: AbortSignal,
+  ): Promise<boolean>
   /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */
   clockSkewMs(signal: AbortSignal): Promise<number | null>
 }

@@ -218,6 +218,23 @@ export interface Actor {
   readonly at: number
 }
 
+/** In `actors`, too: from when to when not all requests of a cluster are kept. */
+export interface ActorGap {
+  readonly type: 'ActorGap'
+  readonly cluster: ClusterId
+  /** Null: of any. */
+  readonly namespace: string | null
+  /** Whose requests these were; null: anybody's. */
+  readonly user: string | null
+  readonly cause: GapCause
+  /** When the API server answered them: from the first moment to the first behind it, in ms. */
+  readonly from: number
+  readonly to: number
+}
+
+/** `share`: more than that user may have kept. `unreadable`: events that are none, or half. */
+export type GapCause = 'share' | 'unreadable'
+
 /** `evict`: a pod, by its subresource. */
 export type DeletionVerb = 'delete' | 'deletecollection' | 'evict'
 
@@ -273,3 +290,4 @@ export type ServiceRecord =
   | DeadLetter
   | Archived
   | Actor
+  | ActorGap

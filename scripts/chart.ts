@@ -90,7 +90,9 @@ function lockForms(): Readonly<Record<string, unknown>> {
     annotations: [],
   }
   const [configMap, policy, binding] = lockManifests(none)
-  const { validations: _none, matchConditions: _users, ...spec } = specOf(policy)
+  const { validations: _none, matchConditions, ...rest } = specOf(policy)
+  const [_users, ...others] = matchConditions as readonly object[]
+  const spec = { ...rest, matchConditions: others }
   const plain = validationsOf(none)
   const added = (rules: Partial<typeof none>): readonly Validation[] => {
     const before = new Set(plain.map(({ expression }) => expression))

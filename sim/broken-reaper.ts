@@ -615,6 +615,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a second process on a copied data directory deletes',
+    mistake: 'what a person pauses, or a budget holds, in one of two goes by the other',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: "if (facts.barredBecause !== '') return facts.barredBecause",
+        to: 'void facts.barredBecause',
+      },
+    ],
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'blocks every command that is given while the disk is low',
+    },
+  },
+  {
+    name: 'a copy of a data directory is taken for an earlier start',
+    mistake: 'two processes on one record delete, each with the budgets and orders of both',
+    changes: [
+      {
+        file: 'cli/copied-data.ts',
+        from: "if (start === '' || start === own.start || own.former.includes(start)) {",
+        to: 'if (own.start.length > 0) {',
+      },
+    ],
+    by: {
+      file: 'cli/copied-data.test.ts',
+      test: 'the second on a copy deletes nothing, and both say so, until the first ends',
+    },
+  },
+  {
     name: 'what is protected is read once',
     mistake: 'what a person protects while the reaper runs goes',
     changes: [

@@ -310,7 +310,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'services/restore/selection.test.ts',
-      test: 'attack f4: below an object of a namespace nothing is chosen in another, whoever bears its uid there',
+      test: 'T4: below an object of a namespace nothing is chosen in another, whoever bears its uid there',
     },
   },
   {

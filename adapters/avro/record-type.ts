@@ -33,6 +33,7 @@ const OTHER_TYPES: Readonly<
   DeadLetter: true,
   Archived: true,
   Actor: true,
+  ActorGap: true,
 }
 
 const PUBLIC_TYPES: Readonly<Record<PublicRecord['type'], true>> = { Lineage: true, History: true }

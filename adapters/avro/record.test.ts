@@ -68,6 +68,7 @@ import type {
   Archived,
   Control,
   DeletionVerb,
+  GapCause,
   LifeState,
   LongNode,
   OwnerList,
@@ -627,6 +628,14 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     mayBeDryRun: truth,
     from: number,
     at: number,
+  },
+  ActorGap: {
+    cluster: text,
+    namespace: maybe(text),
+    user: maybe(text),
+    cause: word<GapCause>({ share: 1, unreadable: 1 }),
+    from: number,
+    to: number,
   },
 
   Node: node,

@@ -18,6 +18,7 @@ import {
   type DeleteOptions,
   type Discovery,
   type GetAnswer,
+  type KnownStarts,
   type ListPage,
   type LockAnswer,
   type NamedResource,
@@ -54,6 +55,7 @@ import { listPages, versionOfList } from './list.ts'
 import { probeLock } from './lock-probe.ts'
 import { type AllowList, isJson } from './meta.ts'
 import { namespacePath, objectPath } from './path.ts'
+import { isWritten, STARTS_PATH, startsBody, startsIn } from './starts.ts'
 import { watchEvents } from './watch.ts'
 
 export interface ClusterOptions {
@@ -301,6 +303,23 @@ class HttpCluster implements Cluster {
 
   async probeLock(signal: AbortSignal): Promise<LockAnswer> {
     return await probeLock((method, path, body) => this.#call(method, path, body, signal))
+  }
+
+  async readStarts(signal: AbortSignal): Promise<KnownStarts> {
+    const reply = await this.#call('GET', STARTS_PATH, null, signal, { accept: PLAIN })
+    if ('type' in reply) throw new ClusterError('UNREACHABLE', reply.reason)
+    return startsIn(reply, this.#reading.now())
+  }
+
+  async writeStarts(
+    read: KnownStarts,
+    entries: KnownStarts['entries'],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const body = startsBody(read, entries)
+    const reply = await this.#call('PUT', STARTS_PATH, body, signal, { accept: PLAIN })
+    if ('type' in reply) throw new ClusterError('UNREACHABLE', reply.reason)
+    return isWritten(reply, read, this.#reading.now())
   }
 
   async clockSkewMs(signal: AbortSignal): Promise<number | null> {

@@ -1,10 +1,12 @@
 /**
- * Which object is meant, as the object itself or as the owner that a reference names: by cluster, coordinates *and* uid.
+ * Which object is meant, as the object itself or as the owner that a reference names: by cluster,
+ * coordinates *and* uid.
  *
- * What must stay true: `identityOf` alone makes one, so that a bare uid, which any user may write into a reference, finds no dependents,
- * owner or history: it does not compile.
+ * What must stay true: `identityOf` alone makes one, so that a bare uid, which any user may write
+ * into a reference, finds no dependents, owner or history: it does not compile.
  *
- * Not here: which kind and which coordinates a reference names (owner-place.ts), which status it has (judge/standing.ts).
+ * Not here: which kind and which coordinates a reference names (owner-place.ts), which status it
+ * has (judge/standing.ts).
  */
 import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { groupOf, isSamePlace } from '../model/object.ts'
@@ -27,7 +29,10 @@ export function identityOf(
   return { cluster, group, kind, namespace, name, uid } as Identity
 }
 
-/** The owner that a reference names. Undefined where its kind, or the scope of that, is not known, or the scopes do not allow it. */
+/**
+ * The owner that a reference names. Undefined where its kind, or the scope of that, is not known,
+ * or the scopes do not allow it.
+ */
 export function identityNamed(
   graph: StateReader,
   cluster: ClusterId,
@@ -41,8 +46,9 @@ export function identityNamed(
 export type Named = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
 
 /**
- * Whether a reference of a dependent in this namespace names the owner, where no graph says which kinds are served: in the past and in the archive. A kind in
- * lower case is taken for the owner's, also where another kind is written so, too: there the fold takes it for none.
+ * Whether a reference of a dependent in this namespace names the owner, where no graph says which
+ * kinds are served: in the past and in the archive. A kind in lower case is taken for the owner's,
+ * also where another kind is written so, too: there the fold takes it for none.
  */
 export function isNamedBy(
   owner: Identity,

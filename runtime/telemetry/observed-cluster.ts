@@ -90,6 +90,8 @@ export function observedCluster(
     mayI: (verb, what, signal) => cluster.mayI(verb, what, signal),
     whoAmI: (signal) => cluster.whoAmI(signal),
     probeLock: (signal) => cluster.probeLock(signal),
+    readStarts: (signal) => cluster.readStarts(signal),
+    writeStarts: (read, entries, signal) => cluster.writeStarts(read, entries, signal),
     clockSkewMs: (signal) => cluster.clockSkewMs(signal),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }

@@ -8,6 +8,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { AuditFeed } from './actors/audit-feed.ts'
 import { addAuditEvents } from './actors/audit-http.ts'
 import { documentOf } from './api/document.ts'
 import { addTags } from './api/etag.ts'
@@ -41,6 +42,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
   readonly pastDiff: PastDiff
+  readonly audit: AuditFeed
 }
 
 export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void {

@@ -1,8 +1,10 @@
 /**
- * Every question names only what a reference names by uid *and* coordinates: of random objects that bear each other's uids across namespaces and kinds, and of one
- * object whose uid strangers bear (attack f5).
+ * Every question names only what a reference names by uid *and* coordinates: of random objects that
+ * bear each other's uids across namespaces and kinds, and of one object whose uid strangers bear
+ * (T5).
  *
- * What must stay true: who owns whom is said here by the objects alone, without a line of the graph's own code.
+ * What must stay true: who owns whom is said here by the objects alone, without a line of the
+ * graph's own code.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -332,7 +334,9 @@ test('whatever uids objects bear, each question names only what uid and coordina
   ok(dependents > 0 && strangers > 0 && gone > 0, `${dependents} ${strangers} ${gone}`)
 })
 
-/** `shop/web` with one dependent; its uid in another namespace, by another name and by another kind. */
+/**
+ * `shop/web` with one dependent; its uid in another namespace, by another name and by another kind.
+ */
 const VICTIM: Thing = { kind: 'cm', name: 'web', uid: 'web', namespace: 'shop', refs: [] }
 const WEB: Ref = { kind: 'cm', name: 'web', uid: 'web', isLower: false }
 const STRANGERS: readonly Thing[] = [
@@ -346,7 +350,7 @@ const OWN: Thing = { kind: 'cm', name: 'own', uid: 'own', namespace: 'shop', ref
 
 for (const [what, question] of Object.entries(QUESTIONS)) {
   for (const isGone of [false, true]) {
-    test(`attack f5: strangers with its uid are not in ${what} of an object that ${isGone ? 'is gone' : 'exists'}, nor it in theirs`, async (t) => {
+    test(`T5: strangers with its uid are not in ${what} of an object that ${isGone ? 'is gone' : 'exists'}, nor it in theirs`, async (t) => {
       const rig = await rigged(t)
       const things = [VICTIM, OWN, ...STRANGERS]
       const then = await rig.minute(...things.map(putOf))

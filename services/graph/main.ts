@@ -99,9 +99,9 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index by identity')
+  const indexStore = await open('index', 'index by identity and name')
   const index = createHistoryIndex(log, codec, clock, indexStore)
-  const actorStore = await open('actors')
+  const actorStore = await open('actors', 'actors by user')
   const actors = createActorIndex({
     ...{ log, codec, clock, store: actorStore },
     keepMs: retention.keepMs,

@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import { Cuts } from '../../runtime/cuts.ts'
+import { AuditFeed } from './actors/audit-feed.ts'
 import type { Graph } from './graph.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { type AccessParts, createAccess } from './query/access.ts'
@@ -32,6 +33,8 @@ export interface QuestionsOptions {
   readonly actors?: ActorIndex | undefined
   /** Of the process; undefined: of these questions alone. */
   readonly cuts?: Cuts | undefined
+  /** Requests of audit logs that are kept of a day; undefined: as many as fit. */
+  readonly auditKeptADay?: number | undefined
   /** Undefined: whoever is let in may ask anything. */
   readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
@@ -40,6 +43,7 @@ export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
   readonly pastDiff: PastDiff
+  readonly audit: AuditFeed
 }
 
 const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
@@ -49,13 +53,14 @@ const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
-  const { cuts = new Cuts(clock) } = options
+  const { cuts = new Cuts(clock), auditKeptADay: keptADay } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
   return {
     ...{ log, codec, clock, clusters, index, actors, cuts },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, clock, ...access }),
     query: createQuery(clusters, index, actors),
+    audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),
     spans: index.spans,
     past: createPast({ log, clock, index }),

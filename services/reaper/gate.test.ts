@@ -24,7 +24,7 @@ const FINE: Facts = {
   clusterEpoch: 1,
   isConnected: true,
   pausedBecause: '',
-  lacksRoomBecause: '',
+  barredBecause: '',
   guarding: {
     policy: policyFor('enforce', 'guarded').protection,
     subjects: [],
@@ -47,7 +47,7 @@ for (const command of verbs) {
 const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
   ['too old', { ageMs: 600_001 }, 'expired'],
   ['paused', { pausedBecause: 'paused' }, 'paused'],
-  ['given while the disk is low', { lacksRoomBecause: 'disk: low' }, 'disk: low'],
+  ['given while the disk is low', { barredBecause: 'disk: low' }, 'disk: low'],
   [
     'of a cluster out of reach',
     { isReachable: false },

@@ -33,8 +33,11 @@ export interface Facts {
   readonly isConnected: boolean
   /** Empty when it is not. */
   readonly pausedBecause: string
-  /** Why deletions could soon not be recorded; empty while there is room for it. */
-  readonly lacksRoomBecause: string
+  /**
+   * Why this process may delete nothing there: what it deletes could soon not be recorded, or
+   * another one runs on a copy of its data directory. Empty where it may.
+   */
+  readonly barredBecause: string
   /** The present protection. */
   readonly guarding: Guarding
   /** Since the deciding event was on the log this reaper has run, and no call to the cluster has failed: it cannot have been restored unseen. */
@@ -93,7 +96,7 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
 function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
   if (facts.ageMs > bounds.commandLifeMs) return 'expired'
   if (facts.pausedBecause !== '') return facts.pausedBecause
-  if (facts.lacksRoomBecause !== '') return facts.lacksRoomBecause
+  if (facts.barredBecause !== '') return facts.barredBecause
   if (!facts.isReachable) return 'this reaper has no connection to the cluster'
   if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
   if (facts.clusterEpoch !== command.clusterEpoch) {

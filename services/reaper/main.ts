@@ -27,7 +27,7 @@ export interface ReaperMainOptions {
   readonly lock: LockWanted
   readonly placement?: ReaperParts['placement']
   readonly archive?: ArchiveSettings | undefined
-  readonly lacksRoom?: ReaperParts['lacksRoom']
+  readonly barring?: ReaperParts['barring']
   /** Gets everything, before it is logged. */
   readonly observe?: ReaperParts['observe'] | undefined
 }

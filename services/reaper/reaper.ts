@@ -49,8 +49,8 @@ export interface ReaperParts {
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
-  /** Why there is too little room to record deletions; undefined: the log has a disk of its own. */
-  readonly lacksRoom?: (() => string) | undefined
+  /** Why this process may delete nothing there now, empty where it may; undefined: it always may. */
+  readonly barring?: ((cluster: ClusterId) => string) | undefined
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
   readonly config?: Partial<ReaperConfig>
@@ -290,8 +290,8 @@ class Loop implements Reaper {
 
   #facts(): FactSources {
     const startedMs = this.#startedMs
-    const { locks, lacksRoom, clock } = this.#parts
-    return { control: this.#control, locks, lacksRoom, startedMs, clock, config: this.#config }
+    const { locks, barring, clock } = this.#parts
+    return { control: this.#control, locks, barring, startedMs, clock, config: this.#config }
   }
 
   #settle(job: Job, { result, isSpared }: Ended): void {

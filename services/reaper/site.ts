@@ -47,7 +47,7 @@ export interface FactSources {
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
   /** Why there is too little room to record deletions; empty while there is enough. Undefined: the log has a disk of its own. */
-  readonly lacksRoom: (() => string) | undefined
+  readonly barring: ((cluster: ClusterId) => string) | undefined
   /** Of the reaper, monotonic: between the append of an earlier command and now there was a time that this process did not witness. */
   readonly startedMs: number
   readonly clock: Clock
@@ -200,7 +200,7 @@ function factsOf(
   command: Command,
   { appendedMs, knownMs }: Moments,
   troubledMs: number | undefined,
-  { control, locks, lacksRoom, clock, config }: FactSources,
+  { control, locks, barring, clock, config }: FactSources,
 ): Facts {
   const id = command.cluster
   const nowMs = clock.monotonicMs()
@@ -211,7 +211,7 @@ function factsOf(
     clusterEpoch: control.clusterEpoch(id),
     isConnected: control.isConnected(id),
     pausedBecause: control.pausedBecause(id),
-    lacksRoomBecause: lacksRoom?.() ?? '',
+    barredBecause: barring?.(id) ?? '',
     guarding: control.guarding(id),
     isUnbroken: troubledMs !== undefined && knownMs > troubledMs,
     mode: config.mode,

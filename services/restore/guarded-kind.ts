@@ -1,7 +1,9 @@
 /**
- * Kinds that a restore creates only where it is told to by name: with them others get rights, or a say in the requests of all.
+ * Kinds that a restore creates only where it is told to by name: with them others get rights, or a
+ * say in the requests of all.
  *
- * What must stay true: whoever deletes such an object takes something away from somebody; that it hung on what is restored is no reason to give it back.
+ * What must stay true: whoever deletes such an object takes something away from somebody; that it
+ * hung on what is restored is no reason to give it back.
  *
  * Not here: which rights these are (rights.ts).
  */

@@ -1,6 +1,7 @@
 /**
- * A restore of any object creates only what named it, or a dependent of it, by uid *and* coordinates, however uids are borne across namespaces and kinds; and nothing
- * that hands out rights (attack f4).
+ * A restore of any object creates only what named it, or a dependent of it, by uid *and*
+ * coordinates, however uids are borne across namespaces and kinds; and nothing that hands out
+ * rights (T4).
  *
  * What must stay true: who owns whom is said here by the objects alone.
  */

@@ -1,7 +1,9 @@
 /**
- * Which rights an object of RBAC hands out, in words: a person decides by them whether it is to come back.
+ * Which rights an object of RBAC hands out, in words: a person decides by them whether it is to
+ * come back.
  *
- * What must stay true: what is not named is counted; bodies are what users wrote, so any field may be missing or of another type.
+ * What must stay true: what is not named is counted; bodies are what users wrote, so any field may
+ * be missing or of another type.
  */
 import { isObject, type JsonObject } from '../../runtime/exact-json.ts'
 

@@ -70,7 +70,7 @@ function chosen(
   })
 }
 
-test('attack f4: below an object of a namespace nothing is chosen in another, whoever bears its uid there', () => {
+test('T4: below an object of a namespace nothing is chosen in another, whoever bears its uid there', () => {
   const objects = new Map([
     dependent('shop/a', 'web'),
     dependent('evil/b', 'web'),

@@ -216,7 +216,7 @@ export class Handler {
     return this.#respond(201, bytes(JSON.stringify(review)))
   }
 
-  /** A TokenRequest. Whoever comes may do everything here, so any word is as good as a token. */
+  /** A TokenRequest. Each client may do everything here, so any word is as good as a token. */
   #token({ body }: ApiRequest, address: Address): ApiResponse {
     const kind = this.#served({ ...address, subresource: '' })
     const { name, namespace } = address

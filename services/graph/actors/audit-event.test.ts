@@ -2,12 +2,21 @@
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
-import { type Asked, askedBy, eventOf, eventsIn } from './audit-event.ts'
+import { type Asked, eventOf } from './audit-event.ts'
+import { AuditReader } from './audit-reader.ts'
 
 const AT = Date.UTC(2026, 10, 27, 12, 3, 4)
 
 function askedIn(body: unknown): readonly Asked[] {
-  return eventsIn(body).flatMap(askedBy)
+  const found: Asked[] = []
+  const reader = new AuditReader((asked) => {
+    ok(asked !== undefined, `event ${reader.index} is no audit event`)
+    if (asked !== null) found.push(asked)
+  })
+  reader.push(Buffer.from(JSON.stringify(body)))
+  reader.end()
+  equal(reader.documents, 1)
+  return found
 }
 
 function keptOf(more: AuditFields): readonly AuditFields[] {

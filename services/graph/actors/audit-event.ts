@@ -1,13 +1,14 @@
 /**
  * What an event of an API server's audit log says about who asked for a deletion.
  *
- * What must stay true: whatever such an event holds, what is kept of it is what `Actor` has, each text no longer than its bound; an event that proves no deletion is
- * left out: of a stage before the answer, of a request that was refused, of a dry run. What is no audit event at all is refused with a sentence.
+ * What must stay true: whatever such an event holds, what is kept of it is what `Actor` has, each
+ * text no longer than its bound; an event that proves no deletion is left out: of a stage before
+ * the answer, of a request that was refused, of a dry run.
  *
- * Not here: which deletion it was (query/actor.ts), over which way it came (audit-http.ts, cli/audit-import.ts).
+ * Not here: reading lists of them (audit-reader.ts), which deletion it was (query/actor.ts).
  */
 import type { Actor, DeletionVerb } from '../../../ports/service-record.ts'
-import { Problem } from '../../../runtime/problem.ts'
+import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
 
 /** Of whoever reads or sends a list of them. */
 export const API_VERSION = 'audit.k8s.io/v1'
@@ -22,23 +23,25 @@ const LONGEST_NAME = 253
 /** The last time that keys of the index have room for: in the year 2286. */
 const LAST_MS = 9_999_999_999_999
 
-type Fields = Readonly<Record<string, unknown>>
+const PRECONDITIONS: ObjectShape = { uid: 'text' }
 
-/** What is in an `EventList`, or one `Event`. Throws `Problem` for anything else. */
-export function eventsIn(body: unknown): readonly unknown[] {
-  const { apiVersion, kind, items } = fieldsOf(body)
-  const isOurs = apiVersion === API_VERSION
-  if (isOurs && kind === 'Event') return [body]
-  if (isOurs && kind === 'EventList' && Array.isArray(items)) return items
-  const hint = 'as an API server sends it with --audit-webhook-config-file'
-  throw new Problem(400, `expected an EventList of ${API_VERSION}, ${hint}`)
-}
-
-/** Empty where it attributes no deletion. Throws `Problem` where it is no audit event; `index`: its place in the list. */
-export function askedBy(event: unknown, index: number): readonly Asked[] {
-  const asked = askedOf(event)
-  if (asked !== undefined) return asked
-  throw new Problem(400, `event ${index + 1} is no audit event: it lacks stage, verb or times`)
+/** All that is read of an event: a client of the API server chooses how large the rest is. */
+export const EVENT: ObjectShape = {
+  ...{ stage: 'text', verb: 'text', auditID: 'text', userAgent: 'text', requestURI: 'text' },
+  ...{ requestReceivedTimestamp: 'text', stageTimestamp: 'text' },
+  user: { username: 'text' },
+  impersonatedUser: { username: 'text' },
+  objectRef: {
+    ...{ apiGroup: 'text', resource: 'text', subresource: 'text' },
+    ...{ namespace: 'text', name: 'text', uid: 'text' },
+  },
+  responseStatus: { code: 'number' },
+  // DeleteOptions, or an Eviction that has them.
+  requestObject: {
+    ...{ kind: 'text', dryRun: 'count', preconditions: PRECONDITIONS },
+    deleteOptions: { dryRun: 'count', preconditions: PRECONDITIONS },
+  },
+  responseObject: { details: { uid: 'text' }, metadata: { uid: 'text' } },
 }
 
 /** An event that says no more than that: what an import sends. */
@@ -64,9 +67,8 @@ export function eventOf(asked: Asked): object {
   }
 }
 
-/** Empty where it attributes nothing; undefined where it is no audit event. */
-function askedOf(event: unknown): Asked[] | undefined {
-  const fields = fieldsOf(event)
+/** Of an event as `EVENT` shapes it: null where it attributes nothing, undefined where it is no audit event. */
+export function askedOf(fields: Fields): Asked | null | undefined {
   const { stage, verb, auditID, userAgent } = fields
   const from = Date.parse(textOf(fields['requestReceivedTimestamp']))
   const at = Date.parse(textOf(fields['stageTimestamp']))
@@ -75,12 +77,12 @@ function askedOf(event: unknown): Asked[] | undefined {
   const place = placeOf(fieldsOf(fields['objectRef']))
   const asks = deletionOf(verb, fieldsOf(fields['objectRef'])['subresource'])
   const user = textOf(fieldsOf(fields['user'])['username'])
-  if (place === undefined || asks === undefined || user === '') return []
-  if (stage !== 'ResponseComplete' || !isDone(fields) || isDryRun(fields)) return []
-  if ((place.name === '') !== (asks === 'deletecollection')) return []
-  if (from > LAST_MS || at > LAST_MS) return []
+  if (place === undefined || asks === undefined || user === '') return null
+  if (stage !== 'ResponseComplete' || !isDone(fields) || isDryRun(fields)) return null
+  if ((place.name === '') !== (asks === 'deletecollection')) return null
+  if (from > LAST_MS || at > LAST_MS) return null
   const impersonated = textOf(fieldsOf(fields['impersonatedUser'])['username'])
-  const asked: Asked = {
+  return {
     type: 'Actor',
     auditId: cut(textOf(auditID), LONGEST.auditId),
     verb: asks,
@@ -93,7 +95,6 @@ function askedOf(event: unknown): Asked[] | undefined {
     from,
     at,
   }
-  return [asked]
 }
 
 function deletionOf(verb: string, subresource: unknown): DeletionVerb | undefined {
@@ -120,18 +121,25 @@ function isDone(event: Fields): boolean {
   return typeof code === 'number' && code >= 200 && code < 300
 }
 
-/** The body decides, and is there from level Request on only: a query that says so beside another body deletes all the same. */
+/**
+ * The body decides, and is there from level Request on only: a query that says so beside another
+ * body deletes all the same.
+ */
 function isDryRun(event: Fields): boolean {
-  const { dryRun } = optionsOf(event)
-  return Array.isArray(dryRun) && dryRun.length > 0
+  return Number(optionsOf(event)['dryRun'] ?? 0) > 0
 }
 
+/** Of a query that is too long nobody knows what its end says. */
 function mayBeDryRun(event: Fields): boolean {
-  const isBodyKnown = 'kind' in fieldsOf(event['requestObject'])
-  return !isBodyKnown && /[?&]dryRun=/.test(textOf(event['requestURI']))
+  if (fieldsOf(event['requestObject'])['kind'] !== undefined) return false
+  const address = textOf(event['requestURI'])
+  return /[?&]dryRun=/.test(address) || address.endsWith(CUT)
 }
 
-/** Of the one that was deleted. From level Request on the precondition has it, with RequestResponse the answer: the object, or a Status about it. */
+/**
+ * Of the one that was deleted. From level Request on the precondition has it, with RequestResponse
+ * the answer: the object, or a Status about it.
+ */
 function uidOf(event: Fields): string | null {
   const answer = fieldsOf(event['responseObject'])
   const all = [answer['details'], answer['metadata'], optionsOf(event)['preconditions']]

@@ -1,6 +1,7 @@
 /** Audit events over HTTP, and what is answered from them: who deleted what, how certain that is, and who may say so. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -27,11 +28,11 @@ import {
 import type { Shaped } from '../api/document.ts'
 import { addGraphRoutes } from '../http.ts'
 import type { Access } from '../query/access.ts'
-import { createActorIndex } from '../query/actor-index.ts'
+import { createActorIndex, MOST_KEPT } from '../query/actor-index.ts'
 import { createHistoryIndex } from '../query/history-index.ts'
 import type { Why } from '../query/query.ts'
 import { createQuestions } from '../questions.ts'
-import { MOST_BYTES } from './feed-limit.ts'
+import { KEPT_A_DAY } from './audit-feed.ts'
 
 const PATH = '/v1/audit-events'
 const STORY = [
@@ -64,6 +65,8 @@ interface Rig {
   send(body: unknown, init?: RequestInit & { readonly path?: string }): Promise<Response>
   /** A short form: match, user, object and how many others. */
   deleters(uid: string): Promise<readonly string[]>
+  /** The same, and why it may be another one. */
+  why(uid: string): Promise<{ readonly told: readonly string[]; readonly partial: string }>
 }
 
 interface RigOptions {
@@ -72,6 +75,7 @@ interface RigOptions {
   /** Lines of the file, and whether all else takes a token, too. */
   readonly tokens?: string
   readonly isGuarded?: boolean
+  readonly auditKeptADay?: number
   /** A kind whose objects nobody may get. */
   readonly hidden?: string
 }
@@ -93,7 +97,10 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   const stop = new AbortController()
   const loops = Promise.all([index.run(stop.signal), actors.run(stop.signal)])
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
-  const parts = createQuestions({ log, codec, clock, graph, index, actors })
+  const parts = createQuestions({
+    ...{ log, codec, clock, graph, index, actors },
+    auditKeptADay: options.auditKeptADay,
+  })
   const access: Access = {
     ...parts.access,
     async object(_request, { kind }) {
@@ -141,17 +148,27 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
       return await checked(url + path, response, 'POST')
     },
     deleters: async (uid) => await deletersAt(url, uid),
+    why: async (uid) => await whyAt(url, uid),
   }
 }
 
 async function deletersAt(url: string, uid: string): Promise<readonly string[]> {
+  const { told, partial } = await whyAt(url, uid)
+  equal(partial, '')
+  return told
+}
+
+async function whyAt(
+  url: string,
+  uid: string,
+): Promise<{ readonly told: readonly string[]; readonly partial: string }> {
   const path = `${url}/v1/why?uid=${uid}`
   const response = await checked(path, await fetch(path))
   const why = (await response.json()) as Shaped<Why> & { readonly partial: string }
-  equal(why.partial, '')
-  return why.deletedBy.map(
+  const told = why.deletedBy.map(
     ({ match: how, user, object, others }) => `${how} ${user} ${object.uid} ${others}`,
   )
+  return { told, partial: why.partial }
 }
 
 function fileOf(t: TestContext, text: string): string {
@@ -179,6 +196,7 @@ test('who deleted an object is answered, whether it was told before the deletion
   deepEqual(await before.json(), {
     ...{ apiVersion: 'kinfold/v1', kind: 'AuditEventsResult', partial: '' },
     ...{ cluster: { name: 'test', id: 'c', scope: 'test' }, received: 1, kept: 1 },
+    ...{ overShare: 0, unreadable: 0 },
   })
   deepEqual(await rig.deleters('cm-a'), [], 'it exists')
   await rig.tell('delete cm/a')
@@ -382,7 +400,7 @@ test('the same event told twice is one, and no other process or restart makes it
   const told = ['name-and-time alice cm-a 0']
   deepEqual(await first.deleters('cm-a'), told)
   const keys = async (store: Store) =>
-    (await store.page({ gte: 'one/', lt: 'one0', limit: 10 })).rows.length
+    (await store.page({ gte: 'of/', lt: 'of0', limit: 10 })).rows.length
   equal(await keys(first.actorStore), 1)
   // Another process builds its index from the log; one that starts again goes on with its own.
   const { log, actorStore } = first
@@ -434,12 +452,10 @@ test('what cannot be understood is refused with what to do', async (t) => {
     [send('{"kind":'), /^400 the body is not valid JSON/],
     [send(''), /^400 the body is not valid JSON/],
     [send({ kind: 'List' }), /^400 expected an EventList of audit\.k8s\.io\/v1/],
-    [send(eventList(7)), /^400 event 1 is no audit event/],
     [send('x', { headers: { 'content-type': 'text/plain' } }), /^415 the body must be JSON/],
     [send(eventList(), { path: `${PATH}?clustr=c` }), /^400 there is no parameter clustr/],
     [send(eventList(), { path: `${PATH}?cluster=x` }), /^404 there is no cluster x/],
     [send(eventList(), { headers: { origin: 'http://evil' } }), /^403 no audit events are taken/],
-    [send(`{"x":"${'x'.repeat(MOST_BYTES)}"}`), /^413 .*--audit-webhook-batch-max-size/],
   ]
   for (const [response, expected] of cases) match(await refusal(await response), expected)
   // As kube-apiserver sends it.
@@ -447,14 +463,213 @@ test('what cannot be understood is refused with what to do', async (t) => {
   equal((await fetch(url + PATH)).status, 405)
 })
 
-test('a body of unknown length is read no further than it may be', async (t) => {
+/** As a user without any right sends it: 900 KB of query, refused. */
+function hugeRefusal(index: number): AuditFields {
+  const query = `x=${'%41'.repeat(300_000)}`
+  return auditEvent(`none-${index}`, Date.now(), {
+    requestURI: `/api/v1/namespaces/ns/configmaps/none-${index}?${query}`,
+    ...{ user: { username: 'mallory' }, responseStatus: { code: 403 } },
+  })
+}
+
+test('T1: sixteen requests of 900 KB by a user without a right cost nobody a name', async (t) => {
   const rig = await rigFor(t)
-  const parts = Array.from({ length: 30 }, () => 'x'.repeat(100_000))
-  const body = ReadableStream.from(parts.map((each) => new TextEncoder().encode(each)))
-  const init = { body, duplex: 'half' } as RequestInit
-  const response = await rig.send('', init).catch(() => undefined)
-  if (response !== undefined) match(await refusal(response), /^413 /)
-  equal((await rig.send(eventList())).status, 200)
+  const now = Date.now()
+  for (const name of ['a', 'b']) await rig.tell(`delete cm/${name}`)
+  const huge = Array.from({ length: 16 }, (_, index) => hugeRefusal(index))
+  const batch = eventList(auditEvent('a', now), ...huge, auditEvent('b', now))
+  const response = await rig.send(batch)
+  equal(response.status, 200)
+  const { received, kept, overShare, unreadable } = (await response.json()) as AuditFields
+  deepEqual([received, kept, overShare, unreadable], [18, 2, 0, 0])
+  for (const name of ['a', 'b']) {
+    deepEqual(await rig.deleters(`cm-${name}`), [`name-and-time alice cm-${name} 0`])
+  }
+})
+
+const LONG = 'x'.repeat(900_000)
+const texts: readonly (readonly [string, AuditFields])[] = [
+  ['query', { requestURI: `/api?${LONG}` }],
+  ['client', { userAgent: LONG }],
+  ['group', { user: { groups: [LONG], username: 'alice' } }],
+  ['extra field', { user: { extra: { [LONG]: [LONG] }, username: 'alice' } }],
+  ['Audit-ID', { auditID: LONG }],
+  ['annotation', { annotations: { [LONG]: LONG } }],
+  ['body', { requestObject: { kind: 'DeleteOptions', x: LONG } }],
+  ['deep answer', { responseObject: { kind: 'X', spec: `${'['.repeat(9_000)}` } }],
+]
+
+for (const [what, more] of texts) {
+  test(`T1: whoever deletes with a ${what} of 900 KB is named all the same`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.tell('delete cm/a')
+    const response = await rig.send(eventList(auditEvent('a', Date.now(), more)))
+    equal(((await response.json()) as AuditFields)['kept'], 1)
+    deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  })
+}
+
+test('a query whose end was cut may say that it is a dry run', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const objectRef = { resource: 'configmaps', namespace: 'ns', name: 'a', uid: 'cm-a' }
+  await rig.send(eventList(auditEvent('a', Date.now(), { requestURI: `/?${LONG}`, objectRef })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+})
+
+test('of an event that an API server truncated the name is kept', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  // As --audit-webhook-truncate-enabled does: without bodies, and with a note.
+  const annotations = { 'audit.k8s.io/truncated': 'true' }
+  const level = 'RequestResponse'
+  await rig.send(eventList(auditEvent('a', Date.now(), { level, annotations })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+})
+
+test('an item that is no event costs no other one, and is said', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const response = await rig.send(eventList(7, { stage: 1 }, auditEvent('a', Date.now()), null))
+  equal(response.status, 200)
+  const { kept, unreadable, partial } = (await response.json()) as AuditFields
+  deepEqual([kept, unreadable, partial], [1, 3, '3 items were no audit event'])
+  const { told, partial: doubt } = await rig.why('cm-a')
+  deepEqual(told, ['name-and-time alice cm-a 0'])
+  match(doubt, /^names of \S+Z to \S+Z are incomplete: events of the audit log could not be read$/)
+})
+
+test('what was read of a body that breaks off is kept, and the rest is said to be missing', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const whole = JSON.stringify(eventList(auditEvent('a', Date.now()), auditEvent('b', Date.now())))
+  const half = whole.slice(0, whole.indexOf('id-b'))
+  match(await refusal(await rig.send(half)), /^400 the body is not valid JSON/)
+  const { told, partial } = await rig.why('cm-a')
+  deepEqual(told, ['name-and-time alice cm-a 0'])
+  match(partial, /could not be read/)
+  // So is one whose sender is away.
+  const { port } = new URL(rig.url)
+  const sender = connect(Number(port), '127.0.0.1')
+  const head = `POST ${PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
+  sender.end(`${head}content-length: ${whole.length}\r\n\r\n${whole.slice(0, -2)}`)
+  await rig.tell('delete cm/b')
+  await eventually('what it had sent is kept', async () => {
+    const { told: now } = await rig.why('cm-b')
+    return now.length === 1 || `${now.length} are named`
+  })
+})
+
+test('a list of any length is taken in pieces, and in the memory of a few', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const body = async function* (): AsyncIterable<Uint8Array> {
+    yield Buffer.from('{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[')
+    const watch = JSON.stringify(auditEvent('w', Date.now(), { verb: 'watch', requestURI: LONG }))
+    for (let each = 0; each < 40; each++) yield Buffer.from(`${watch},`)
+    yield Buffer.from(`${JSON.stringify(auditEvent('a', Date.now()))}]}`)
+  }
+  const init = { body: ReadableStream.from(body()), duplex: 'half' } as RequestInit
+  const response = await rig.send('', init)
+  deepEqual(((await response.json()) as AuditFields)['received'], 41)
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+})
+
+test('T20: what is above the share of one user costs that user alone, and is said', async (t) => {
+  const rig = await rigFor(t, { auditKeptADay: 100 })
+  for (const name of ['a', 'b']) await rig.tell(`delete cm/${name}`)
+  const now = Date.now()
+  const mallory = { user: { username: 'mallory' }, objectRef: { ...POD, namespace: 'evil' } }
+  const flood = Array.from({ length: 500 }, (_, index) =>
+    auditEvent('y', now, { ...mallory, auditID: `flood-${index}` }),
+  )
+  const response = await rig.send(eventList(...flood, auditEvent('a', now), ...flood))
+  equal(response.status, 200)
+  const { kept, overShare, partial } = (await response.json()) as AuditFields
+  deepEqual([kept, overShare], [101, 900])
+  equal(partial, "900 requests were above their users' shares of a day")
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  // Of this namespace nothing is missing. Beside those of one that floods itself, others are kept.
+  const own = { user: { username: 'mallory' } }
+  const here = Array.from({ length: 500 }, (_, index) =>
+    auditEvent('z', now, { ...own, auditID: `here-${index}` }),
+  )
+  await rig.send(eventList(...here, auditEvent('b', now)))
+  const { told, partial: doubt } = await rig.why('cm-b')
+  deepEqual(told, ['name-and-time alice cm-b 0'])
+  match(doubt, /^names of \S+Z to \S+Z are incomplete: requests of mallory in namespace ns above/)
+  const listed = await (await fetch(`${rig.url}/v1/deletions?by=alice&limit=9`)).json()
+  const deletions = listed as { partial: string; deletions: { name: string }[] }
+  match(deletions.partial, /requests of mallory in namespace ns above their share were not kept/)
+  deepEqual(new Set(deletions.deletions.map(({ name }) => name)), new Set(['a', 'b']))
+})
+
+test("T21: requests that delete nothing are nobody's share", async (t) => {
+  const rig = await rigFor(t, { auditKeptADay: 1 })
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const dryRun = { requestObject: { kind: 'DeleteOptions', dryRun: ['All'] } }
+  for (const more of [
+    dryRun,
+    { responseStatus: { code: 403 } },
+    { responseStatus: { code: 404 } },
+  ]) {
+    const flood = Array.from({ length: 50 }, () => auditEvent('a', now, more))
+    const response = await rig.send(eventList(...flood))
+    const { kept, overShare } = (await response.json()) as AuditFields
+    deepEqual([kept, overShare], [0, 0])
+  }
+  await rig.send(eventList(auditEvent('a', now)))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+})
+
+test('T21: ten days of what a day may add are kept, so nobody pushes out a week of names', () => {
+  ok(10n * BigInt(KEPT_A_DAY) <= MOST_KEPT)
+})
+
+test('T8: a thousand requests before it, and after it, hide nobody who did it', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const mallory = { username: 'mallory' }
+  const flood = (at: number, of: string): AuditFields[] =>
+    Array.from({ length: 1_005 }, (_, index) =>
+      auditEvent('a', at + index, { user: mallory, auditID: `${of}-${index}` }),
+    )
+  await rig.send(eventList(...flood(now - 1_800_000, 'before'), ...flood(now + 10_000, 'after')))
+  match((await rig.why('cm-a')).partial, /^more requests were about configmaps ns\/a than are read/)
+  await rig.send(eventList(auditEvent('a', now, { user: { username: 'user-b' } })))
+  const { told, partial } = await rig.why('cm-a')
+  deepEqual(told, ['name-and-time user-b cm-a 0'])
+  match(partial, /^more requests were about configmaps ns\/a than are read/)
+})
+
+test('T8: requests about other objects of that name are not even read', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const ref = { resource: 'configmaps', namespace: 'ns', name: 'a' }
+  const flood = [
+    { ...ref, resource: 'secrets' },
+    { ...ref, uid: 'former' },
+  ].flatMap((objectRef) =>
+    Array.from({ length: 1_005 }, (_, index) =>
+      auditEvent('a', now - index, { objectRef, auditID: String(index) }),
+    ),
+  )
+  await rig.send(eventList(...flood, auditEvent('a', now, { user: { username: 'user-b' } })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time user-b cm-a 0'])
+})
+
+test('T8: with more users than are read it is said that another one may have done it', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const users = Array.from({ length: 300 }, (_, index) => ({
+    username: `system:serviceaccount:evil:${index}`,
+  }))
+  await rig.send(eventList(...users.map((user) => auditEvent('a', now, { user }))))
+  match((await rig.why('cm-a')).partial, /^more requests were about configmaps ns\/a than are read/)
 })
 
 test('a word that means something in JavaScript spoils no list', async (t) => {
@@ -504,6 +719,26 @@ test('where the log is away an API server is told to send it again', async (t) =
   const response = await rig.send(eventList(auditEvent('a', Date.now())))
   equal(response.headers.get('retry-after'), '10')
   match(await refusal(response), /^503 the log cannot be written, send it again/)
+  // It may never be sent again, so that it was there is said.
+  rig.log.isAway = false
+  await rig.tell('delete cm/a')
+  equal((await rig.send(eventList())).status, 200)
+  match(
+    (await rig.why('cm-a')).partial,
+    /are incomplete: events of the audit log could not be read/,
+  )
+})
+
+test('that names of so long ago are not kept any more is said', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const [first, second] = [auditEvent('a', Date.now()), auditEvent('b', Date.now())]
+  await rig.send(eventList(first))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  await rig.send(eventList(second))
+  await rig.log.trim('actors', 0, 1n)
+  await eventually('it is forgotten', async () => (await rig.why('cm-a')).told.length === 0)
+  match((await rig.why('cm-a')).partial, /^names of deletions before \S+Z are not kept any more$/)
 })
 
 test('what is older than it is kept for is in neither log nor index', async (t) => {

@@ -1,22 +1,25 @@
 /**
- * How much audit logs may bring: of each cluster so many bytes at once, and so many as time goes on.
+ * How fast audit logs are read: of each cluster so many requests at once, and so much of this
+ * process' time as time goes on.
  *
- * What must stay true: what is refused is refused before its body is read; one cluster takes nothing from another; whoever is refused is told when to come again, and an
- * API server does.
+ * What must stay true: no request is refused for its size, which any client of an API server
+ * chooses, and which would cost all events beside its own: one that takes long is read more slowly.
+ * What is refused is refused before its body is read, and is told when to come again; an API server
+ * does. One cluster takes nothing from another.
+ *
+ * Not here: which events are kept (audit-feed.ts).
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
-/** Of one request: its JSON is read in one go, without a turn for others. */
-export const MOST_BYTES: number = 1024 * 1024
-/** Of a cluster: what it may bring in a burst, and a second. */
-const BURST_BYTES = 8 * MOST_BYTES
-const BYTES_A_SECOND = 2 * MOST_BYTES
-/** Requests of a cluster under way at once: each holds its body. */
-const MOST_AT_ONCE = 8
+/** Of a cluster: how long reading may take in a burst, and of each second. */
+export const BURST_MS = 2_000
+export const PART = 0.25
+/** Requests of a cluster under way at once: each holds a piece of its body, and what is kept of it. */
+export const MOST_AT_ONCE = 8
 
 interface Feed {
-  /** Bytes that it may still bring, as of `at`. */
+  /** Milliseconds that it may take at once, as of `at`. Less than nothing: it has to wait. */
   left: number
   at: number
   open: number
@@ -36,15 +39,9 @@ export class FeedLimit {
   }
 
   /** To be disposed of when the request is over. `cluster`: one that is known, so there are not many. */
-  take(cluster: ClusterId, bytes: number): Taken {
-    const now = this.#clock.monotonicMs()
-    const feed = this.#feeds.get(cluster) ?? { left: BURST_BYTES, at: now, open: 0 }
-    this.#feeds.set(cluster, feed)
-    feed.left = Math.min(BURST_BYTES, feed.left + ((now - feed.at) * BYTES_A_SECOND) / 1_000)
-    feed.at = now
-    if (feed.open >= MOST_AT_ONCE) return refused(1)
-    if (bytes > feed.left) return refused(Math.ceil((bytes - feed.left) / BYTES_A_SECOND))
-    feed.left -= bytes
+  take(cluster: ClusterId): Taken {
+    const feed = this.#feedOf(cluster)
+    if (feed.open >= MOST_AT_ONCE) return { waitSeconds: 1, [Symbol.dispose]: () => undefined }
     feed.open += 1
     return {
       waitSeconds: 0,
@@ -53,8 +50,21 @@ export class FeedLimit {
       },
     }
   }
-}
 
-function refused(waitSeconds: number): Taken {
-  return { waitSeconds, [Symbol.dispose]: () => undefined }
+  /** Milliseconds to wait before more is read, after reading has taken so many. */
+  pauseAfter(cluster: ClusterId, spentMs: number): number {
+    const feed = this.#feedOf(cluster)
+    const now = this.#clock.monotonicMs()
+    feed.left = Math.min(BURST_MS, feed.left + (now - feed.at) * PART) - spentMs
+    feed.at = now
+    return feed.left >= 0 ? 0 : Math.ceil(-feed.left / PART)
+  }
+
+  #feedOf(cluster: ClusterId): Feed {
+    const known = this.#feeds.get(cluster)
+    if (known !== undefined) return known
+    const fresh = { left: BURST_MS, at: this.#clock.monotonicMs(), open: 0 }
+    this.#feeds.set(cluster, fresh)
+    return fresh
+  }
 }

@@ -729,6 +729,8 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       cluster: ref('Cluster'),
       received: COUNT,
       kept: say('Those that attribute a deletion; all others are forgotten.', COUNT),
+      overShare: say("Those that do, and are above their user's share of a day.", COUNT),
+      unreadable: say('Those that are no audit events.', COUNT),
     },
     "What became of events of a cluster's audit log.",
   ),

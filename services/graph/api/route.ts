@@ -298,7 +298,7 @@ export const ROUTES: readonly Route[] = [
     ),
     method: 'post',
     body: {
-      description: 'An EventList of audit.k8s.io/v1; at most 1 MiB.',
+      description: 'An EventList of audit.k8s.io/v1, of any size.',
       type: 'object',
       properties: {
         apiVersion: { const: 'audit.k8s.io/v1' },

@@ -117,8 +117,9 @@ async function unknownSubject(
   const phases = new Set(phasesOf(NAMESPACE))
   if (phases.size !== 1 || !phases.has('synced')) return ''
   const place = { kind: 'Namespace', name: subject.name, namespace: '', uid: undefined }
-  const found = await query.find({ ...place, cluster: cluster === '' ? undefined : cluster })
-  if (found.some(({ isThere }) => isThere)) return ''
+  const asked = { ...place, cluster: cluster === '' ? undefined : cluster }
+  const { matches, lacks } = await query.find(asked)
+  if (lacks === 'any' || matches.some(({ isThere }) => isThere)) return ''
   return ` But no namespace ${subject.name} is known there now: check the spelling.`
 }
 

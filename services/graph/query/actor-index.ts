@@ -1,20 +1,24 @@
 /**
- * Who asked API servers for deletions, by what was asked for: in a store of its own that follows `actors`, and trims it.
+ * Who asked API servers for deletions, by what was asked for: in a store of its own that follows
+ * `actors`, and trims it.
  *
- * What must stay true: nothing else rests on it, and no verdict; it may lag or be rebuilt, and answers say how far it has come. The same event told twice is one.
- * What is older than `keepMs` is removed from the log and from here: it names people. It has a number of records beyond which the oldest are removed, too.
+ * What must stay true: nothing else rests on it, and no verdict; it may lag or be rebuilt, and
+ * answers say how far it has come, and what they did not read. The same event sent twice is one.
+ * What is older than `keepMs` is removed from the log and from here: it names people. Beyond a
+ * number of records the oldest are removed, too; what one user adds to them has its bound where it
+ * is written (actors/audit-feed.ts).
  *
- * Not here: which request a deletion was (actor.ts), which events are kept at all (actors/audit-event.ts).
+ * Not here: which request a deletion was (actor.ts), which events are kept at all
+ * (actors/audit-event.ts).
  */
-import type { ClusterId } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { type Codec, CodecError } from '../../../ports/codec.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
-import type { Actor } from '../../../ports/service-record.ts'
+import type { Actor, ActorGap } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { prefixRange } from '../../../ports/store.ts'
+import { type About, actorKey, ageKey, gapKey, type Span } from './actor-key.ts'
+import { type Found, gapsIn, offsetIn, requestsIn, withOffset } from './actor-search.ts'
 import { isAway, isOutdated } from './history-index.ts'
-import { part } from './index-key.ts'
 
 /** Entries taken at once, and the pause behind each time; longer each time that nothing came. */
 const PAGE_LIMIT = 500
@@ -26,26 +30,20 @@ const CATCH_UP_LOOK_MS = 10
 /** How often it is looked for what is too old. */
 const TRIM_EVERY_MS = 60_000
 /** Of all clusters together, whatever their age. */
-const MOST_KEPT = 5_000_000n
-/** Requests that an answer looks at: of one name, or of one collection within minutes, there are few. */
-const MOST_FOUND = 1_000
-
+export const MOST_KEPT = 5_000_000n
 const AT_KEY = 'at/actors'
 const NO_CHECKPOINT = { changelog: 0n, position: 0n }
 
 export interface ActorIndex {
   run(signal: AbortSignal): Promise<void>
-  /** Deletions of whatever had this name, answered since then, the first ones first. */
-  ofName(place: Place & { readonly name: string }, since: number): Promise<readonly Actor[]>
-  /** Deletions of collections in this namespace. */
-  ofCollection(place: Place, since: number): Promise<readonly Actor[]>
+  /** Requests about it, of each user the newest. */
+  requests(about: About, span: Span): Promise<Found<Actor>>
+  /** Times of that span, of this namespace or of all, of which not all requests are kept. */
+  gaps(of: Pick<About, 'cluster' | 'namespace'>, span: Span): Promise<Found<ActorGap>>
+  /** What was answered before is not kept any more; zero: nothing was forgotten. */
+  keptSince(): number
   /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
   caughtUp(): Promise<bigint>
-}
-
-interface Place {
-  readonly cluster: ClusterId
-  readonly namespace: string
 }
 
 export interface ActorIndexParts {
@@ -67,6 +65,8 @@ export function createActorIndex({
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
 
+  let known: { readonly start: bigint; readonly since: number } = { start: 0n, since: 0 }
+
   function position(): bigint {
     const bytes = store.get(AT_KEY)
     return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
@@ -75,10 +75,11 @@ export function createActorIndex({
   /** False when there was nothing new. A log that is older than this topic has nothing of it, and cannot be read. */
   async function follow(): Promise<boolean> {
     const { start, end } = await log.bounds('actors', 0)
-    const known = position()
+    const next = position()
     await forgetBefore(start)
-    if (known === end) return false
-    const from = known < start ? start : known
+    if (start !== known.start) known = { start, since: await timeOf(start) }
+    if (next === end) return false
+    const from = next < start ? start : next
     const page = await log.read('actors', 0, from, { limit: PAGE_LIMIT, waitMs: 0 })
     const changes = page.entries.flatMap((entry) => changesOf(entry, codec))
     changes.push([AT_KEY, Buffer.from(page.next.toString())])
@@ -86,17 +87,27 @@ export function createActorIndex({
     return true
   }
 
+  /** Append time of the first that is kept. */
+  async function timeOf(start: bigint): Promise<number> {
+    const { entries } = await log.read('actors', 0, start, { limit: 1, waitMs: 0 })
+    return entries[0]?.timestamp ?? clock.now() - keepMs
+  }
+
   async function forgetBefore(start: bigint): Promise<void> {
     const all = { gte: 'age/', lt: ageKey(start), limit: PAGE_LIMIT }
     for (let isMore = true; isMore; ) {
       const { rows, isCut } = await store.page(all)
       isMore = isCut
-      const former = rows.map(([, key]) => Buffer.from(key).toString())
-      const keys = [...former, ...rows.map(([key]) => key)]
-      await store.write(
-        keys.map((key) => [key, null]),
-        NO_CHECKPOINT,
-      )
+      if (rows.length === 0) return
+      const changes: StoreChange[] = []
+      for (const [age, bytes] of rows) {
+        changes.push([age, null])
+        const key = Buffer.from(bytes).toString()
+        // It may have come again, and be kept for longer by that.
+        const value = store.get(key)
+        if (value === undefined || ageKey(offsetIn(value)) <= age) changes.push([key, null])
+      }
+      await store.write(changes, NO_CHECKPOINT)
     }
   }
 
@@ -107,12 +118,6 @@ export function createActorIndex({
     const byCount = end - MOST_KEPT
     const before = byAge > byCount ? byAge : byCount
     if (before > start) await log.trim('actors', 0, before)
-  }
-
-  async function found(prefix: string, since: number): Promise<readonly Actor[]> {
-    const range = prefixRange(prefix, MOST_FOUND)
-    const { rows } = await store.page({ ...range, gte: `${prefix}${timePart(Math.max(0, since))}` })
-    return rows.map(([, value]) => codec.decode(value) as Actor)
   }
 
   return {
@@ -137,10 +142,9 @@ export function createActorIndex({
         await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
       }
     },
-    ofName: async ({ cluster, namespace, name }, since) =>
-      await found(`one/${part(cluster)}/${part(namespace)}/${part(name)}/`, since),
-    ofCollection: async ({ cluster, namespace }, since) =>
-      await found(`all/${part(cluster)}/${part(namespace)}/`, since),
+    requests: async (about, span) => await requestsIn(store, codec, about, span),
+    gaps: async (of, span) => await gapsIn(store, codec, of, span),
+    keptSince: () => known.since,
     async caughtUp() {
       const { end } = await log.bounds('actors', 0)
       const until = clock.monotonicMs() + CATCH_UP_MS
@@ -155,40 +159,23 @@ export function createActorIndex({
 }
 
 function changesOf({ offset, value }: Entry, codec: Codec): StoreChange[] {
-  const actor = value === null ? undefined : actorIn(value, codec)
-  if (value === null || actor === undefined) return []
-  const key = keyOf(actor)
+  const record = value === null ? undefined : recordIn(value, codec)
+  if (value === null || record === undefined) return []
+  const key = record.type === 'Actor' ? actorKey(record) : gapKey(record)
   return [
-    [key, value],
+    [key, withOffset(value, offset)],
     [ageKey(offset), Buffer.from(key)],
   ]
 }
 
 /** Undefined for what a newer version wrote: nobody is named, and nothing ends for that. */
-function actorIn(value: Uint8Array, codec: Codec): Actor | undefined {
+function recordIn(value: Uint8Array, codec: Codec): Actor | ActorGap | undefined {
   try {
-    return codec.decode(value) as Actor
+    return codec.decode(value) as Actor | ActorGap
   } catch (error) {
     if (error instanceof CodecError) return undefined
     throw error
   }
-}
-
-/** A client may choose the Audit-ID, and one for many requests: what was asked for, and when, is in the key, too. */
-function keyOf({ cluster, namespace, name, group, resource, at, auditId }: Actor): string {
-  const where =
-    name === ''
-      ? `all/${part(cluster)}/${part(namespace)}`
-      : `one/${part(cluster)}/${part(namespace)}/${part(name)}`
-  return `${where}/${timePart(at)}/${part(resource)}.${part(group)}/${part(auditId)}`
-}
-
-function timePart(ms: number): string {
-  return String(Math.trunc(ms)).padStart(13, '0')
-}
-
-function ageKey(offset: bigint): string {
-  return `age/${offset.toString().padStart(19, '0')}`
 }
 
 /** Offset of the first entry appended at or after a time, by halving. */

@@ -9,8 +9,11 @@
 import { type Identity, identityOf, isNamedBy } from '../../../core/graph/identity.ts'
 import type { Phase } from '../../../core/model/node.ts'
 import type { History } from '../../../core/model/record.ts'
+import { timeText } from '../../../core/model/time-text.ts'
 import type { Actor } from '../../../ports/service-record.ts'
+import type { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
+import { type About, LAST_MS, type Span } from './actor-key.ts'
 import type { Clusters } from './clusters.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { SpanIndex } from './span-index.ts'
@@ -38,9 +41,13 @@ export interface DeletedBy extends FoundActor {
 }
 
 export interface ActorParts {
-  readonly actors: Pick<ActorIndex, 'ofName' | 'ofCollection'>
+  readonly actors: Pick<ActorIndex, 'requests' | 'gaps' | 'keptSince'>
+  /** What was cut on the way. */
+  readonly doubts: ActorDoubts
   readonly clusters: Pick<Clusters, 'resourceOf'>
   readonly index: Pick<HistoryIndex, 'spans'>
+  /** Whether a gap may name the user whose requests it lacks. */
+  readonly isUserShown?: boolean
 }
 
 /** As it was, with its cluster. */
@@ -84,21 +91,28 @@ export async function deletersOf(
 ): Promise<readonly DeletedBy[]> {
   const { index } = parts
   const found: DeletedBy[] = []
+  let unread = 0
   const seen = new Set<string>()
   const left = [object]
   for (let life = left.shift(); life !== undefined; life = left.shift()) {
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
     const of = identityOf(life.cluster, life)
-    const known = lastLife(await index.history(of))
+    const history = await index.history(of)
+    // Of the object itself its answer says so.
+    if (history.isCut && life !== object) unread += 1
+    const known = lastLife(history.entries)
     const last = index.lastOf(life.cluster, life.uid)
-    const actor = await actorOf(parts, life, known, last?.isGone === true)
+    // Who may know of the object may not know of each of its owners.
+    const its = { ...parts, isUserShown: life === object }
+    const actor = await actorOf(its, life, known, last?.isGone === true)
     const { group, kind, namespace, name, uid } = life
     if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
     // Ours, or nobody knows whose: it may be because of an owner.
     if (actor !== null && actor.match !== 'audit-id') continue
     left.push(...goneOwners(index, of))
   }
+  if (unread > 0) parts.doubts.other(`of ${unread} of its owners older history is left out`)
   return found
 }
 
@@ -111,6 +125,7 @@ function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity)
   })
 }
 
+/** Of the newest entries: where it did not begin among these, all of them are of it. */
 function lastLife(history: readonly History[]): KnownLife {
   const begin = history.findLastIndex(({ change }) => change === 'created')
   const former = history.slice(0, Math.max(begin, 0)).findLast(({ change }) => change === 'gone')
@@ -119,18 +134,25 @@ function lastLife(history: readonly History[]): KnownLife {
 }
 
 async function requestFor(
-  { actors, clusters }: ActorParts,
+  parts: ActorParts,
   object: DeletedObject,
   { history, after }: KnownLife,
   sign: number | undefined,
 ): Promise<FoundActor | undefined> {
   const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
-  const isOfGroup = ({ group }: Actor): boolean => group === object.group
-  const named = (await actors.ofName(object, since)).filter(isOfGroup)
+  const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
+  const about = { ...object, resource: await parts.clusters.resourceOf(object) }
+  const named = await requestsAbout(parts, about, { since, until })
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
   // A command that was a dry run deleted nothing, whoever deleted it later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
   if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
+  await noteGaps(parts, object, { since: sign === undefined ? since : sign - SLACK_MS, until })
+  const kept = parts.actors.keptSince()
+  const moment = sign ?? history.at(-1)?.at ?? 0
+  if (moment < kept) {
+    parts.doubts.other(`names of deletions before ${timeText(kept)} are not kept any more`)
+  }
   // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
   const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
   const certain = named.find((each) => {
@@ -139,18 +161,48 @@ async function requestFor(
   const time = sign ?? certain?.at
   if (time === undefined) return undefined
   const span = sign === undefined ? BEFORE_MS : SLACK_MS
-  const earliest = Math.max(after, time - span - LONGEST_REQUEST_MS)
-  const collections = (await actors.ofCollection(object, earliest)).filter(isOfGroup)
-  const resource = await clusters.resourceOf(object)
+  const collections = await requestsAbout(
+    parts,
+    { ...about, name: '', uid: '' },
+    {
+      since: Math.max(after, time - span - LONGEST_REQUEST_MS),
+      until: time + span + LONGEST_REQUEST_MS,
+    },
+  )
   const all = [...named, ...collections].filter((each) => {
-    const isMeant = each.uid === null || each.uid === object.uid
-    return isMeant && each.resource === resource && distanceOf(each, time) <= span
+    return each.resource === about.resource && distanceOf(each, time) <= span
   })
   // An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
   const isBefore = (each: Actor): boolean =>
     certain !== undefined && each.at < certain.at && isOther(each, certain)
   if (certain !== undefined && !all.some(isBefore)) return answerOf(certain, 'uid', 0)
   return sign === undefined ? undefined : guess(all, sign)
+}
+
+/** The first one first. */
+async function requestsAbout(
+  { actors, doubts }: ActorParts,
+  about: About,
+  span: Span,
+): Promise<readonly Actor[]> {
+  const { found, isCut } = await actors.requests(about, span)
+  if (isCut) {
+    const what = `${about.resource ?? about.group} ${[about.namespace, about.name].join('/')}`
+    doubts.other(
+      `more requests were about ${what} than are read: who deleted it may be another one`,
+    )
+  }
+  return found.toSorted((a, b) => a.at - b.at)
+}
+
+async function noteGaps(
+  { actors, doubts, isUserShown = true }: ActorParts,
+  object: DeletedObject,
+  span: Span,
+): Promise<void> {
+  const { found, isCut } = await actors.gaps(object, span)
+  for (const gap of found) doubts.gap(gap, isUserShown)
+  if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
 /** The nearest in time; among those that are as near as clocks say, one about its name. */

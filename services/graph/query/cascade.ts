@@ -16,6 +16,7 @@ import type { AsOf } from '../api/document.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
+import { cutText } from './query.ts'
 import { hiddenText, type Sight, WHOLE } from './sight.ts'
 import { type SpanIndex, uidIn } from './span-index.ts'
 import { PAGE_KEYS, type View } from './view.ts'
@@ -113,7 +114,7 @@ export function createCascades(
   ): Promise<CascadeAnswer | undefined> {
     if (!isGoing(view, root)) return undefined
     const asOf = [view.asOf()]
-    const since = await beginOf(index, view.identityOf(root))
+    const { since, isCut } = await beginOf(index, view.identityOf(root))
     const isUnindexed = since === null && lag > 0n
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
     const walk = new Walk({ view, index, limit, since: from, sight })
@@ -125,6 +126,7 @@ export function createCascades(
         ? 'its deletion is not indexed yet, so what was deleted long before cannot be distinguished from what was deleted with it, and is not counted'
         : '',
       lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
+      isCut ? `when its deletion began is not known: ${cutText({ isCut })}` : '',
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
@@ -183,13 +185,21 @@ async function standOf(view: View, index: HistoryIndex): Promise<string> {
   return [position, await index.lagEntries(), view.partial()].join(' ')
 }
 
-/** When the owner was first seen being deleted or, if it never was, gone. */
-async function beginOf(index: HistoryIndex, owner: Identity): Promise<number | null> {
-  const history = await index.history(owner)
-  const phases = history.filter(({ phase }) => phase !== null && phase !== 'suspect')
+/**
+ * When the owner was first seen being deleted or, if it never was, gone. `isCut`: that is not known,
+ * since it began before the newest entries of its history.
+ */
+async function beginOf(
+  index: HistoryIndex,
+  owner: Identity,
+): Promise<{ readonly since: number | null; readonly isCut: boolean }> {
+  const { entries, isCut } = await index.history(owner)
+  const phases = entries.filter(({ phase }) => phase !== null && phase !== 'suspect')
   const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
-  const begun = phases[wasThere + 1] ?? history.findLast(({ change }) => change === 'gone')
-  return begun === undefined ? null : Number(begun.at)
+  const begun = phases[wasThere + 1] ?? entries.findLast(({ change }) => change === 'gone')
+  const isBefore = isCut && wasThere < 0 && begun?.change !== 'gone'
+  if (isBefore || begun === undefined) return { since: null, isCut: isBefore }
+  return { since: Number(begun.at), isCut: false }
 }
 
 interface WalkOptions {

@@ -12,15 +12,17 @@ import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters } from './clusters.ts'
 import type { Named } from './history-index.ts'
 import type { Asked as AskedMoment, Moment } from './moment.ts'
-import { notFound } from './not-found.ts'
+import { notFound, unreadText } from './not-found.ts'
 import { wasThere } from './past-tree.ts'
-import type { Match, Query, Selector } from './query.ts'
+import type { Found, Match, Query, Selector } from './query.ts'
 import type { PastObject, SpanIndex } from './span-index.ts'
 import type { View } from './view.ts'
 
 export interface Chosen {
   readonly object: Named
   readonly others: readonly Match[]
+  /** Why another one may be meant; empty where none can be. */
+  readonly partial: string
 }
 
 /** What a choice is made from. */
@@ -46,9 +48,9 @@ export function selector(asked: Record<string, string | undefined>): Selector {
 
 /** The cluster that the question is about. Where but one has the name, it knows best which object of it is meant. */
 export async function clusterOf(asking: Asking, asked: Selector): Promise<ClusterId> {
-  const found = await asking.query.find({ ...asked, kind: '' })
-  const [only, ...others] = new Set(found.map(({ object }) => object.cluster))
-  if (only !== undefined && others.length === 0) return only
+  const { matches, lacks } = await asking.query.find({ ...asked, kind: '' })
+  const [only, ...others] = new Set(matches.map(clusterIn))
+  if (only !== undefined && others.length === 0 && lacks !== 'any') return only
   return (await choose(asking, asked)).object.cluster
 }
 
@@ -62,8 +64,9 @@ export async function clusterOfPast(
   spans: SpanIndex,
   at: AskedMoment,
 ): Promise<ClusterId> {
-  const inClusters = new Set((await asking.query.find({ ...asked, kind: '' })).map(clusterIn))
-  if (inClusters.size < 2) return await clusterOf(asking, asked)
+  const any = await asking.query.find({ ...asked, kind: '' })
+  const inClusters = new Set(any.matches.map(clusterIn))
+  if (inClusters.size < 2 && any.lacks !== 'any') return await clusterOf(asking, asked)
   await asking.query.caughtUp()
   const known = await asking.clusters.all()
   const isMeant = ({ object }: Match): boolean =>
@@ -71,13 +74,16 @@ export async function clusterOfPast(
     known.some(({ id, partition }) => id === object.cluster && partition === at.partition)
   const moment: Moment =
     at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
-  const found = (await asking.query.find(asked)).filter(isMeant)
+  const { matches, lacks } = await asking.query.find(asked, at.type === 'time' ? at.at : undefined)
+  const found = matches.filter(isMeant)
   const there = found.filter(({ object: { cluster, uid } }) => {
     return wasThere(spans.objectAt(cluster, uid, moment))
   })
   const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
   if (only !== undefined && others.length === 0) return only
   if (there.length > 0) throw await ambiguous(asking, asked, there)
+  // Those of then may be among what was not read, in any of them.
+  if (only !== undefined && lacks !== 'nothing') throw await ambiguous(asking, asked, found)
   return await clusterOf(asking, asked)
 }
 
@@ -91,7 +97,7 @@ export async function choose(
   asked: Selector,
   cluster?: ClusterId,
 ): Promise<Chosen> {
-  const everywhere = await all(asking, asked, cluster)
+  const { matches: everywhere, lacks } = await all(asking, asked, { cluster })
   const found = everywhere.filter(
     ({ object }) => cluster === undefined || object.cluster === cluster,
   )
@@ -99,7 +105,8 @@ export async function choose(
   const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
   const [first = newest, second] = there
   if (second === undefined) {
-    return { object: first.object, others: everywhere.filter((each) => each !== first) }
+    const others = everywhere.filter((each) => each !== first)
+    return { object: first.object, others, partial: lacks === 'any' ? unreadText(asked) : '' }
   }
   throw await ambiguous(asking, asked, there)
 }
@@ -112,34 +119,36 @@ export async function choosePast(
   spans: SpanIndex,
   moment: Moment,
 ): Promise<PastObject> {
-  const found = (await all(asking, asked, cluster)).filter((each) => {
-    return each.object.cluster === cluster
-  })
+  const { matches, lacks } = await all(asking, asked, { cluster, at: moment.at })
+  const found = matches.filter((each) => each.object.cluster === cluster)
   const pastOf = ({ object }: Match): PastObject | undefined =>
     spans.objectAt(cluster, object.uid, moment)
   const there = found.filter((each) => wasThere(pastOf(each)))
   if (there.length > 1) throw await ambiguous(asking, asked, there)
   const known = (there.length > 0 ? there : found).flatMap((each) => pastOf(each) ?? [])
   const [first, ...others] = known
+  if (first === undefined && lacks !== 'nothing') {
+    throw new Problem(503, `what was ${describe(asked)} then is not known: ${unreadText(asked)}`)
+  }
   if (first === undefined) {
     throw new Problem(404, `${describe(asked)} was not seen by then; it was seen later`)
   }
   return others.reduce((a, b) => (b.since > a.since ? b : a), first)
 }
 
-/** At least one of the cluster, if it is given. */
+/** At least one of the cluster, if it is given; of deleted ones those around a time, if that is. */
 async function all(
   { query, clusters }: Asking,
   asked: Selector,
-  cluster?: ClusterId,
-): Promise<readonly Match[]> {
+  { cluster, at }: { readonly cluster?: ClusterId | undefined; readonly at?: number },
+): Promise<Found> {
   const isOne = ({ object }: Match): boolean => cluster === undefined || object.cluster === cluster
-  const found = await query.find(asked)
-  if (found.some(isOne)) return found
+  const found = await query.find(asked, at)
+  if (found.matches.some(isOne)) return found
   // What was seen just now is in the index in a moment.
   await query.caughtUp()
-  const later = await query.find(asked)
-  if (later.some(isOne)) return later
+  const later = await query.find(asked, at)
+  if (later.matches.some(isOne)) return later
   throw await notFound(query, clusters, asked)
 }
 

@@ -74,7 +74,7 @@ function chain() {
 }
 
 async function named(index: HistoryIndex, name: string): Promise<Named> {
-  const [found] = await index.named('ns', name)
+  const [found] = (await index.named({ namespace: 'ns', name })).found
   ok(found)
   return found
 }

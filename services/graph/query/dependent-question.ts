@@ -9,6 +9,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../../runtime/problem.ts'
 import { askedOf } from './choice.ts'
+import { cursorIn, cursorText, strange } from './cursor.ts'
 import {
   type Dependent,
   type DependentPage,
@@ -42,7 +43,7 @@ export function addDependents(server: FastifyInstance, parts: QuestionParts): vo
       const { next, ...page } = answer
       const { group, kind, namespace, name, uid } = object
       const owner = { group, kind, namespace, name, uid }
-      const told: DependentsAnswer = { owner, ...page, continue: next && cursorText(object, next) }
+      const told: DependentsAnswer = { owner, ...page, continue: next && cursorOf(object, next) }
       return { answer: told, partial }
     })
   })
@@ -56,26 +57,18 @@ function dependentsAsked(words: Record<string, string | undefined>, owner: Named
   }
 }
 
-function cursorText({ cluster, uid }: Named, from: string): string {
-  return Buffer.from(JSON.stringify([cluster, uid, from])).toString('base64url')
+/** An object may be asked for by name or by uid: the cursor names it. */
+const QUESTION = { route: '/v1/dependents', words: {} }
+
+function cursorOf({ cluster, uid }: Named, from: string): string {
+  return cursorText(QUESTION, [cluster, uid, from])
 }
 
 function fromIn(text: string | undefined, { cluster, uid, kind, name }: Named): string {
   if (text === undefined || text === '') return ''
-  const [of, owner, from, more] = partsIn(text)
+  const [of, owner, from, more] = cursorIn(text, QUESTION) ?? []
   const isCursor = typeof from === 'string' && KEY_PART.test(from) && more === undefined
-  if (!isCursor || typeof owner !== 'string' || of !== cluster) {
-    throw new Problem(400, 'continue is not from an answer to this question; begin without it')
-  }
+  if (!isCursor || typeof owner !== 'string' || of !== cluster) throw strange()
   if (owner === uid) return from
   throw new Problem(400, `continue is of another object than ${kind}/${name} is now: ask with uid`)
-}
-
-function partsIn(text: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
 }

@@ -50,7 +50,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
   }
   ok((await index.lagEntries()) > 0n)
   equal(await index.caughtUp(), 0n)
-  ok((await index.named('ns', 'a')).length === 1)
+  equal((await index.named({ namespace: 'ns', name: 'a' })).found.length, 1)
 })
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {

@@ -24,9 +24,17 @@ import type { Digest, Former } from '../../../ports/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../ports/store.ts'
 import { Turns } from '../turns.ts'
+import { type Forgetting, forgetOn, forgetPage } from './forgetting.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
 import type { Moment } from './moment.ts'
+import {
+  createNameIndex,
+  type Indexed,
+  type NameIndex,
+  type NamesFound,
+  nameKeys,
+} from './name-index.ts'
 import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
@@ -42,26 +50,19 @@ const MOST_WAITING = 200_000n
 const CATCH_UP_MS = 1_000
 const CATCH_UP_LOOK_MS = 10
 /** History entries of one object that an answer holds at most, the newest. */
-const HISTORY_LIMIT = 10_000
+export const HISTORY_LIMIT = 10_000
+/** Clusters in which one uid is looked up. */
+const MOST_OF_A_UID = 10_000
+/** Pages that are forgotten in a round (forgetting.ts). */
+const FORGOTTEN_PAGES = 4
 
-export interface Named {
-  readonly cluster: ClusterId
-  readonly uid: Uid
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  /** Append time of the last event about it, in milliseconds. */
-  readonly at: number
-}
+export type { Indexed, Named } from './name-index.ts'
 
-export interface Indexed extends Named {
-  /** It was gone then. */
-  readonly isGone: boolean
-  /** As it named them last; of a long list the first ones. */
-  readonly owners: readonly Uid[]
-  /** How many are behind those; left out for none. */
-  readonly moreOwners?: number | undefined
+/** Entries of one object, in order. */
+export interface Newest<T> {
+  readonly entries: readonly T[]
+  /** It has older ones. */
+  readonly isCut: boolean
 }
 
 /** Where the history that it holds begins, in one partition of the log. */
@@ -72,27 +73,31 @@ export interface IndexBegin {
   readonly at: number | null
 }
 
-export interface HistoryIndex {
+export interface HistoryIndex extends NameIndex {
   /** What objects were at a moment. */
   readonly spans: SpanIndex
   /** False while what was trimmed from history is still read from lineage: moments cannot be asked before. */
   isBegun(): boolean
   run(signal: AbortSignal): Promise<void>
-  /** All objects that ever had this name in this namespace, of any kind and cluster. */
-  named(namespace: string, name: string): Promise<readonly Indexed[]>
-  /** Uids of all that ever had these coordinates, gone ones included. */
-  at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
-  withUid(uid: Uid): Promise<readonly Indexed[]>
+  /** In each cluster that ever had one with this uid. */
+  withUid(uid: Uid): Promise<NamesFound>
   /** All that were ever seen, gone ones included, with their keys, in an order that nothing changes: those behind a key, or (empty) the first. */
-  page(after: string, limit: number): Promise<readonly (readonly [key: string, last: Indexed])[]>
+  all(after: string): AsyncIterable<readonly [key: string, last: Indexed]>
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined
   /** Undefined when it was never seen, or is not indexed yet. */
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
   /** It was ever seen there, or an object that named it as an owner. */
   isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
-  history(of: Identity): Promise<readonly History[]>
-  /** A page of the same, from an offset on; each with its own. */
+  /** The newest of it, `HISTORY_LIMIT` at most. */
+  history(of: Identity): Promise<Newest<History>>
+  /** The newest before an offset (undefined: of all); each with its own. */
+  newest(
+    of: Identity,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>>
+  /** A page of the same, from an offset on; each with its own. Where it is full there may be more. */
   entries(
     of: Identity,
     from: bigint,
@@ -234,12 +239,12 @@ export function createHistoryIndex(
       } else if (entry.value === null) {
         const [cluster, uid] = identityOf(entry.key)
         const again = spans.forget(cluster, uid, entry.timestamp)
-        const isOver = ({ position, at }: History): boolean =>
-          at <= entry.timestamp && (again === undefined || position < BigInt(again))
-        for (const key of await forgotten(cluster, uid, isOver, changes)) changes.set(key, null)
+        const life = { cluster, uid, at: entry.timestamp, again: again ?? null }
+        for (const change of await forgotten(life, changes)) changes.set(...change)
       } else {
         const lineage = codec.decode(entry.value) as Lineage
-        for (const change of nameChanges(lineage)) putNew(changes, change)
+        const former = lastIn(changes, lineage.cluster, lineage.uid)
+        for (const change of nameChanges(lineage, former)) putNew(changes, change)
         clusterNames.set(lineage.cluster, lineage.clusterName)
       }
     }
@@ -305,16 +310,20 @@ export function createHistoryIndex(
   }
 
   /** Of the object itself, where it is the one that has the uid, and of references that name it. */
+  function prefixesOf(of: Identity): readonly string[] {
+    const last = lastOf(of.cluster, of.uid)
+    const isIt = last !== undefined && isSamePlace(last, of)
+    return isIt ? [answersPrefix(of), entriesPrefix(of)] : [answersPrefix(of)]
+  }
+
   async function entriesOf(
     of: Identity,
     from: bigint,
     limit: number,
   ): Promise<readonly (readonly [offset: bigint, entry: History])[]> {
-    const last = lastOf(of.cluster, of.uid)
-    const prefixes = [answersPrefix(of)]
-    if (last !== undefined && isSamePlace(last, of)) prefixes.push(entriesPrefix(of))
     const found: (readonly [bigint, Uint8Array])[] = []
-    for (const prefix of prefixes) {
+    for (const prefix of prefixesOf(of)) {
+      // Of each as many as are asked for: where these are cut, so is the whole, which is as long.
       const range = { ...prefixRange(prefix, limit), gte: prefix + offsetText(from) }
       for (const [key, value] of (await store.page(range)).rows) {
         found.push([BigInt(key.slice(prefix.length)), value])
@@ -333,29 +342,47 @@ export function createHistoryIndex(
     return bytes === undefined ? undefined : named(bytes)
   }
 
-  /**
-   * Keys of an object that has been gone for longer than is remembered: its names and its history, those of the same page of the log included. History may have been
-   * read beyond that: what is not over stays.
-   */
-  async function forgotten(
+  /** Also of what the same page of the log says. */
+  function lastIn(
+    pending: ReadonlyMap<string, Uint8Array | null>,
     cluster: ClusterId,
     uid: Uid,
-    isOver: (entry: History) => boolean,
-    pending: ReadonlyMap<string, Uint8Array | null>,
-  ): Promise<string[]> {
+  ): Indexed | undefined {
     const bytes = pending.get(uidKey(cluster, uid))
-    const last = bytes == null ? lastOf(cluster, uid) : named(bytes)
+    return bytes == null ? lastOf(cluster, uid) : named(bytes)
+  }
+
+  /**
+   * Of an object that has been gone for longer than is remembered: its names at once, and of its
+   * history a page; the rest follows (forgetting.ts).
+   */
+  async function forgotten(
+    { cluster, uid, at, again }: { cluster: ClusterId; uid: Uid; at: number; again: number | null },
+    pending: ReadonlyMap<string, Uint8Array | null>,
+  ): Promise<StoreChange[]> {
+    const last = lastIn(pending, cluster, uid)
     const names = last === undefined ? [] : keysOf(last)
+    const changes = names.map((key): StoreChange => [key, null])
     const prefixes = [entriesPrefix({ cluster, uid })]
     if (last !== undefined) prefixes.push(answersPrefix(last))
-    const over: string[] = []
     for (const prefix of prefixes) {
-      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      for (const [key, value] of rows) {
-        if (isOver(changeOf(value))) over.push(key)
-      }
+      changes.push(...(await forgetPage(store, { prefix, at, again, from: '' }, isForgotten)))
     }
-    return [...names, ...over]
+    return changes
+  }
+
+  /** History may have been read beyond what was forgotten. */
+  function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
+    const entry = changeOf(value)
+    return entry.at <= at && (again === null || entry.position < BigInt(again))
+  }
+
+  /** False when nothing is left to forget. */
+  async function goOnForgetting(): Promise<boolean> {
+    const changes = await forgetOn(store, isForgotten)
+    if (changes === undefined) return false
+    await store.write(changes, { changelog: 0n, position: 0n })
+    return true
   }
 
   /** It was away for so long that what is forgotten may be told nowhere any more. */
@@ -378,6 +405,7 @@ export function createHistoryIndex(
     for (let p = 0; p < log.partitions('lineage'); p++) {
       for (let left = PAGES_PER_ROUND; left > 0 && (await followBase(p)); left--) isNew = true
     }
+    for (let left = FORGOTTEN_PAGES; left > 0 && (await goOnForgetting()); left--) isNew = true
     return isNew
   }
 
@@ -409,14 +437,6 @@ export function createHistoryIndex(
     return leftOf(await endsOfAll())
   }
 
-  /** Of all keys with this prefix, a page at a time. */
-  async function* lastParts(prefix: string, from = ''): AsyncIterable<string> {
-    const range = { ...prefixRange(prefix, PAGE_LIMIT), gte: prefix + from }
-    for await (const [key] of entriesIn(store, range)) {
-      yield decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
-    }
-  }
-
   const spans = createSpanIndex(store, codec)
 
   /** Ends a pause that is longer than others, because nothing had come. */
@@ -446,7 +466,28 @@ export function createHistoryIndex(
     return bytes === undefined ? undefined : Buffer.from(bytes).toString()
   }
 
+  async function newest(
+    of: Identity,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>> {
+    const found: (readonly [bigint, Uint8Array])[] = []
+    let isCut = false
+    for (const prefix of prefixesOf(of)) {
+      const all = prefixRange(prefix, limit)
+      const lt = before === undefined ? all.lt : prefix + offsetText(before)
+      const page = await store.page({ ...all, lt, take: 'last' })
+      isCut ||= page.isCut
+      for (const [key, value] of page.rows) found.push([BigInt(key.slice(prefix.length)), value])
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    const kept = found.slice(Math.max(0, found.length - limit))
+    const entries = kept.map(([offset, value]) => [offset, changeOf(value)] as const)
+    return { entries, isCut: isCut || kept.length < found.length }
+  }
+
   return {
+    ...createNameIndex(store, lastOf),
     clusterName,
     rulesAt,
     rulesBegin(partition) {
@@ -485,22 +526,17 @@ export function createHistoryIndex(
         await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
       }
     },
-    async named(namespace, name) {
-      const prefix = `name/${part(namespace)}/${part(name)}/`
-      const { rows } = await store.page(prefixRange(prefix, HISTORY_LIMIT))
-      return rows.flatMap(([key]) => lastOf(...identityIn(key)) ?? [])
-    },
-    at: (cluster, { group, kind, namespace, name }) =>
-      lastParts(`name/${part(namespace)}/${part(name)}/${idPrefix(cluster, group, kind)}`),
     async withUid(uid) {
-      const { rows } = await store.page(prefixRange(`uid/${part(uid)}/`, HISTORY_LIMIT))
-      return rows.map(([, value]) => named(value))
+      const { rows, isCut } = await store.page(prefixRange(`uid/${part(uid)}/`, MOST_OF_A_UID))
+      return { found: rows.map(([, value]) => named(value)), lacks: isCut ? 'any' : 'nothing' }
     },
-    async page(after, limit) {
-      const all = prefixRange('uid/', limit)
-      const gte = after < all.gte ? all.gte : `${after}\0`
-      const rows = gte < all.lt ? (await store.page({ ...all, gte })).rows : []
-      return rows.map(([key, value]) => [key, named(value)] as const)
+    async *all(after) {
+      const range = prefixRange('uid/', PAGE_LIMIT)
+      if (range.lt <= after) return
+      const gte = after < range.gte ? range.gte : `${after}\0`
+      for await (const [key, value] of entriesIn(store, { ...range, gte })) {
+        yield [key, named(value)]
+      }
     },
     lastOf,
     async isKnown(cluster, uid) {
@@ -508,8 +544,10 @@ export function createHistoryIndex(
       return await spans.isInReference(cluster, uid)
     },
     async history(of) {
-      return (await entriesOf(of, 0n, HISTORY_LIMIT)).map(([, entry]) => entry)
+      const { entries, isCut } = await newest(of, HISTORY_LIMIT)
+      return { entries: entries.map(([, entry]) => entry), isCut }
     },
+    newest,
     entries: entriesOf,
     position: (partition) => positionOf('history', partition),
     begin,
@@ -571,7 +609,8 @@ function rulesBeginKey(partition: number): string {
   return `begin/digests/${partition}`
 }
 
-function nameChanges(lineage: Lineage): StoreChange[] {
+/** `former`: as its record before this had it. */
+function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
   const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
@@ -579,30 +618,24 @@ function nameChanges(lineage: Lineage): StoreChange[] {
   const named = { cluster, uid, group, kind, namespace, name }
   const last: Indexed = { ...named, at, isGone, owners, moreOwners }
   const bytes = Buffer.from(JSON.stringify(last))
-  return keysOf(last).map((key) => [key, key.startsWith('uid/') ? bytes : NO_BYTES])
+  const keys = keysOf(last)
+  const over = former === undefined ? [] : nameKeys(former).filter((key) => !keys.includes(key))
+  return [
+    ...over.map((key): StoreChange => [key, null]),
+    ...keys.map((key): StoreChange => [key, key.startsWith('uid/') ? bytes : NO_BYTES]),
+  ]
 }
 
 /** What else there is to say of an object stands under its uid alone. */
 const NO_BYTES = new Uint8Array()
 
-function keysOf({ cluster, uid, group, kind, namespace, name }: Indexed): string[] {
-  const id = idPrefix(cluster, group, kind) + part(uid)
-  return [`name/${part(namespace)}/${part(name)}/${id}`, uidKey(cluster, uid)]
-}
-
-function idPrefix(cluster: ClusterId, group: string, kind: string): string {
-  return `${part(cluster)}/${part(kind)}.${part(group)}/`
+function keysOf(object: Indexed): string[] {
+  return [...nameKeys(object), uidKey(object.cluster, object.uid)]
 }
 
 /** Out of a key of the log. */
 function identityOf(key: string): [ClusterId, Uid] {
   const [cluster = '', uid = ''] = key.split('/')
-  return [cluster, uid]
-}
-
-/** Out of a key under `name/`. */
-function identityIn(key: string): [ClusterId, Uid] {
-  const [cluster = '', , uid = ''] = key.split('/').slice(-3).map(decodeURIComponent)
   return [cluster, uid]
 }
 

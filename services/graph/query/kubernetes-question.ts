@@ -28,9 +28,10 @@ import { CLUSTERS_PREFIX, KUBERNETES_ROUTES } from '../api/kubernetes-route.ts'
 import { patternOf } from '../api/operation.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
+import { cursorIn, cursorText, type PagedQuestion } from './cursor.ts'
 import { clusterMarked } from './forward-call.ts'
 import { namedClusters } from './not-found.ts'
-import { keyPrefixOf, type ListAsked } from './object-list.ts'
+import type { ListAsked } from './object-list.ts'
 import type { QuestionParts } from './question.ts'
 import type { View } from './view.ts'
 
@@ -113,14 +114,15 @@ async function listOf(
     scope: isNamespaced ? 'Namespaced' : 'Cluster',
     ...{ isGone: false, isCounted: false, limit: limit || LISTED_MOST },
   }
-  const cursor = cursorIn(words['continue'], cluster, asked)
+  const question = questionOf(request, cluster)
+  const cursor = cursorOf(question)
   return await parts.forwarding.answered(request, reply, cluster, async (view) => {
     const told = await pages(parts, view, asked, cursor, limit || UNLIMITED_MOST)
     const isCut = limit === 0 && told.next !== null
     const cut = `only the first ${told.items.length} are listed: ask with limit and continue`
     warn(reply, [told.partial, isCut ? cut : ''])
     const left = await leftOf(parts, view, asked, cursor, told)
-    const next = told.next === null ? {} : { continue: cursorText(cluster, told.next, left) }
+    const next = told.next === null ? {} : { continue: cursorText(question, [told.next, left]) }
     const metadata = { ...next, ...(left !== null && { remainingItemCount: left }) }
     return {
       apiVersion: API_VERSION,
@@ -210,9 +212,12 @@ async function found(
   if (meant === undefined) {
     throw new Problem(404, `${name} is no name of an object here: RESOURCE.GROUP:NAME is`)
   }
+  let isKnown = true
   const there = async (): Promise<Node | undefined> => {
     const selector = { kind: '', name: meant, namespace, cluster: view.cluster, uid: undefined }
-    const nodes = (await query.find(selector)).map(({ object }) => view.node(object.uid))
+    const { matches, lacks } = await query.find(selector)
+    isKnown = lacks !== 'any'
+    const nodes = matches.map(({ object }) => view.node(object.uid))
     return nodes.find((node) => {
       return node?.object.namespace === namespace && ownedName(node.object) === name
     })
@@ -226,6 +231,7 @@ async function found(
   if (node !== undefined) return node
   if (view.partial() !== '')
     throw new Problem(503, `whether it exists is unknown: ${view.partial()}`)
+  if (!isKnown) throw new Problem(503, `whether it exists is unknown: too many are called ${meant}`)
   const where = namespace === '' ? '' : ` in namespace ${namespace}`
   throw new Problem(404, `no object "${name}" exists${where}`)
 }
@@ -240,24 +246,19 @@ function warn(reply: FastifyReply, doubts: readonly string[]): void {
   if (text !== '') reply.header('warning', warningOf(text))
 }
 
-function cursorText(cluster: ClusterId, after: string, left: number | null): string {
-  return Buffer.from(JSON.stringify([cluster, after, left])).toString('base64url')
+/** Of one cluster and namespace, whichever path leads there. */
+function questionOf(request: FastifyRequest, cluster: ClusterId): PagedQuestion {
+  const { namespace } = segmentsOf(request)
+  const isNamespaced = request.routeOptions.url?.endsWith('/ownedobjects') === true
+  const route = isNamespaced ? '/ownedobjects' : '/clusterownedobjects'
+  return { route, words: { ...askedOf(request), cluster, namespace } }
 }
 
-function cursorIn(text: string | undefined, cluster: ClusterId, asked: ListAsked): Cursor {
-  if (text === undefined || text === '') return { after: '', left: null }
-  const [of, after, left] = partsIn(text)
-  const isOurs = of === cluster && typeof after === 'string' && after.startsWith(keyPrefixOf(asked))
+function cursorOf(question: PagedQuestion): Cursor {
+  const places = cursorIn(question.words['continue'], question)
+  if (places === undefined) return { after: '', left: null }
+  const [after, left] = places
   const isCount = left === null || (Number.isSafeInteger(left) && Number(left) >= 0)
-  if (isOurs && isCount) return { after, left: left as number | null }
+  if (typeof after === 'string' && isCount) return { after, left: left as number | null }
   throw new Problem(400, 'continue is not from an answer to this list; begin without it')
-}
-
-function partsIn(text: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
 }

@@ -2,7 +2,7 @@
  * `GET /v1/objects`: the objects of all clusters or of one, a page at a time.
  *
  * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
- * holds a uid at most, and no name. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
+ * holds a uid at most, and no name but one that was asked for. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
  *
  * A moment of the past is the same in all clusters where it is a time; one by position is of one partition, and clusters of others are left out.
  *
@@ -16,11 +16,12 @@ import { markImmutable } from '../api/etag.ts'
 import { askedOf } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
+import { cursorIn, cursorText, type PagedQuestion, strange } from './cursor.ts'
 import type { Forwarding } from './forward.ts'
 import { clusterMarked } from './forward-call.ts'
 import { type Asked, askedIn } from './moment.ts'
 import { namedClusters } from './not-found.ts'
-import { keyPrefixOf, type ListAsked, type ListedObject, type ObjectList } from './object-list.ts'
+import type { ListAsked, ListedObject, ObjectList } from './object-list.ts'
 import { asOfMoment, type Past } from './past.ts'
 import type { PastList } from './past-list.ts'
 import type { Answer } from './query.ts'
@@ -64,14 +65,15 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
-    const cursor = cursorIn(words['continue'], asked)
+    const question = { route: '/v1/objects', words }
+    const cursor = cursorOf(question)
     const all = await clusters.all()
     const marked = clusterMarked(request)
     const ids = meantIn(namedClusters(all, words['cluster']), asked.at).map(({ id }) => id)
     const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
     if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
-    const next = following === undefined ? null : cursorText({ cluster: following, after: '' })
+    const next = following === undefined ? null : cursorText(question, [following, ''])
     const after = cluster === cursor.cluster ? cursor.after : ''
     try {
       return await forwarding.answered(request, reply, cluster, async (view) => {
@@ -85,7 +87,7 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         if (moment !== undefined) past.stillKnown(view, moment)
         if (moment !== undefined && partial === '') markImmutable(reply)
         const { next: key, ...page } = answer
-        const rest = key === null ? next : cursorText({ cluster, after: key })
+        const rest = key === null ? next : cursorText(question, [cluster, key])
         const told: ListAnswer = { ...page, continue: rest }
         return documentOf('ObjectList', { answer: told, partial, asOf })
       })
@@ -135,23 +137,11 @@ function listAsked(words: Record<string, string | undefined>): ListAsked {
   }
 }
 
-function cursorText({ cluster, after }: Cursor): string {
-  return Buffer.from(JSON.stringify([cluster, after])).toString('base64url')
-}
-
-function cursorIn(text: string | undefined, asked: ListAsked): Cursor {
-  if (text === undefined || text === '') return START
-  const [cluster, after, more] = partsIn(text)
+function cursorOf(question: PagedQuestion): Cursor {
+  const places = cursorIn(question.words['continue'], question)
+  if (places === undefined) return START
+  const [cluster, after, more] = places
   const isCursor = typeof cluster === 'string' && typeof after === 'string' && more === undefined
-  if (isCursor && (after === '' || after.startsWith(keyPrefixOf(asked)))) return { cluster, after }
-  throw new Problem(400, 'continue is not from an answer to this question; begin without it')
-}
-
-function partsIn(text: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
+  if (isCursor) return { cluster, after }
+  throw strange()
 }

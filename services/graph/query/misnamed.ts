@@ -1,8 +1,10 @@
 /**
- * What bears an object's uid in a reference that names other coordinates: in another namespace, of another kind, by another name. It is no dependent, and nothing is
- * decided by it; but who looks for the dependents of an object may have meant these, so they are told apart from them.
+ * What bears an object's uid in a reference that names other coordinates: in another namespace, of
+ * another kind, by another name. It is no dependent, and nothing is decided by it; but who looks
+ * for the dependents of an object may have meant these, so they are told apart from them.
  *
- * What must stay true: nothing else of an answer is about them, and a bounded number is read, whatever strangers write.
+ * What must stay true: nothing else of an answer is about them, and a bounded number is read,
+ * whatever strangers write.
  *
  * Not here: who is a dependent (core/graph/identity.ts).
  */

@@ -17,7 +17,15 @@ export async function notFound(
   asked: Selector,
 ): Promise<Problem> {
   const named = namedClusters(await clusters.all(), asked.cluster)
-  const elsewhere = await query.find({ ...asked, cluster: undefined })
+  const { matches: elsewhere, lacks } = await query.find({ ...asked, cluster: undefined })
+  const { matches: sameName, lacks: alsoLacks } = await query.find({ ...asked, kind: '' })
+  // What was not read may be the one that is asked for.
+  if (lacks === 'any' || alsoLacks === 'any') {
+    return new Problem(
+      503,
+      `whether ${wordsOf(asked)} was ever seen is not known: ${unreadText(asked)}`,
+    )
+  }
   const hint =
     elsewhere.length > 0
       ? `; there is one in ${listed(elsewhere, ({ clusterName }) => `cluster ${clusterName}`)}`
@@ -25,7 +33,6 @@ export async function notFound(
   if (asked.uid !== undefined) {
     return new Problem(404, `no object with uid ${asked.uid} was ever seen${inOf(asked)}${hint}`)
   }
-  const sameName = await query.find({ ...asked, kind: '' })
   const other =
     sameName.length > 0 ? `; of that name there is ${listed(sameName, kindAndName)}` : hint
   const kinds = await kindsOf(clusters, named)
@@ -48,6 +55,17 @@ export async function notFound(
   const where = `${isInNamespace ? ` in namespace ${asked.namespace}` : ''}${inOf(asked)}`
   const why = unwatched(meant) || other || (isInNamespace ? '; it may be in another namespace' : '')
   return new Problem(404, `no ${asked.kind}/${asked.name} was ever seen${where}${why}`)
+}
+
+/** Where more have a name, or a uid, than are looked through. */
+export function unreadText({ uid, name, cluster }: Selector): string {
+  const what = uid === undefined ? `objects are or were called ${name}` : 'objects have this uid'
+  const remedy = uid === undefined ? 'ask with uid' : 'add --cluster'
+  return `more ${what} than are looked through; ${cluster === undefined ? 'add --cluster, or ' : ''}${remedy}`
+}
+
+function wordsOf({ kind, name, uid }: Selector): string {
+  return uid === undefined ? `${kind}/${name}` : `an object with uid ${uid}`
 }
 
 /** Of that name or id, or all. */

@@ -29,8 +29,6 @@ import { PAGE_KEYS, type View } from './view.ts'
 /** Keys that one request reads at most; more where objects are only counted, since nothing is kept of them. */
 export const MOST_READ = 5_000
 export const MOST_READ_TO_COUNT = 20_000
-/** Objects that ever had one name in one namespace: the index answers with as many at most. */
-export const MOST_OF_A_NAME = 10_000
 /** Kinds that `partial` names. */
 const MOST_NAMED = 5
 
@@ -105,28 +103,26 @@ interface Candidate {
   readonly prefix: string | null
 }
 
-/** What keys of a question begin with: a cursor of another one is refused. */
-export function keyPrefixOf({ kind, name, isGone, at }: ListAsked): string {
-  if (at !== undefined && name === undefined) return 'lives/'
-  if (isGone || name !== undefined) return 'uid/'
-  return kind === '' ? 'node/' : 'seen/'
+/** Where those of a name are looked up: an object without a namespace is listed in every one. */
+export function namespacesOf({ namespace = '' }: Pick<ListAsked, 'namespace'>): readonly string[] {
+  return [...new Set(['', namespace])]
 }
 
 export function createObjectList(
   index: HistoryIndex,
   clusters: Pick<Clusters, 'kindWord'>,
 ): ObjectList {
-  /** Deleted ones included, of this cluster, by uid. */
-  async function* indexed(view: View, after: string): AsyncIterable<Candidate> {
-    for (let from = after; ; ) {
-      const page = await index.page(from, PAGE_KEYS)
-      for (const [key, last] of page) {
-        await view.turns.take()
-        yield { key, uid: last.uid, last, prefix: null }
-      }
-      const end = page.at(-1)?.[0]
-      if (end === undefined) return
-      from = end
+  /** Of one name, or (undefined) all that were ever seen, by uid. */
+  async function* indexed(view: View, asked: ListAsked, after: string): AsyncIterable<Candidate> {
+    const { name, isGone } = asked
+    const namespaces = namespacesOf(asked)
+    const found =
+      name === undefined
+        ? index.all(after)
+        : index.listed({ cluster: view.cluster, namespaces, name, isGone }, after)
+    for await (const [key, last] of found) {
+      await view.turns.take()
+      yield { key, uid: last.uid, last, prefix: null }
     }
   }
 
@@ -136,23 +132,12 @@ export function createObjectList(
       const word = await clusters.kindWord(asked.kind)
       const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
       const doubts = new Set([view.partial(), unlisted(asked, kinds)])
-      let candidates: AsyncIterable<Candidate> | Iterable<Candidate>
-      if (asked.name !== undefined || asked.isGone) {
+      const isIndexed = asked.name !== undefined || asked.isGone
+      if (isIndexed) {
         const lag = await (after === '' ? index.caughtUp() : index.lagEntries())
         if (lag > 0n) doubts.add(`${lag} entries of history are not indexed yet`)
       }
-      if (asked.name === undefined) {
-        candidates = asked.isGone ? indexed(view, after) : stored(view, asked, kinds, after)
-      } else {
-        const { namespace = '', name } = asked
-        const there = await index.named(namespace, name)
-        const all = namespace === '' ? there : [...there, ...(await index.named('', name))]
-        if (there.length >= MOST_OF_A_NAME) doubts.add(`more than ${MOST_OF_A_NAME} had this name`)
-        candidates = named(
-          all.filter((each) => each.cluster === view.cluster),
-          after,
-        )
-      }
+      const candidates = isIndexed ? indexed(view, asked, after) : stored(view, asked, kinds, after)
 
       const objects: ListedObject[] = []
       const most = asked.isCounted ? MOST_READ_TO_COUNT : MOST_READ
@@ -201,14 +186,6 @@ async function* stored(
       yield { key, uid: lastPart(key), last: undefined, prefix: kind === '' ? null : prefix }
     }
   }
-}
-
-function* named(all: readonly Indexed[], after: string): Iterable<Candidate> {
-  const keys = all.map((last) => {
-    return { key: `uid/${last.uid}`, uid: last.uid, last, prefix: null }
-  })
-  keys.sort((a, b) => (a.key < b.key ? -1 : 1))
-  for (const each of keys) if (each.key > after) yield each
 }
 
 /** Undefined where it is not of this cluster, or exists no more and is not asked for. */

@@ -151,7 +151,7 @@ function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
   return attempts.sort((a, b) => b.count - a.count)[0]
 }
 
-/** With the time of the verdict, where the attempt tells none. */
+/** With the time of the verdict, where the attempt tells none; null where it is older than the newest entries of history. */
 export async function withFirstSeen(
   index: HistoryIndex,
   cluster: ClusterId,
@@ -159,8 +159,9 @@ export async function withFirstSeen(
   obstacle: Obstacle,
 ): Promise<Obstacle> {
   if (obstacle.since !== null) return obstacle
-  const history = await index.history(identityOf(cluster, object))
-  const told = history.findLast(({ change, basis }) =>
+  // What is cut is older: the time is null then, which says that it is not known.
+  const { entries } = await index.history(identityOf(cluster, object))
+  const told = entries.findLast(({ change, basis }) =>
     obstacle.by === 'doubt'
       ? change === 'phase'
       : change === 'verdict' && basis.join() === verdict?.basis.join(),

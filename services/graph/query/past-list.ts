@@ -15,10 +15,10 @@ import {
   isAsked,
   type ListAsked,
   type ListedObject,
-  MOST_OF_A_NAME,
   MOST_READ,
   MOST_READ_TO_COUNT,
   nameOf,
+  namespacesOf,
   type ObjectPage,
 } from './object-list.ts'
 import { unlistedAt } from './past.ts'
@@ -60,16 +60,11 @@ export function createPastList(
     }
   }
 
-  /** `isCut`: so many had the name, in all clusters, that some of this one may not have been read. */
-  async function named(
-    view: View,
-    { name = '', namespace = '' }: ListAsked,
-  ): Promise<{ readonly keys: readonly string[]; readonly isCut: boolean }> {
-    const there = await index.named(namespace, name)
-    const all = namespace === '' ? there : [...there, ...(await index.named('', name))]
-    const own = all.filter(({ cluster }) => cluster === view.cluster)
-    const keys = own.map(({ uid }) => `uid/${encodeURIComponent(uid.toWellFormed())}`).sort()
-    return { keys, isCut: all.length >= MOST_OF_A_NAME }
+  /** Keys of all that ever had the name. */
+  async function* named(view: View, asked: ListAsked, after: string): AsyncIterable<string> {
+    const { name = '' } = asked
+    const of = { cluster: view.cluster, namespaces: namespacesOf(asked), name, isGone: true }
+    for await (const [key] of index.listed(of, after)) yield key
   }
 
   return async (view, cluster, asked, moment, after) => {
@@ -77,11 +72,10 @@ export function createPastList(
     const word = await clusters.kindWord(asked.kind)
     const kinds = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
     const doubts = new Set([unlistedAt(kinds, asked.kind !== '', moment)])
-    const names = asked.name === undefined ? undefined : await named(view, asked)
-    if (names?.isCut) doubts.add(`more than ${MOST_OF_A_NAME} had this name`)
     const keys =
-      names?.keys.filter((key) => key > after) ??
-      keysBelow(view, asked.kind === '' ? [null] : kinds, after)
+      asked.name === undefined
+        ? keysBelow(view, asked.kind === '' ? [null] : kinds, after)
+        : named(view, asked, after)
 
     const objects: ListedObject[] = []
     const most = asked.isCounted ? MOST_READ_TO_COUNT : MOST_READ

@@ -13,19 +13,15 @@ import type { Log } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import { timeOf } from '../api/document.ts'
 import type { Turns } from '../turns.ts'
-import type { HistoryIndex } from './history-index.ts'
+import { HISTORY_LIMIT, type HistoryIndex } from './history-index.ts'
 import { holds, type Moment } from './moment.ts'
 import type { Answer, Why } from './query.ts'
-import { verdictsFirst } from './query.ts'
+import { cutText, verdictsFirst } from './query.ts'
 import type { PastObject } from './span-index.ts'
-
-/** Entries that an answer holds, the oldest ones. */
-const MOST_ENTRIES = 10_000
-const AT_ONCE = 500
 
 export interface PastWhyParts {
   readonly log: Pick<Log, 'partitions'>
-  readonly index: Pick<HistoryIndex, 'entries' | 'begin'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin'>
   readonly cluster: ClusterId
   readonly moment: Moment
   readonly turns: Turns
@@ -35,8 +31,7 @@ export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<An
   const { group, kind, namespace, name, uid, phase, owners, since } = past
   const { entries, isCut } = await entriesOf(parts, identityOf(parts.cluster, past))
   const doubts = [
-    begunText(parts, uid, entries),
-    isCut ? `it has more than ${MOST_ENTRIES} entries of history: later ones are left out` : '',
+    isCut ? cutText({ isCut }) : begunText(parts, uid, entries),
     phase === 'unknown' ? 'it changed very often, and its state of then is not kept' : '',
   ]
   const object = { cluster: parts.cluster, group, kind, namespace, name, uid }
@@ -51,23 +46,32 @@ export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<An
   return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
 }
 
+/** The newest of those that were recorded by then. */
 async function entriesOf(
-  { index, moment, turns }: PastWhyParts,
+  parts: PastWhyParts,
   of: Identity,
 ): Promise<{ readonly entries: History[]; readonly isCut: boolean }> {
-  const entries: History[] = []
-  for (let from = 0n; ; ) {
-    const page = await index.entries(of, from, AT_ONCE)
+  const end = await endOf(parts, of)
+  const { entries, isCut } = await parts.index.newest(of, HISTORY_LIMIT, end)
+  return { entries: entries.map(([, entry]) => entry), isCut }
+}
+
+/** Behind the last entry that was recorded by then: entries of one object are in the order of time. */
+async function endOf({ index, moment, turns }: PastWhyParts, of: Identity): Promise<bigint> {
+  const wasThen = ({ position, at }: History): boolean => holds(moment, Number(position), at)
+  const [last] = (await index.newest(of, 1)).entries
+  if (last === undefined) return 0n
+  if (wasThen(last[1])) return last[0] + 1n
+  // Below `low` all were recorded by then, from `high` on none.
+  let [low, high] = [0n, last[0]]
+  while (low < high) {
     await turns.take()
-    const then = page.filter(([, { position, at }]) => holds(moment, Number(position), at))
-    entries.push(...then.map(([, entry]) => entry))
-    const last = page.at(-1)
-    if (last === undefined || page.length < AT_ONCE || then.length < page.length) {
-      return { entries, isCut: false }
-    }
-    if (entries.length >= MOST_ENTRIES) return { entries, isCut: true }
-    from = last[0] + 1n
+    const middle = (low + high) / 2n
+    const [next] = await index.entries(of, middle, 1)
+    if (next !== undefined && wasThen(next[1])) low = next[0] + 1n
+    else high = middle
   }
+  return low
 }
 
 /** What was trimmed before the index was built. */

@@ -12,10 +12,12 @@ import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import { isPathSegmentName } from '../../../ports/object-name.ts'
 import { type DeletedBy, deletersOf } from './actor.ts'
+import { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
-import type { Clusters } from './clusters.ts'
-import type { HistoryIndex, Named } from './history-index.ts'
+import type { Clusters, KnownCluster } from './clusters.ts'
+import { HISTORY_LIMIT, type HistoryIndex, type Named } from './history-index.ts'
 import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
+import type { Lacks } from './name-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
@@ -84,11 +86,20 @@ export interface Match {
   readonly isThere: boolean
 }
 
+export interface Found {
+  readonly matches: readonly Match[]
+  /** What else may fit. */
+  readonly lacks: Lacks
+}
+
 export interface Query {
   /** Waits a moment for what was seen just now. */
   caughtUp(): Promise<void>
-  /** Of whatever cluster: where another process has it, as the index knows it. */
-  find(selector: Selector): Promise<readonly Match[]>
+  /**
+   * Of whatever cluster: where another process has it, as the index knows it. Of deleted ones those
+   * around a time, in ms (undefined: the last ones).
+   */
+  find(selector: Selector, at?: number): Promise<Found>
   tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
@@ -99,27 +110,32 @@ export interface Query {
 export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: ActorIndex): Query {
   return {
     caughtUp: async () => void (await index.caughtUp()),
-    async find({ kind, name, namespace, cluster, uid }) {
-      const found =
-        uid === undefined
-          ? [
-              ...(await index.named(namespace, name)),
-              ...(namespace === '' ? [] : await index.named('', name)),
-            ]
-          : await index.withUid(uid)
+    async find({ kind, name, namespace, cluster, uid }, at) {
       const word = await clusters.kindWord(kind)
-      const known = new Map((await clusters.all()).map((each) => [each.id, each]))
-      return found.flatMap((object) => {
-        const of = known.get(object.cluster)
-        const clusterName = of?.name ?? object.cluster
-        if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
-          return []
-        const view = of && clusters.view(of)
-        const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
-        const isAny = uid !== undefined || kind === ''
-        const its = view && kindOf(view.reader, view.cluster, object)
-        return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
+      const all = await clusters.all()
+      const known = new Map(all.map((each) => [each.id, each]))
+      const ids = cluster === undefined ? [undefined] : idsOf(all, cluster)
+      const places = [...new Set([namespace, ''])].flatMap((each) => {
+        return ids.map((id) => ({ namespace: each, name, cluster: id, at }))
       })
+      const read =
+        uid === undefined
+          ? await Promise.all(places.map((each) => index.named(each)))
+          : [await index.withUid(uid)]
+      const matches = read
+        .flatMap(({ found }) => found)
+        .flatMap((object) => {
+          const of = known.get(object.cluster)
+          const clusterName = of?.name ?? object.cluster
+          if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
+            return []
+          const view = of && clusters.view(of)
+          const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+          const isAny = uid !== undefined || kind === ''
+          const its = view && kindOf(view.reader, view.cluster, object)
+          return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
+        })
+      return { matches, lacks: mostOf(read) }
     },
     async tree(view, root, owners, sight = WHOLE) {
       const { answer, cut } = await new Tree(view).grown(root, owners)
@@ -133,9 +149,7 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
       const left = (await actors?.caughtUp()) ?? 0n
-      const history = verdictsFirst(await index.history(view.identityOf(object)))
-      const doubts = [view.partial(), behind, behindText(left, 'audit logs')]
-      const partial = doubts.filter((text) => text !== '').join('; ')
+      const history = await index.history(view.identityOf(object))
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
       const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
@@ -143,13 +157,35 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const deletedBy =
-        actors === undefined ? [] : await deletersOf({ index, actors, clusters }, object)
+      const unnamed = new ActorDoubts()
+      const named = actors && { index, actors, clusters, doubts: unnamed }
+      const deletedBy = named === undefined ? [] : await deletersOf(named, object)
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
-      return { answer: { ...told, deletedBy, history }, partial }
+      const answer = { ...told, deletedBy, history: verdictsFirst(history.entries) }
+      const audit = behindText(left, 'audit logs')
+      const doubts = [view.partial(), behind, audit, cutText(history), unnamed.text()]
+      return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
+}
+
+/** Of its name, or its id. */
+function idsOf(all: readonly KnownCluster[], cluster: string): readonly string[] {
+  const named = all.filter(({ name }) => name === cluster)
+  return [...new Set([cluster, ...named.map(({ id }) => id)])]
+}
+
+function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
+  const all = new Set(read.map(({ lacks }) => lacks))
+  if (all.has('any')) return 'any'
+  return all.has('former') ? 'former' : 'nothing'
+}
+
+/** What is said where not all of a history was read. */
+export function cutText({ isCut }: { readonly isCut: boolean }): string {
+  if (!isCut) return ''
+  return `it has more than ${HISTORY_LIMIT} entries of history: older ones are left out`
 }
 
 /** Of what the index knows of it: whatever else it holds is answered from the store. */

@@ -160,7 +160,9 @@ export function aboutOne(parts: QuestionParts): About {
       const chosen = await choose(parts, asked, view.cluster)
       await allow(chosen.object)
       const told = await answer(view, chosen, ref)
-      return 'answer' in told ? documentOf(kind, { ...told, cluster: ref, asOf }) : told
+      if (!('answer' in told)) return told
+      const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
+      return documentOf(kind, { ...told, partial, cluster: ref, asOf })
     })
   }
 }

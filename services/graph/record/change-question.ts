@@ -16,13 +16,13 @@ import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import type { ActorIndex } from '../query/actor-index.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
+import { cursorIn, cursorText, strange } from '../query/cursor.ts'
 import { clusterMarked, markOf } from '../query/forward-call.ts'
 import type { Named } from '../query/history-index.ts'
 import { behindText, type Query, verdictsFirst } from '../query/query.ts'
 import type { View } from '../query/view.ts'
 import { positionText } from '../stream-position.ts'
 import { inOwnOrder } from './change-scan.ts'
-import { cursorIn, cursorText, strange } from './cursor.ts'
 import { beyond, type Horizon } from './horizon.ts'
 import { type LogParts, onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
@@ -59,8 +59,10 @@ export interface ChangePage {
   readonly horizon: Horizon | null
 }
 
+const ROUTE = '/v1/changes'
+
 export function addChanges(server: FastifyInstance, parts: ChangeParts): void {
-  server.get('/v1/changes', async (request, reply) => {
+  server.get(ROUTE, async (request, reply) => {
     const words = askedOf(request)
     const span = spanOf(words)
     const mark = markOf(request)
@@ -111,11 +113,11 @@ async function ofOne(
     const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked))
     return await forwarding.answered(request, reply, cluster, async (view) => {
       const asOf = [view.asOf()]
-      const { object, from } = await objectOf(parts, words, view)
-      await access.object(request, object)
+      const meant = await objectOf(parts, words, view)
+      await access.object(request, meant.object)
       isShown = true
       const ref = clusterRefs(await clusters.all())(view.cluster)
-      const { answer, partial } = await pageOfOne(parts, words, span, { view, object, from, ref })
+      const { answer, partial } = await pageOfOne(parts, words, span, { view, ...meant, ref })
       return documentOf('ChangeList', { answer, partial, asOf })
     })
   } catch (error) {
@@ -135,15 +137,16 @@ async function objectOf(
   parts: ChangeParts,
   words: Words,
   { cluster }: View,
-): Promise<{ readonly object: Named; readonly from: bigint | undefined }> {
-  const cursor = cursorIn(words)
+): Promise<Pick<One, 'object' | 'from' | 'partial'>> {
+  const cursor = cursorIn(words['continue'], { route: ROUTE, words })
   if (cursor === undefined) {
-    return { object: (await choose(parts, selector(words), cluster)).object, from: undefined }
+    const { object, partial } = await choose(parts, selector(words), cluster)
+    return { object, from: undefined, partial }
   }
   const [uid, from] = cursor
   if (typeof uid !== 'string' || !/^\d{1,18}$/.test(String(from))) throw strange()
   const object = parts.index.lastOf(cluster, uid)
-  if (object !== undefined) return { object, from: BigInt(String(from)) }
+  if (object !== undefined) return { object, from: BigInt(String(from)), partial: '' }
   throw new Problem(410, 'the object was forgotten meanwhile ("remember")')
 }
 
@@ -152,6 +155,8 @@ interface One {
   readonly object: Named
   /** Undefined: the first page. */
   readonly from: bigint | undefined
+  /** Why another object may be meant. */
+  readonly partial: string
   readonly ref: ClusterRef
 }
 
@@ -159,7 +164,7 @@ async function pageOfOne(
   { log, index }: ChangeParts,
   words: Words,
   span: AskedSpan,
-  { view, object, from, ref }: One,
+  { view, object, from, partial: unread, ref }: One,
 ): Promise<{ readonly answer: ChangePage; readonly partial: string }> {
   const { cluster, uid, group, kind, namespace, name } = object
   const of = identityOf(cluster, object)
@@ -201,11 +206,11 @@ async function pageOfOne(
   }
   const { isWhole: _, ...told } = horizon
   const since = span.since ?? earliest
-  const more = isOver ? null : cursorText(words, [uid, next.toString()])
+  const more = isOver ? null : cursorText({ route: ROUTE, words }, [uid, next.toString()])
   const resume = from === undefined ? positionText(ends) : null
   const rest = { since, until: span.until, horizon: told, hidden: 0, continue: more, resume }
   const asked = { cluster: ref, group, kind, namespace, name, uid }
-  const partial = [view.partial(), behind].filter((text) => text !== '').join('; ')
+  const partial = [view.partial(), behind, unread].filter((text) => text !== '').join('; ')
   return { answer: { object: asked, ...rest, changes: verdictsFirst(changes) }, partial }
 }
 

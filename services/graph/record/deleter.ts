@@ -1,12 +1,12 @@
 /**
  * Who asked for the deletions of a list, as the audit logs of their clusters say.
  *
- * What must stay true: for one answer a bounded number of requests is read (`read`), with turns for other work in between. No deletion is left out because no request
- * fits it, and `by` never follows from one.
+ * What must stay true: for one answer a bounded number of requests is read (`read`), with turns for
+ * other work in between, and what was cut is said (`doubt`). No deletion is left out because no
+ * request fits it, and `by` never follows from one.
  *
  * Not here: which request a deletion was (query/actor.ts).
  */
-import type { Actor } from '../../../ports/service-record.ts'
 import {
   type ActorParts,
   actorOf,
@@ -14,7 +14,9 @@ import {
   type FoundActor,
   type KnownLife,
 } from '../query/actor.ts'
+import { ActorDoubts } from '../query/actor-doubt.ts'
 import type { ActorIndex } from '../query/actor-index.ts'
+import type { Found } from '../query/actor-search.ts'
 import { behindText } from '../query/query.ts'
 import type { Turns } from '../turns.ts'
 
@@ -26,11 +28,17 @@ interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
 
 export class Deleters {
   readonly #parts: DeletersParts
+  readonly #doubts = new ActorDoubts()
   /** Requests read so far. */
   read = 0
 
   constructor(parts: DeletersParts) {
     this.#parts = parts
+  }
+
+  /** Of all asked for so far: why a name may be missing, or be another one. */
+  doubt(): string {
+    return this.#doubts.text()
   }
 
   /** Waits a moment for what audit logs said just now. Why a name may be missing; empty when none is. */
@@ -42,17 +50,17 @@ export class Deleters {
   async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     const { actors, ...rest } = this.#parts
     if (actors === undefined) return null
-    const counted = {
-      ofName: async (...asked: Parameters<ActorIndex['ofName']>) =>
-        await this.#counted(await actors.ofName(...asked)),
-      ofCollection: async (...asked: Parameters<ActorIndex['ofCollection']>) =>
-        await this.#counted(await actors.ofCollection(...asked)),
+    const counted: ActorParts['actors'] = {
+      requests: async (...asked) => await this.#counted(await actors.requests(...asked)),
+      gaps: async (...asked) => await this.#counted(await actors.gaps(...asked)),
+      keptSince: () => actors.keptSince(),
     }
-    return await actorOf({ ...rest, actors: counted }, object, life, true)
+    const doubts = this.#doubts
+    return await actorOf({ ...rest, actors: counted, doubts }, object, life, true)
   }
 
-  async #counted(page: readonly Actor[]): Promise<readonly Actor[]> {
-    this.read += page.length
+  async #counted<T>(page: Found<T>): Promise<Found<T>> {
+    this.read += page.found.length
     await this.#parts.turns.take()
     return page
   }

@@ -66,12 +66,18 @@ export function addDeletions(server: FastifyInstance, parts: ChangeParts): void 
   })
 }
 
+interface Roots {
+  /** By `identityKey`: all that have or had that name. */
+  readonly keys: ReadonlySet<string>
+  /** Why some are not among these. */
+  readonly partial: string
+}
+
 interface Asked {
   /** `kinfold`, `others` or the name of a user. */
   readonly by: string | undefined
   readonly evidence: ReadonlySet<string> | undefined
-  /** By `identityKey`: all that have or had that name. */
-  readonly roots: ReadonlySet<string> | undefined
+  readonly roots: Roots | undefined
 }
 
 async function askedIn(parts: ChangeParts, request: FastifyRequest, words: Words): Promise<Asked> {
@@ -91,7 +97,7 @@ async function rootsIn(
   request: FastifyRequest,
   { cluster, namespace }: Words,
   root: string,
-): Promise<ReadonlySet<string>> {
+): Promise<Roots> {
   const [, uid] = /^uid:(.+)$/s.exec(root) ?? []
   const [kind = '', name = '', more] = root.split('/')
   if (uid === undefined && (kind === '' || name === '' || more !== undefined)) {
@@ -99,11 +105,14 @@ async function rootsIn(
   }
   const asked = selector({ cluster, namespace, ...(uid === undefined ? { kind, name } : { uid }) })
   try {
-    const found = await parts.query.find(asked)
-    const [first] = found
+    const { matches, lacks } = await parts.query.find(asked)
+    const [first] = matches
     if (first === undefined) throw await notFound(parts.query, parts.clusters, asked)
     await parts.access.object(request, first.object)
-    return new Set(found.map(({ object }) => identityKey(identityOf(object.cluster, object))))
+    const all = matches.map(({ object }) => identityKey(identityOf(object.cluster, object)))
+    const unread =
+      'deletions after older objects of the name of its root are left out: ask with uid'
+    return { keys: new Set(all), partial: lacks === 'nothing' ? '' : unread }
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
     await parts.access.graph(request)
@@ -147,7 +156,14 @@ async function pageOf(
         case 'no':
       }
     }
-    const doubts = [page.partial, behind, unnamed, unknown === 0 ? '' : unknownText(unknown)]
+    const doubts = [
+      page.partial,
+      behind,
+      asked.roots?.partial ?? '',
+      unnamed,
+      deleters.doubt(),
+      unknown === 0 ? '' : unknownText(unknown),
+    ]
     const rest = { since, until: span.until, hidden, continue: page.next(), horizon }
     const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
     const partial = doubts.filter((text) => text !== '').join('; ')
@@ -216,7 +232,7 @@ function fitsEvidence({ evidence }: Asked, row: Deletion): Fit {
 function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly Identity[]): Fit {
   if (roots === undefined) return 'yes'
   const own = identityOf(row.cluster.id, row)
-  if ([own, ...owners].some((each) => roots.has(identityKey(each)))) return 'yes'
+  if ([own, ...owners].some((each) => roots.keys.has(identityKey(each)))) return 'yes'
   if (row.by === 'others') return 'no'
   return row.root === null ? 'unknown' : 'no'
 }

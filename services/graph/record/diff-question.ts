@@ -14,6 +14,7 @@ import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.
 import { markImmutable } from '../api/etag.ts'
 import { askedOf } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
+import { cursorIn, cursorText, strange } from '../query/cursor.ts'
 import { clusterMarked } from '../query/forward-call.ts'
 import { meantIn } from '../query/list-question.ts'
 import { type Asked, askedIn, type Moment } from '../query/moment.ts'
@@ -22,7 +23,6 @@ import { asOfMoment, type Past } from '../query/past.ts'
 import type { Difference, PastDiff, TwoMoments } from '../query/past-diff.ts'
 import type { PastObject } from '../query/span-index.ts'
 import type { View } from '../query/view.ts'
-import { cursorIn, cursorText, strange } from './cursor.ts'
 import { type By, Lives } from './life.ts'
 import type { LogParts } from './log-page.ts'
 
@@ -250,11 +250,15 @@ function textOfMoment(view: View, to: Moment, words: Words): string {
 }
 
 function textOf(words: Words, { cluster, to, after }: Cursor): string {
-  return cursorText(words, [cluster, to, after])
+  return cursorText({ route: '/v1/diff', words }, [cluster, to, after])
 }
 
 function cursorOf(words: Words): Cursor {
-  const [cluster, to, after, more] = cursorIn(words) ?? ['', '', '']
+  const [cluster, to, after, more] = cursorIn(words['continue'], { route: '/v1/diff', words }) ?? [
+    '',
+    '',
+    '',
+  ]
   const isCursor = [cluster, to, after].every((each) => typeof each === 'string')
   if (!isCursor || more !== undefined || !/^(pos:\d{1,9}-\d{1,15})?$/.test(String(to))) {
     throw strange()

@@ -23,7 +23,7 @@ import type { HistoryIndex } from '../query/history-index.ts'
 import { ownersMeant } from '../query/owner-of-record.ts'
 import type { Turns } from '../turns.ts'
 
-/** Entries of one object, owners of one, and owners above each other that are read. */
+/** Entries of one object (the newest), owners of one, and owners above each other that are read. */
 const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
 const MOST_LEVELS = 100
@@ -59,9 +59,11 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
+  /** It began before what was read: its end may have been recorded earlier, too. */
+  readonly isCut: boolean
 }
 
-const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0 }
+const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0, isCut: false }
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
 export interface Chain {
@@ -73,10 +75,16 @@ export interface Chain {
 
 type Entries = readonly (readonly [offset: bigint, entry: History])[]
 
+interface Read {
+  readonly all: Entries
+  /** There are older ones. */
+  readonly isCut: boolean
+}
+
 interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'begin' | 'lastOf' | 'spans'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf' | 'spans'>
   readonly turns: Turns
 }
 
@@ -93,25 +101,31 @@ export class Lives {
 
   /** The life that this entry of `history` ended. */
   async endedBy(of: Identity, offset: bigint): Promise<Life> {
-    return await this.#lifeWith(of, ([each]) => each === offset)
+    const entries = await this.#entries(of, offset + 1n)
+    return await this.#lifeWith(of, entries, ([each]) => each === offset)
   }
 
   /** The life that the event at this position ended. */
   async endedAt(of: Identity, position: bigint): Promise<Life> {
-    return await this.#lifeWith(of, ([, entry]) => {
+    const entries = await this.#entries(of)
+    return await this.#lifeWith(of, entries, ([, entry]) => {
       return entry.change === 'gone' && entry.position === position
     })
   }
 
-  async #lifeWith(of: Identity, isIt: (entry: Entries[number]) => boolean): Promise<Life> {
-    const { all, isCut } = await this.#entries(of)
+  async #lifeWith(
+    of: Identity,
+    { all, isCut }: Read,
+    isIt: (entry: Entries[number]) => boolean,
+  ): Promise<Life> {
     const lives = livesIn(all)
     const found = lives.findIndex((life) => life.some(isIt))
     const life = lives[found]
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (found > 0 || this.#isFromTheStart(of, life))
-    return await this.#lifeOf(life, isKnown, lives[found - 1])
+    const isKnown = found > 0 || (!isCut && this.#isFromTheStart(of, life))
+    const known = await this.#lifeOf(life, isKnown, lives[found - 1])
+    return { ...known, isCut: isCut && found === 0 }
   }
 
   /** Up to the owner that others deleted, or that was never there. */
@@ -146,6 +160,8 @@ export class Lives {
     for (const owner of dependent.owners.flatMap((each) => ownersMeant(index, below, each))) {
       if (this.read - begun >= MOST_OF_CHAIN) return undefined
       const life = await this.#lastOf(owner)
+      // It may have ended earlier than is known, or be the cause.
+      if (life.isCut) return undefined
       const at = life.endedAt
       if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue
       cause = { owner, life, at }
@@ -167,21 +183,27 @@ export class Lives {
     const lives = livesIn(all)
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
-    const isKnown = !isCut && (lives.length > 1 || this.#isFromTheStart(of, life))
-    return await this.#lifeOf(life, isKnown, lives.at(-2))
+    const isKnown = lives.length > 1 || (!isCut && this.#isFromTheStart(of, life))
+    const known = await this.#lifeOf(life, isKnown, lives.at(-2))
+    return { ...known, isCut: isCut && lives.length === 1 }
   }
 
-  async #entries(of: Identity): Promise<{ readonly all: Entries; readonly isCut: boolean }> {
-    const all: (readonly [bigint, History])[] = []
-    for (let from = 0n; ; ) {
-      const page = await this.#parts.index.entries(of, from, AT_ONCE)
-      await this.#parts.turns.take()
-      this.read += page.length
-      all.push(...page)
-      const last = page.at(-1)
-      if (last === undefined || page.length < AT_ONCE) return { all, isCut: false }
-      if (all.length >= MOST_ENTRIES) return { all, isCut: true }
-      from = last[0] + 1n
+  /**
+   * The newest before an offset (undefined: of all), and what follows it at once: a result may come
+   * after the deletion was recorded. `isCut`: there are older ones.
+   */
+  async #entries(of: Identity, end?: bigint): Promise<Read> {
+    const { index, turns } = this.#parts
+    let all: Entries = end === undefined ? [] : await index.entries(of, end, AT_ONCE)
+    this.read += all.length
+    for (let before = end; ; ) {
+      const { entries, isCut } = await index.newest(of, AT_ONCE, before)
+      await turns.take()
+      this.read += entries.length
+      all = [...entries, ...all]
+      const [first] = entries
+      if (!isCut || first === undefined || all.length >= MOST_ENTRIES) return { all, isCut }
+      before = first[0]
     }
   }
 
@@ -215,6 +237,7 @@ export class Lives {
       endedAt,
       history: entries,
       after,
+      isCut: false,
     }
   }
 

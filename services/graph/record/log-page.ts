@@ -16,6 +16,7 @@ import { firstSince } from '../fold/retention.ts'
 import type { Access } from '../query/access.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../query/clusters.ts'
+import { cursorIn, cursorText, type PagedQuestion, strange } from '../query/cursor.ts'
 import type { Forwarding } from '../query/forward.ts'
 import { readJson } from '../query/forward-call.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
@@ -25,7 +26,6 @@ import type { View } from '../query/view.ts'
 import { positionText } from '../stream-position.ts'
 import { Turns } from '../turns.ts'
 import { ChangeScan, type Place, SKEW_MS } from './change-scan.ts'
-import { cursorIn, cursorText, strange } from './cursor.ts'
 import { beyond, type Horizon, horizonOf, trimmedMeanwhile } from './horizon.ts'
 import type { AskedSpan } from './span.ts'
 
@@ -84,8 +84,9 @@ export async function onePage<T>(
   const filter = await recordFilter(parts, request, change ?? words['change'])
   const all = await clusters.all()
   const asked = filter.clusters ?? all
+  const question = { route: change === undefined ? '/v1/changes' : '/v1/deletions', words }
   const page = async (fresh: () => Promise<Fresh>): Promise<T> => {
-    const begun = await beginOf(parts, words, span)
+    const begun = await beginOf(parts, question, span)
     const { asOf, partial } = begun.isFirst ? await fresh() : { asOf: [], partial: '' }
     const turns = new Turns(parts.clock)
     const sources = new Set(asked.map(({ partition }) => partition))
@@ -93,7 +94,7 @@ export async function onePage<T>(
     const scan = new ChangeScan({ ...parts, turns, filter, sources, span: within }, begun.places)
     const next = (): string | null => {
       const left = scan.places()
-      return left.length === 0 ? null : cursorText(words, [begun.since ?? -1, ...flat(left)])
+      return left.length === 0 ? null : cursorText(question, [begun.since ?? -1, ...flat(left)])
     }
     const { since, horizon, resume } = begun
     const told = { scan, turns, since, horizon, resume, asOf, partial, refOf: clusterRefs(all) }
@@ -144,8 +145,12 @@ interface Begun {
   readonly resume: string | null
 }
 
-async function beginOf({ log }: LogParts, words: Words, span: AskedSpan): Promise<Begun> {
-  const cursor = cursorIn(words)
+async function beginOf(
+  { log }: LogParts,
+  question: PagedQuestion,
+  span: AskedSpan,
+): Promise<Begun> {
+  const cursor = cursorIn(question.words['continue'], question)
   if (cursor !== undefined) {
     const [since, ...places] = cursor
     if (typeof since !== 'number') throw strange()

@@ -1,0 +1,197 @@
+/**
+ * Takes what audit logs say about deletions, from whichever request brings it, onto the log.
+ *
+ * What must stay true: an event costs no other one: one that is too much for the share of its user,
+ * or that is none, is left out alone, counted, and its moment is on the log as a gap before the
+ * request is answered. What attributes no deletion (a refused request, a dry run that says so) is
+ * nobody's share. What was read of a request is kept, also where the rest of it never comes.
+ *
+ * Not here: who may send for which cluster (audit-http.ts), what is kept of an event
+ * (audit-event.ts), how long (query/actor-index.ts).
+ */
+import type { ClusterId } from '../../../core/model/object.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Codec } from '../../../ports/codec.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { ActorGap } from '../../../ports/service-record.ts'
+import type { Cuts } from '../../../runtime/cuts.ts'
+import { Problem } from '../../../runtime/problem.ts'
+import { RateShares } from '../../../runtime/rate-shares.ts'
+import { Turns } from '../turns.ts'
+import type { Asked } from './audit-event.ts'
+import { AuditGaps, GAP_MS, type LeftOut } from './audit-gap.ts'
+import { AuditReader } from './audit-reader.ts'
+import { FeedLimit, type Taken } from './feed-limit.ts'
+import { JsonError } from './json-projection.ts'
+
+/** Records of one append: what a request holds of them. */
+const APPENDED_AT_ONCE = 1_000
+/**
+ * Of all clusters together. Ten days of it are kept (`MOST_KEPT`), so whatever one user asks for,
+ * the names of the last week are nobody's to push out.
+ */
+export const KEPT_A_DAY = 500_000
+const REQUESTS = 'audit requests'
+const UNREADABLE = 'unreadable audit events'
+
+export interface AuditFeedParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly cuts: Cuts
+  readonly keptADay?: number | undefined
+}
+
+/** What became of events. */
+export interface Received {
+  readonly received: number
+  /** Those that attribute a deletion: all others are forgotten. */
+  readonly kept: number
+  /** Those that attribute one, and are above the share of their user. */
+  readonly overShare: number
+  readonly unreadable: number
+}
+
+export class AuditFeed {
+  readonly #parts: AuditFeedParts
+  readonly #limit: FeedLimit
+  readonly #shares: RateShares
+  readonly #gaps: AuditGaps
+  /** Of all requests together: however many come, nobody else waits for more than a turn. */
+  readonly #turns: Turns
+  /** Of clusters of which the log did not take something: gaps that it has to have, too. */
+  readonly #owed = new Map<ClusterId, Map<number, LeftOut>>()
+
+  constructor(parts: AuditFeedParts) {
+    const { clock, cuts, keptADay = KEPT_A_DAY } = parts
+    this.#parts = parts
+    this.#limit = new FeedLimit(clock)
+    this.#shares = new RateShares({ name: REQUESTS, total: keptADay }, clock, cuts)
+    this.#gaps = new AuditGaps(clock)
+    this.#turns = new Turns(clock)
+  }
+
+  /** Before a request is read. */
+  admit(cluster: ClusterId): Taken {
+    return this.#limit.take(cluster)
+  }
+
+  /** Throws `Problem` for what is no list of audit events, and `LogError`. */
+  async keep(cluster: ClusterId, body: AsyncIterable<Uint8Array>): Promise<Received> {
+    const { clock, cuts } = this.#parts
+    const batch = new Batch(cluster, this.#shares)
+    const reader = new AuditReader((asked) => batch.take(asked, clock.now()))
+    try {
+      for await (const bytes of body) {
+        const before = clock.monotonicMs()
+        reader.push(bytes)
+        const pauseMs = this.#limit.pauseAfter(cluster, clock.monotonicMs() - before)
+        if (batch.length >= APPENDED_AT_ONCE) await this.#write(cluster, batch)
+        await this.#turns.take()
+        if (pauseMs > 0) await clock.sleep(pauseMs)
+      }
+      reader.end()
+      if (reader.documents !== 1) throw new JsonError('one list is expected')
+    } catch (error) {
+      // What has not come may come again, or not: of half a list nobody knows what it had.
+      if (!(error instanceof Problem)) {
+        batch.leaveOut(anybodysAt(clock.now()))
+        cuts.note(UNREADABLE, cluster)
+      }
+      throw error instanceof JsonError ? new Problem(400, 'the body is not valid JSON') : error
+    } finally {
+      await this.#write(cluster, batch)
+    }
+    const counts = batch.counts(reader.received)
+    if (counts.unreadable > 0) cuts.note(UNREADABLE, cluster, counts.unreadable)
+    return counts
+  }
+
+  async #write(cluster: ClusterId, batch: Batch): Promise<void> {
+    const { log, codec, clock } = this.#parts
+    const { asked, leftOut } = batch.taken()
+    const gaps = new Map<string, ActorGap>()
+    const owed = this.#owed.get(cluster) ?? new Map<number, LeftOut>()
+    for (const each of [...leftOut, ...owed.values()]) {
+      const gap = this.#gaps.missing(cluster, each)
+      if (gap !== undefined) gaps.set(JSON.stringify(gap), gap)
+    }
+    const records = [...gaps.values(), ...asked.map((each) => ({ ...each, cluster }))]
+    for (const each of anybodysAt(clock.now())) owed.set(Math.floor(each.at / GAP_MS), each)
+    this.#owed.set(cluster, owed)
+    for (let from = 0; from < records.length; from += APPENDED_AT_ONCE) {
+      const some = records.slice(from, from + APPENDED_AT_ONCE)
+      const encoded = some.map((record) => ({ key: cluster, value: codec.encode(record) }))
+      await log.append('actors', 0, encoded)
+    }
+    this.#owed.delete(cluster)
+    for (const gap of gaps.values()) this.#gaps.wrote(gap)
+  }
+}
+
+/** Of one request, and what of it is not on the log yet. */
+class Batch {
+  readonly #cluster: ClusterId
+  readonly #shares: RateShares
+  #asked: Asked[] = []
+  #leftOut: LeftOut[] = []
+  #kept = 0
+  #overShare = 0
+  #unreadable = 0
+
+  constructor(cluster: ClusterId, shares: RateShares) {
+    this.#cluster = cluster
+    this.#shares = shares
+  }
+
+  get length(): number {
+    return this.#asked.length + this.#leftOut.length
+  }
+
+  take(asked: Asked | null | undefined, now: number): void {
+    if (asked === null) return
+    if (asked === undefined) {
+      this.#unreadable += 1
+      // Each of them is of about now: they need no more than one gap.
+      if (this.#unreadable === 1) this.leaveOut(anybodysAt(now))
+      return
+    }
+    const { namespace, user, at } = asked
+    if (this.#shares.take([this.#cluster, namespace, user])) {
+      this.#kept += 1
+      this.#asked.push(asked)
+      return
+    }
+    this.#overShare += 1
+    const last = this.#leftOut.at(-1)
+    const isSame = last?.user === user && last.namespace === namespace
+    if (isSame && Math.floor(last.at / GAP_MS) === Math.floor(at / GAP_MS)) return
+    this.#leftOut.push({ namespace, user, cause: 'share', at })
+  }
+
+  leaveOut(some: readonly LeftOut[]): void {
+    this.#leftOut.push(...some)
+  }
+
+  /** To be written; it holds them no longer. */
+  taken(): { readonly asked: readonly Asked[]; readonly leftOut: readonly LeftOut[] } {
+    const taken = { asked: this.#asked, leftOut: this.#leftOut }
+    this.#asked = []
+    this.#leftOut = []
+    return taken
+  }
+
+  counts(received: number): Received {
+    const [kept, overShare, unreadable] = [this.#kept, this.#overShare, this.#unreadable]
+    return { received, kept, overShare, unreadable }
+  }
+}
+
+/** Something of anybody's. An API server sends for minutes what is not taken. */
+function anybodysAt(now: number): readonly LeftOut[] {
+  const anybody = { namespace: null, user: null, cause: 'unreadable' } as const
+  return [
+    { ...anybody, at: now - GAP_MS },
+    { ...anybody, at: now },
+  ]
+}
