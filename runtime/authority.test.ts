@@ -86,7 +86,7 @@ test('who shows no token is nobody, and while the cluster is away nobody is let 
   await rejects(authority.may(ANN, null, GET, false), isTold)
 })
 
-test('attack 15: a cluster that is silent costs who asks about another one nothing', async () => {
+test('T15: a cluster that is silent costs who asks about another one nothing', async () => {
   const clock = new ManualClock()
   const silent = Promise.withResolvers<never>()
   const asked: string[] = []

@@ -151,7 +151,7 @@ test('a token for the metrics is refused where everything else would be open', a
   })
 })
 
-test('names of other tenants are for who may see all; others get states and counts (attack 11)', async (t) => {
+test('names of other tenants are for who may see all; others get states and counts (T11)', async (t) => {
   const authority: Authority = {
     async identify({ authorization = '' }) {
       const name = authorization.replace('Bearer ', '')

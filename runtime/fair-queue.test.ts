@@ -1,4 +1,4 @@
-/** Whoever asks without end is the one who waits, and who is refused (attack 13). */
+/** Whoever asks without end is the one who waits, and who is refused (T13). */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -35,7 +35,7 @@ function rig(atOnce = 1, ofOne = 1) {
   return { queue, begun, refused, ask, open, endAll }
 }
 
-test('attack 13: a client that asks twelve at a time delays each other one by one piece of its own', async () => {
+test('T13: a client that asks twelve at a time delays each other one by one piece of its own', async () => {
   const { begun, refused, ask, endAll } = rig()
   for (let count = 0; count < 12; count++) ask(user('loop'))
   ask(user('ann'))

@@ -1,4 +1,4 @@
-/** However many streams and clients there are, who has few gets one, and all together are bounded (attack 14). */
+/** However many streams and clients there are, who has few gets one, and all together are bounded (T14). */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../adapters/memory/clock.ts'
@@ -27,7 +27,7 @@ function rig() {
   return { cuts, streams, ended, reasons, take, fill }
 }
 
-test('attack 14: six clients that take all leave the seventh one, and an operator, theirs', () => {
+test('T14: six clients that take all leave the seventh one, and an operator, theirs', () => {
   const { streams, ended, reasons, fill, take, cuts } = rig()
   for (const [index, count] of [32, 16, 8, 4, 2, 2].entries()) fill(user(`u${index}`), count)
   equal(streams.open, MOST_STREAMS)
@@ -43,7 +43,7 @@ test('attack 14: six clients that take all leave the seventh one, and an operato
   equal(cuts.of('streams', `${USERS} u0`)?.count, 2)
 })
 
-test('attack 14: users without end leave operators their sixteen, and each other one', () => {
+test('T14: users without end leave operators their sixteen, and each other one', () => {
   const { streams, fill, take } = rig()
   for (let index = 0; index < 2 * MOST_STREAMS; index++) take(user(`u${index}`))
   equal(streams.open, MOST_STREAMS)

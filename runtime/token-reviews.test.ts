@@ -1,4 +1,4 @@
-/** However many tokens somebody makes up, whom a cluster knows is let in (attack 16). */
+/** However many tokens somebody makes up, whom a cluster knows is let in (T16). */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -24,7 +24,7 @@ function rig({ isSlow = false } = {}) {
   return { clock, cuts, asked, open, reviews: new TokenReviews({ ask, clock, cuts }) }
 }
 
-test('attack 16: made-up tokens of one address are reviewed twenty at once and ten a second, and no more', async () => {
+test('T16: made-up tokens of one address are reviewed twenty at once and ten a second, and no more', async () => {
   const { reviews, asked, cuts, clock } = rig()
   deepEqual(await reviews.userOf(shown('ann'), false), ANN)
   const statuses: (number | undefined)[] = []
@@ -50,7 +50,7 @@ test('attack 16: made-up tokens of one address are reviewed twenty at once and t
   deepEqual(await reviews.userOf(shown('ann', '10.6.6.6'), false), ANN)
 })
 
-test('attack 16: refused tokens push out no known one, and are not asked about again', async () => {
+test('T16: refused tokens push out no known one, and are not asked about again', async () => {
   const { reviews, asked, clock } = rig()
   deepEqual(await reviews.userOf(shown('ann'), false), ANN)
   for (let index = 0; index < 12_000; index++) {
@@ -63,7 +63,7 @@ test('attack 16: refused tokens push out no known one, and are not asked about a
   equal(asked.length, before)
 })
 
-test('attack 16: while unknown tokens wait for a slow cluster, a known one waits for one of them at most', async () => {
+test('T16: while unknown tokens wait for a slow cluster, a known one waits for one of them at most', async () => {
   const { reviews, asked, open, clock } = rig({ isSlow: true })
   const first = reviews.userOf(shown('ann'), false)
   await setImmediate()
@@ -91,7 +91,7 @@ test('attack 16: while unknown tokens wait for a slow cluster, a known one waits
   await Promise.all(attack)
 })
 
-test('attack 16: one token is reviewed once for all who show it, and for orders anew', async () => {
+test('T16: one token is reviewed once for all who show it, and for orders anew', async () => {
   const { reviews, asked, open } = rig({ isSlow: true })
   const all = [1, 2, 3].map(() => reviews.userOf(shown('ann'), false))
   await setImmediate()

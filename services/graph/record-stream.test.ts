@@ -270,7 +270,7 @@ test('an object that is forgotten is told where no kind and no namespace is aske
   deepEqual([await forgotten('namespace=shop'), await forgotten('kind=pod')], [0, 0])
 })
 
-test('who may list pods in one namespace sees them, and nothing of the rest (attack 12)', async (t) => {
+test('who may list pods in one namespace sees them, and nothing of the rest (T12)', async (t) => {
   const asks = new Set<string>()
   const authority: Authority = {
     identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),

@@ -157,7 +157,7 @@ test('gathering has an end, too', async () => {
   equal(rig.recorder.counts().get('left out'), 2_000)
 })
 
-test('suspicion 17: what one namespace or cluster has in ten seconds leaves the others theirs', async () => {
+test('T22: what one namespace or cluster has in ten seconds leaves the others theirs', async () => {
   await using rig = start()
   const refused = (name: string, namespace: string, cluster = 'c'): void => {
     const its = { target: target(name, namespace), cluster }

@@ -239,7 +239,7 @@ test('dependents that their reader may not get have no name, and no page ends wi
   match((await ask('bob', 'dependents?uid=node-n')).text, /pod-zebra/)
 })
 
-test('what is held in a namespace is told to who may list there, and of the rest nothing (attack 12)', async (t) => {
+test('what is held in a namespace is told to who may list there, and of the rest nothing (T12)', async (t) => {
   const story = [
     ...['pause all', ...TREE, 'put cm/zebra-2 in shop <- node/n', 'delete node/n'],
     ...['protect namespace/elsewhere', 'protect namespace/shop', 'protect kind/ConfigMap'],

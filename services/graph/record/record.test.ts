@@ -564,7 +564,7 @@ test('the horizon says of each question since when it is answered, and why', asy
   match(told.bounds[4]?.because ?? '', /forgotten after "remember" \(720h\)/)
 })
 
-test('who may list one kind in one namespace sees that, and nothing of the rest (attack 12)', async (t) => {
+test('who may list one kind in one namespace sees that, and nothing of the rest (T12)', async (t) => {
   const authority: Authority = {
     identify: async () => ({ name: 'ann', uid: '', groups: [], extra: {} }),
     may: async (_user, cluster, { resource, namespace }) =>
