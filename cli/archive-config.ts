@@ -10,7 +10,7 @@ import { IGNORED_KINDS } from '../services/watcher/config.ts'
 import type { ArchivedKinds } from '../services/watcher/deletion-archive.ts'
 import { nameOf } from './kind-name.ts'
 import { listedKinds } from './listed-kind.ts'
-import { bad, checkKey, duration, flag, type Setting, text } from './setting.ts'
+import { bad, bytes, checkKey, duration, flag, type Setting, text } from './setting.ts'
 
 export interface ArchiveFlags {
   readonly archive?: boolean
@@ -26,6 +26,8 @@ export interface ArchiveConfig {
   readonly observed: ArchivedKinds | undefined
   /** How long records stay; undefined: as long as they do by default. */
   readonly keepMs: number | undefined
+  /** What the archive of an embedded log may have; undefined: a part of the file system. */
+  readonly mostBytes: number | undefined
 }
 
 /** Kinds to watch, and to leave out, as the other settings have them. */
@@ -34,7 +36,7 @@ export interface WatchedKinds {
   readonly ignoreKinds: readonly string[]
 }
 
-const KEYS = ['enabled', 'kinds', 'secrets', 'keyFile', 'keep']
+const KEYS = ['enabled', 'kinds', 'secrets', 'keyFile', 'keep', 'maxSize']
 
 export function addArchiveOptions(command: Command): Command {
   return command
@@ -68,6 +70,7 @@ export function archiveConfig(
   const keySetting = pick('keyFile', 'archive-key-file', flags.archiveKeyFile)
   const keyFile = text(keySetting)
   const keepMs = duration(pick('keep', 'archive-keep', undefined))
+  const mostBytes = bytes(pick('maxSize', 'archive-max-size', undefined))
   const withSecrets = flag(secrets) ?? false
   if (withSecrets && keyFile === undefined) {
     throw bad(
@@ -80,11 +83,11 @@ export function archiveConfig(
   if (enabled === undefined && meant !== undefined) {
     throw bad(`${meant.from}: nothing is archived without --archive (archive.enabled); add it`)
   }
-  if (enabled !== true) return { settings: undefined, observed: undefined, keepMs }
+  if (enabled !== true) return { settings: undefined, observed: undefined, keepMs, mostBytes }
   const key = keyFile === undefined ? undefined : openArchiveKey(keyFile)
   const settings = { secrets: withSecrets, key }
   const observed = listed && { ...settings, kinds: new Set(listed) }
-  return { settings, observed, keepMs }
+  return { settings, observed, keepMs, mostBytes }
 }
 
 function checkObserved(

@@ -15,13 +15,14 @@ interface Disk {
 
 function diskOf(
   freeMib: number,
-  { reserveMib, allGib = 100, logGib = 0 }: Record<string, number> = {},
+  { reserveMib, archiveMib, allGib = 100, logGib = 0 }: Record<string, number> = {},
 ): Disk {
   const said: string[] = []
   const disk = { freeMib, said } as { freeMib: number; said: string[]; space?: DiskSpace }
   disk.space = new DiskSpace({
     directory: '/data',
     reserveBytes: reserveMib === undefined ? undefined : reserveMib * MIB,
+    archiveBytes: archiveMib === undefined ? undefined : archiveMib * MIB,
     logBytes: () => logGib * GIB,
     clock: { sleep: async () => undefined },
     logger: { log: (level, message) => void said.push(`${level}: ${message}`) },
@@ -58,14 +59,19 @@ test('readiness has it as a warning with what is free and what is needed, and no
   )
 })
 
-test('what others delete is archived while twice the reserve is free', () => {
+test('attack f3: the archive may take what is free beyond twice the reserve, so it alone never ends deleting', () => {
   const disk = diskOf(1_000, { reserveMib: 400 })
-  const states = [1_000, 800, 799, 399, 800].map((freeMib) => {
+  const left = [1_000, 801, 800, 799, 399, 1_200].map((freeMib) => {
     disk.freeMib = freeMib
     disk.space.look()
-    return disk.space.lacksRoomForBodies
+    return disk.space.archive.leftBytes / MIB
   })
-  deepEqual(states, [false, false, true, true, false])
+  deepEqual(left, [200, 1, 0, 0, 0, 400])
+})
+
+test('the archive may have a quarter of the file system, or what the settings say', () => {
+  equal(diskOf(1_000).space.archive.mostBytes, 25 * GIB)
+  equal(diskOf(1_000, { archiveMib: 300 }).space.archive.mostBytes, 300 * MIB)
 })
 
 for (const [what, sizes, reserveMib] of [

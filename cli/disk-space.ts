@@ -1,13 +1,18 @@
 /**
- * How much is free where the data directory is, and whether that is too little to delete by.
+ * How much is free where the data directory is, whether that is too little to delete by, and how much
+ * of it the archive may use.
  *
- * What must stay true: deleting stops before recording does: below the reserve nothing is deleted, while the log still takes what is observed. It
- * begins again by itself, and only with a quarter more than the reserve free, so that it does not come and go with every record.
+ * What must stay true: deleting stops before recording does: below the reserve nothing is deleted, while
+ * the log still takes what is observed. It begins again by itself, and only with a quarter more than the
+ * reserve free, so that it does not come and go with every record. The archive alone never gets there:
+ * it may take what is free beyond twice the reserve, and never more than its part of the file system.
  *
- * Not here: who asks (services/reaper/gate.ts).
+ * Not here: who asks (services/reaper/gate.ts), which namespace has how much of the archive's part
+ * (runtime/archive-room.ts).
  */
 import { statfsSync } from 'node:fs'
 import type { Clock } from '../ports/clock.ts'
+import type { ArchiveDisk } from '../runtime/archive-room.ts'
 import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 
@@ -19,8 +24,10 @@ const SHARE_OF_LOG = 0.1
 /** Of the file system: on a small one the rest must be of use. */
 const SHARE_OF_ALL = 0.25
 const ENOUGH = 1.25
-/** Times the reserve: with less free the bodies of what others delete are not archived, since they decide how many bytes that is. */
-const ROOM_FOR_BODIES = 2
+/** Times the reserve: with less free nothing is archived, since users decide how many bytes that is. */
+const RESERVES_BESIDE_ARCHIVE = 2
+/** Of the file system, unless the settings say so. */
+const ARCHIVE_PART = 0.25
 const LOOK_EVERY_MS = 5_000
 /** The same words each time, so that they are logged once. */
 const LOW = 'disk: too little is free to record what is deleted'
@@ -34,6 +41,8 @@ export interface DiskParts {
   readonly directory: string
   /** As the settings have it; undefined: by the size of the log and of the file system. */
   readonly reserveBytes: number | undefined
+  /** What the archive may have; undefined: a part of the file system. */
+  readonly archiveBytes: number | undefined
   readonly logBytes: () => number
   readonly clock: Pick<Clock, 'sleep'>
   readonly logger: Logger
@@ -81,9 +90,12 @@ export class DiskSpace {
     return this.#isLow
   }
 
-  /** So that what others delete can neither use up the reserve nor end our own deleting. */
-  get lacksRoomForBodies(): boolean {
-    return this.#space.freeBytes < this.reserveBytes * ROOM_FOR_BODIES
+  get archive(): ArchiveDisk {
+    const { freeBytes, allBytes } = this.#space
+    return {
+      mostBytes: this.#parts.archiveBytes ?? allBytes * ARCHIVE_PART,
+      leftBytes: Math.max(0, freeBytes - this.reserveBytes * RESERVES_BESIDE_ARCHIVE),
+    }
   }
 
   get reserveBytes(): number {

@@ -10,6 +10,7 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { openSqliteLog, type SqliteLog } from '../adapters/sqlite/log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
+import { ArchiveRoom } from '../runtime/archive-room.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openAuditTokens } from '../runtime/cluster-token.ts'
 import { Cuts } from '../runtime/cuts.ts'
@@ -22,6 +23,7 @@ import { systemRandom } from '../runtime/random.ts'
 import { observedCluster } from '../runtime/telemetry/observed-cluster.ts'
 import { openTlsOf } from '../runtime/tls.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
+import { DEFAULT_RETENTION } from '../services/graph/fold/retention.ts'
 import { addGraphRoutes, addShadow } from '../services/graph/http.ts'
 import { openGraph } from '../services/graph/main.ts'
 import { openReaper } from '../services/reaper/main.ts'
@@ -108,12 +110,13 @@ export async function runEmbedded(
   const metricsToken =
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = openAuditTokens(config)
-  await using opened = openAuthority(config, systemClock())
+  await using opened = openAuthority(config, systemClock(), cuts)
   const { authority } = opened
   const tls = openTlsOf(config)
   const http = {
     ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
     advertise: config.httpAdvertise,
+    isReadingReviewed: config.httpAuthorize,
   }
   await checkAddress(http)
   checkUpgraded(config.data)
@@ -150,9 +153,16 @@ export async function runEmbedded(
   const disk = new DiskSpace({
     directory: config.data,
     reserveBytes: config.diskReserveBytes,
+    archiveBytes: config.archive.mostBytes,
     logBytes: () => file.bytes(),
     ...{ clock, logger },
   })
+  const room = new ArchiveRoom({
+    disk: () => disk.archive,
+    keepMs: config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs,
+    ...{ clock: logClock, cuts },
+  })
+  const { settings, observed } = config.archive
   // Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
   const copied =
     config.mode === 'enforce'
@@ -162,14 +172,12 @@ export async function runEmbedded(
           ...{ clock, logger },
         })
       : undefined
-  const { observed } = config.archive
-  const archived = observed && { ...observed, lacksRoom: () => disk.lacksRoomForBodies }
   const watchers = clusters.map((cluster) =>
     openWatcher({
       ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
-      archived,
+      archived: observed && { ...observed, room },
       election: null,
       observe: appendsOf(cluster.name),
     }),
@@ -180,7 +188,7 @@ export async function runEmbedded(
     locks: () => reaper.status().locks,
     clusters: connected,
     nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, meter: metrics.meter },
+    ...{ clock: logClock, logger, cuts, meter: metrics.meter },
   })
   const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({
@@ -193,7 +201,7 @@ export async function runEmbedded(
     cuts,
     clusters: connected,
     mode: config.mode,
-    archive: config.archive.settings,
+    archive: settings && { ...settings, room },
     lock: config.lock,
     barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),
     observe: (note) => {
@@ -216,6 +224,7 @@ export async function runEmbedded(
     ...checksOfLogTime(file.time),
     ...(copied?.checks() ?? []),
     ...disk.checks(),
+    ...room.checks(namesOf(watchers)),
     ...checksOfData(config.data),
     ...checksOfTokens({ token, metricsToken, clusterTokens }),
     ...checksOfTls(tls),
@@ -259,6 +268,9 @@ export async function runEmbedded(
         (either) => actors.run(either),
         (either) => shadow.run(either),
         (either) => disk.run(either),
+        ...(settings === undefined
+          ? []
+          : [(either: AbortSignal) => room.restore(log, codec, either)]),
         ...(copied === undefined ? [] : [(either: AbortSignal) => copied.run(either)]),
         ...notifications.loops,
         (either) => watchLogTime(file.time, clock, logger, either),

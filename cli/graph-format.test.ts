@@ -111,3 +111,27 @@ test('whatever an object is called stays within its quotes', () => {
   }
   ok(!written('mermaid', hostile).includes('<script>'))
 })
+
+for (const begin of [
+  '=',
+  '+',
+  '-',
+  '@',
+  '\t',
+  '\r',
+  '\n',
+  '\u0000',
+  '\uff1d',
+  '\uff0b',
+  '\uff0d',
+  '\uff20',
+  ' =',
+  '\u200b=',
+  '\n\uff1d',
+]) {
+  test(`attack p18: a CSV cell that begins with ${JSON.stringify(begin)} is a text`, () => {
+    const value = `${begin}1+1`
+    const text = written('csv', [object('pod', '2', [owner(value, '9')])])
+    ok(text.includes(`'${value}`))
+  })
+}

@@ -77,9 +77,15 @@ function* csv(objects: Iterable<ExportedObject>): Iterable<string> {
   }
 }
 
-/** Owner references are any text that a tenant writes, and spreadsheets calculate what begins like a formula. */
+/**
+ * Owner references are any text that a tenant writes, and spreadsheets calculate what begins like a
+ * formula, also by a full-width sign, and behind spaces and control characters that they leave out.
+ */
+const FORMULA =
+  /^[\p{Cc}\p{Cf}\p{Z}]*[=+\-@\uff1d\uff0b\uff0d\uff20\u2212\ufe62\ufe63\ufe66\ufe6b]|^\p{Cc}/u
+
 function field(value: string): string {
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const text = FORMULA.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -163,7 +163,10 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
     const ask = ['--lost-owners', 'relink', '--yes'] as const
     for (const [more, why] of [
       [[], /is encrypted with the key [0-9a-f]{16}: name the file of that key/],
-      [['--archive-key-file', otherKey], /with a key that was not given \([0-9a-f]{16}\) are left out: /],
+      [
+        ['--archive-key-file', otherKey],
+        /with a key that was not given \([0-9a-f]{16}\) are left out: /,
+      ],
     ] as const) {
       const { code, stderr } = await restore(...ask, ...more)
       equal(code, 2)

@@ -11,8 +11,13 @@ import { type ArchiveKey, openArchiveKey } from '../runtime/archive-key.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { createKindWords } from '../services/graph/query/kind-word.ts'
-import type { ArchivedObject } from '../services/restore/archive-reader.ts'
-import { checkKeys, indexArchive, readBodies } from '../services/restore/archive-reader.ts'
+import type { ArchivedObject, ArchiveIndex } from '../services/restore/archive-reader.ts'
+import {
+  checkKeys,
+  gapsText,
+  indexArchive,
+  readBodies,
+} from '../services/restore/archive-reader.ts'
 import { failedDeletes } from '../services/restore/delete-result.ts'
 import { GUARDS, type Guard, guardOf } from '../services/restore/guarded-kind.ts'
 import { planRestore } from '../services/restore/restore-plan.ts'
@@ -135,12 +140,11 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   await using log = source.log
   const cluster = flags.fromCluster ?? here
   const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
-  const { objects: all, incomplete } = await objectsOf(
-    source,
-    { id: cluster, name: restorer.name },
-    trust,
-    signal,
-  )
+  const {
+    objects: all,
+    gaps,
+    incomplete,
+  } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
   const kinds = await kindsOf(restorer, signal)
   const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
@@ -150,7 +154,8 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
   const failures = await failuresOf(source, chosen, signal)
   const rights = await rightsOf(source, steps, keys, signal)
-  const partial = [incomplete, failures.unknown].filter((reason) => reason !== '').join('; ')
+  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown]
+  const partial = reasons.filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
@@ -187,6 +192,16 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
 }
 
+/** Of the namespaces that are concerned. */
+function gapsOf(
+  gaps: ArchiveIndex['gaps'],
+  selector: Selector,
+  chosen: readonly ArchivedObject[],
+): string {
+  const asked = 'namespace' in selector ? [selector.namespace] : []
+  return gapsText(gaps, new Set([...asked, ...chosen.map(({ namespace }) => namespace)]))
+}
+
 function keyIn(file: string): readonly [string, ArchiveKey] {
   const key = openArchiveKey(file)
   return [key.id, key]
@@ -204,17 +219,17 @@ async function objectsOf(
   cluster: { readonly id: string; readonly name: string },
   trust: Trust,
   signal: AbortSignal,
-): Promise<{ readonly objects: Objects; readonly incomplete: string }> {
+): Promise<Pick<ArchiveIndex, 'objects' | 'gaps'> & { readonly incomplete: string }> {
   const asked = { cluster: cluster.id, trust }
   const index = await indexArchive(log, codec, asked, signal)
-  const { objects, clusters, incomplete: lost } = index
+  const { objects, gaps, clusters, incomplete: lost } = index
   const broken =
     lost === 0
       ? ''
       : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
   const reasons = [broken, untrustedText(index.untrusted)]
   const incomplete = reasons.filter((reason) => reason !== '').join('; ')
-  if (objects.size > 0) return { objects, incomplete }
+  if (objects.size > 0) return { objects, gaps, incomplete }
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
     clusters.size === 0

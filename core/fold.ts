@@ -10,12 +10,13 @@
 import { countObservations } from './admit/burst.ts'
 import { directive } from './admit/directive.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { endTurn, enqueue, firstWork, hasWork, laneNamed } from './graph/agenda.ts'
+import { endTurn, enqueue, firstWork, hasWork, laneNamed, passTurnsOn } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
 import { nodeOf } from './graph/graph.ts'
 import { queuedKey } from './graph/key.ts'
 import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
 import { stepOf } from './graph/outcome.ts'
+import { changeBy, moveWitness } from './issue/verification.ts'
 import { judge } from './judge.ts'
 import {
   KEYS_OF_A_READ,
@@ -28,6 +29,7 @@ import type { Event } from './model/event.ts'
 import { never } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import { objectKey } from './model/partition.ts'
+import type { Work } from './model/state.ts'
 import { objectDeleted } from './observe/departure.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
 import { objectSeen, touched } from './observe/sighting.ts'
@@ -96,6 +98,7 @@ function fold(graph: Graph, event: Event, at: At): Folding {
   apply(step, event)
   countObservations(step)
   judgeDirty(step)
+  passTurnsOn(step)
   const keysLeft = mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0
   return { step, event, hadWork, keysLeft, isFull: false }
 }
@@ -116,17 +119,19 @@ function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
 function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
   step.work = firstWork(step.graph) ?? null
+  const referencesLeft = step.references
   const isOver = takeStep(step, keys, (work, cluster, uid) => {
     const isDone =
-      work === 'subject' ? judgeQueued(step, cluster, uid) : judgeOnce(step, cluster, uid)
+      work.work === 'subject' ? judgeQueued(step, cluster, uid) : judgeFor(step, work, cluster, uid)
     // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
   })
   // An object that was refused is the first of the next record, which judges it whatever it costs.
-  if (isOver && !folding.isFull) endTurn(step)
+  if (isOver && !folding.isFull) endTurn(step, referencesLeft - step.references)
   countObservations(step)
   judgeDirty(step)
+  if (isOver && !folding.isFull) passTurnsOn(step)
   step.work = null
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
@@ -147,6 +152,14 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
   return undefined
 }
 
+/** Where only an owner of it changed, it is not judged if that cannot change its verdict. */
+function judgeFor(step: Step, work: Work, cluster: ClusterId, uid: Uid): boolean {
+  const change = work.work === 'dependents' ? changeBy(step, work, cluster, uid) : 'due'
+  if (change === 'due') return judgeOnce(step, cluster, uid)
+  if (change === 'perhaps') queueSubject(step, cluster, uid, false)
+  return true
+}
+
 /** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
 function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const cost = costOf(step, cluster, uid)
@@ -158,6 +171,13 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
 
 /** Its turn has come. An object with many references is left to `Continue`, which comes after everything published meanwhile. */
 function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
+  const queued = step.graph.get(queuedKey(cluster, uid))
+  if (queued?.type === 'Queued' && !queued.isWhole) {
+    const change = moveWitness(step, cluster, uid, Math.max(0, step.references))
+    if (change === 'perhaps') return false
+    if (change === 'stays') step.graph.remove(queuedKey(cluster, uid))
+    if (change === 'stays') return true
+  }
   const cost = costOf(step, cluster, uid)
   if (step.isNews && cost > REFERENCES_OF_NEWS) return false
   if (!judgeWithin(step, cluster, uid, cost)) return false
@@ -165,10 +185,13 @@ function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
   return true
 }
 
-function queueSubject(step: Step, cluster: ClusterId, uid: Uid): void {
+function queueSubject(step: Step, cluster: ClusterId, uid: Uid, isWhole = true): void {
   const key = queuedKey(cluster, uid)
-  if (step.graph.get(key) !== undefined) return
-  step.graph.put(key, { type: 'Queued' })
+  const former = step.graph.get(key)
+  const isKnown = former?.type === 'Queued'
+  if (isKnown && (former.isWhole || !isWhole)) return
+  step.graph.put(key, { type: 'Queued', isWhole })
+  if (isKnown) return
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
   enqueue(step, { work: 'subject', cluster, namespace, uid })
 }

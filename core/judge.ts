@@ -20,7 +20,7 @@ import { ownerPlace } from './graph/owner-place.ts'
 import { waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
-import { verifyOwners } from './issue/verification.ts'
+import { endVerification, verifyOwners } from './issue/verification.ts'
 import { isMisplaced, warningsOf } from './issue/warning.ts'
 import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
@@ -40,7 +40,8 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const node = isOpen ? { ...held, ringed: false } : held
   const awaited = relistsAwaited(step.graph, state, cluster, node)
   for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
-  if (awaited === undefined || awaited.length > 0) return
+  if (awaited === undefined || awaited.length > 0)
+    return endVerification(step, cluster, node.object)
 
   const judgement = decide(step.graph, cluster, node)
   const time = Math.max(step.at.timestamp, state.now)
@@ -51,7 +52,8 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
   const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
   for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
-  if (decision.action.type === 'verify') verifyOwners(step, state, cluster, decision.stands)
+  if (decision.action.type === 'verify') verifyOwners(step, state, cluster, node, decision.stands)
+  else endVerification(step, cluster, node.object)
   const completion = completionOf(step.graph, cluster, node)
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
   const isWarned = warn(step, state, cluster, node, decision)

@@ -7,10 +7,11 @@
  */
 import { budgetDue } from './admit/budget.ts'
 import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './graph/agenda.ts'
+import { putOwner } from './graph/gets.ts'
 import type { Graph } from './graph/graph.ts'
 import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
 import type { Timer } from './graph/key.ts'
-import { clusterKey, duePrefix, ownerKey, timeOfDueKey, timerOf } from './graph/key.ts'
+import { clusterKey, duePrefix, timeOfDueKey, timerOf } from './graph/key.ts'
 import { watchedAt } from './graph/kind-status.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
@@ -137,9 +138,9 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
       if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
       } else if (owner.orphanedAt === null && !wasHere(owner)) {
-        step.graph.remove(ownerKey(cluster, timer.uid, place))
+        putOwner(step, cluster, { uid: timer.uid, place }, null)
       } else {
-        step.graph.put(ownerKey(cluster, timer.uid, place), { ...owner, attempt: null })
+        putOwner(step, cluster, { uid: timer.uid, place }, { ...owner, attempt: null })
         ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
       }
       return judgeDependents(step, cluster, timer.uid, place)
@@ -147,7 +148,8 @@ function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Ti
   }
   if (isReferenced && owner.state === 'found') {
     const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
-    const isAsked = verifyOwner(step, state, cluster, place, timer.uid, version)
+    const about = { uid: timer.uid, place, version, askedFor: '' }
+    const isAsked = verifyOwner(step, state, cluster, about) === 'asked'
     // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
     const again = state.now + backoffMs(owner.checks + 5)
     if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)

@@ -10,7 +10,7 @@
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { firstWork, kindOfWork, replaceFirst } from './graph/agenda.ts'
+import { firstWork, kindOfWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'
 import { clusterOf, kindOf, nodeOf } from './graph/graph.ts'
 import {
@@ -31,6 +31,7 @@ import {
 import { isSameEdge, placesOf, putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { askRelist } from './graph/outcome.ts'
+import { verifyMore } from './issue/verification.ts'
 import { endWalk, ringPage, walk } from './judge/ring.ts'
 import { KEYS_PER_PAGE } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
@@ -52,7 +53,7 @@ export function nextPage(graph: StateReader): PageRequest | undefined {
     prefix,
     after: work.cursor === '' ? startOf(graph, work) : work.cursor,
     // One subject is no page: it is known.
-    limit: work.work === 'subject' ? 0 : KEYS_PER_PAGE,
+    limit: work.work === 'subject' || work.work === 'verify' ? 0 : KEYS_PER_PAGE,
     countKey: work.work === 'dependents' ? countKeyOfEdges(prefix) : null,
   }
 }
@@ -72,7 +73,7 @@ export function takeStep(step: Step, keys: readonly string[], judge: Judge): boo
 
 const WRITES_FACTS: ReadonlySet<Work['work']> = new Set(['missed', 'forget', 'suspects'])
 
-export type Judge = (work: Work['work'], cluster: ClusterId, uid: Uid) => boolean
+export type Judge = (work: Work, cluster: ClusterId, uid: Uid) => boolean
 
 /** The key after which the work continues; undefined when this was its last step. */
 function take(step: Step, work: Work, keys: readonly string[], judge: Judge): string | undefined {
@@ -90,7 +91,11 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'ring-end':
       return endWalk(step, work, keys) ? undefined : lastOf(keys)
     case 'subject':
-      return judge(work.work, work.cluster, work.uid) ? undefined : ''
+      return judge(work, work.cluster, work.uid) ? undefined : ''
+    case 'verify':
+      if (verifyMore(step, work) === 'done') return undefined
+      parkLane(step)
+      return ''
     case 'dependents':
     case 'waits':
     case 'verdicts':
@@ -125,7 +130,7 @@ function judgeEach(
       step.graph.remove(key)
       step.judged.delete(objectKey(cluster, uid))
     }
-    if (isJudgedBy(step, work, cluster, uid) && !judge(work.work, cluster, uid)) {
+    if (isJudgedBy(step, work, cluster, uid) && !judge(work, cluster, uid)) {
       if (work.work === 'waits') step.graph.put(key, { type: 'Wait' })
       return cursor
     }
@@ -166,6 +171,7 @@ function prefixOf(work: Work): string {
     case 'ring-end':
       return ringPrefix(work.cluster, work.uid)
     case 'subject':
+    case 'verify':
     case 'verdicts':
       return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
   }

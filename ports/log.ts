@@ -190,6 +190,7 @@ export type LogErrorCode =
   | 'LOCKED'
   | 'FORMAT'
   | 'FULL'
+  | 'IO'
   | 'INVALID'
   | 'CLOSED'
 
@@ -202,6 +203,7 @@ const REMEDIES: Readonly<Record<LogErrorCode, LogRemedy>> = {
   LOCKED: 'stop',
   FORMAT: 'stop',
   FULL: 'stop',
+  IO: 'stop',
   INVALID: 'stop',
   CLOSED: 'stop',
 }

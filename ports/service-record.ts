@@ -190,6 +190,21 @@ export interface Archived extends Coordinates {
 }
 
 /**
+ * In `archive`: deletions of a namespace were observed and not archived, since it had its share of the
+ * disk. Written in place of the objects, at most once an hour, so later ones may be counted nowhere.
+ */
+export interface ArchiveGap {
+  readonly type: 'ArchiveGap'
+  readonly cluster: ClusterId
+  /** Empty: cluster-scoped objects. */
+  readonly namespace: string
+  /** Of the first and of the last that this record counts, in milliseconds. */
+  readonly from: number
+  readonly to: number
+  readonly count: number
+}
+
+/**
  * In `actors`, which the graph alone may write: who asked an API server for a deletion, as the audit log of that server says. No verdict rests on it. All texts are
  * those of a server's clients, cut to a length (services/graph/actors/audit-event.ts).
  */
@@ -289,5 +304,6 @@ export type ServiceRecord =
   | Snapshot
   | DeadLetter
   | Archived
+  | ArchiveGap
   | Actor
   | ActorGap

@@ -11,12 +11,15 @@
 import { createHash } from 'node:crypto'
 import type { Archived } from '../ports/service-record.ts'
 import type { ArchiveKey } from './archive-key.ts'
+import type { ArchiveRoom } from './archive-room.ts'
 
 export interface ArchiveSettings {
   /** Of Secrets too the whole object; else their metadata, without annotations: those may contain the Secret's data. */
   readonly secrets: boolean
   /** Undefined: as they are. */
   readonly key: ArchiveKey | undefined
+  /** Undefined: the log is on brokers, whose disks are theirs to bound. */
+  readonly room?: ArchiveRoom | undefined
 }
 
 export type ArchivedAbout = Omit<

@@ -33,6 +33,11 @@ export class FolderLog {
     return outcome.commands
   }
 
+  /** Entries that are not folded. */
+  get length(): number {
+    return this.#entries.length
+  }
+
   all(): readonly Command[] {
     const commands: Command[] = []
     for (let next = this.next(); next !== undefined; next = this.next()) commands.push(...next)

@@ -6,6 +6,7 @@
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
 import { admit } from '../core/admit/admission.ts'
+import { countedFor } from '../core/graph/gets.ts'
 import type { StateReader } from '../core/graph/graph.ts'
 import { agendaOf, clusterOf, nodeOf, policyOf } from '../core/graph/graph.ts'
 import { listedBy, memberOf } from '../core/graph/held-plan.ts'
@@ -15,8 +16,10 @@ import {
   coordinatesPart,
   countKey,
   dueKey,
+  getsKey,
   heldKey,
   kindKey,
+  laneKey,
   lastPart,
   planKey,
   seenKey,
@@ -34,7 +37,7 @@ import type { Node, Verdict } from '../core/model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../core/model/object.ts'
 import { projectionHash } from '../core/model/object.ts'
 import { kindOfReference } from '../core/model/reference.ts'
-import type { StateValue } from '../core/model/state.ts'
+import type { Gets, StateValue } from '../core/model/state.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
 
@@ -50,6 +53,7 @@ export function check(entries: Entries): readonly string[] {
     held: new Map(),
     waiting: new Map(),
     plans: new Map(),
+    gets: new Map(),
   }
   const complaints: string[] = []
   for (const [key, value] of entries) {
@@ -87,6 +91,8 @@ interface Expected {
   readonly waiting: Map<string, string>
   /** The sets that wait for approval, by key. */
   readonly plans: Map<string, SetHash>
+  /** Live GETs of owners under way, by the key of their count. */
+  readonly gets: Map<string, number>
 }
 
 /** The subjects that have a timer, and each cluster's earliest. */
@@ -141,6 +147,11 @@ function checkOne(
       const [, , uid = '', place = ''] = key.split('/')
       const cluster = clusterInKey(key)
       const owner = decodeURIComponent(uid)
+      const lane = countedFor(graph, cluster, value)
+      if (lane !== '') {
+        const counted = getsKey(cluster, lane)
+        expected.gets.set(counted, (expected.gets.get(counted) ?? 0) + 1)
+      }
       const node = nodeOf(graph, cluster, owner)
       const complaints: string[] = []
       if (node !== undefined && coordinatesPart(node.object) === place) {
@@ -155,17 +166,31 @@ function checkOne(
       const earliest = timers.earliest.get(key.slice(key.indexOf('/') + 1))
       return earliest !== undefined && earliest < value.nextDue ? ['a timer is due before'] : []
     }
-    case 'Work':
+    case 'Work': {
+      const lane = graph.get(laneKey(clusterInKey(key), value.namespace))
+      return isWaiting(lane) ? [] : ['work that no agenda holds']
+    }
     case 'Lane':
+      return isWaiting(value) ? [] : ['work that no agenda holds']
     case 'LaneTurn':
     case 'Queued':
       return ['work that no agenda holds']
+    case 'Verification': {
+      const node = nodeOf(graph, clusterInKey(key), lastPart(key))
+      if (node === undefined) return ['its node left']
+      return value.isQueued || node.verdict?.type === 'verify' ? [] : ['nothing is verified for it']
+    }
     case 'Ring':
     case 'RingVisit':
       return ['a walk that no agenda goes on with']
     default:
       return []
   }
+}
+
+/** It has work left, and waits for live GETs. */
+function isWaiting(lane: StateValue | undefined): boolean {
+  return lane?.type === 'Lane' && lane.isParked
 }
 
 function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node: Node): string[] {
@@ -240,6 +265,12 @@ function expect(
   }
 }
 
+/** Those of an earlier epoch of the cluster count for nothing. */
+function getsOfKey(entries: Entries, key: string, { count, clusterEpoch }: Gets): number {
+  const state = clusterOf({ get: (each) => entries.get(each) }, clusterInKey(key))
+  return state?.clusterEpoch === clusterEpoch ? count : 0
+}
+
 function checkAll(entries: Entries, expected: Expected): string[] {
   const complaints: string[] = []
   const counted = new Map<string, Counted>()
@@ -260,11 +291,16 @@ function checkAll(entries: Entries, expected: Expected): string[] {
         complaints.push(`${key}: other nodes wait for approval`)
       }
       expected.plans.delete(key)
+    } else if (value.type === 'Gets') {
+      const isExact = getsOfKey(entries, key, value) === (expected.gets.get(key) ?? 0)
+      if (!isExact) complaints.push(`${key}: other GETs are under way`)
+      expected.gets.delete(key)
     } else if (value.type === 'Count') {
       const { dependents, blocking, waiting, unserved } = value
       counted.set(key, [dependents, blocking, waiting, unserved])
     }
   }
+  if (expected.gets.size > 0) complaints.push('GETs are under way that no key counts')
   if (expected.waiting.size > 0) complaints.push('a node is held that no key tells of')
   if (expected.plans.size > 0) complaints.push('nodes wait for approval, and no set has them')
   if (edges !== expected.edges.size) complaints.push('a node lacks an edge')

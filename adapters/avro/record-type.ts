@@ -32,6 +32,7 @@ const OTHER_TYPES: Readonly<
   Snapshot: true,
   DeadLetter: true,
   Archived: true,
+  ArchiveGap: true,
   Actor: true,
   ActorGap: true,
 }

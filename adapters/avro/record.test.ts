@@ -613,6 +613,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     last: truth,
     piece: fc.uint8Array(),
   },
+  ArchiveGap: { cluster: text, namespace: text, from: number, to: number, count: number },
   Actor: {
     cluster: text,
     auditId: text,
@@ -663,6 +664,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     turn,
     leasedAt: number,
     attempt: maybe(attempt),
+    askedFor: text,
   },
   KindName: { kinds: list(text) },
   Kind: {
@@ -717,7 +719,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   Wait: {},
   Due: {},
-  Queued: {},
+  Queued: { isWhole: truth },
+  Verification: { witness: number, next: number, isQueued: truth },
+  Gets: { count: number, clusterEpoch: number },
   Work: {
     work: word<Work['work']>({
       dependents: 1,
@@ -734,6 +738,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
       rulings: 1,
       tickets: 1,
       subject: 1,
+      verify: 1,
     }),
     cluster: text,
     namespace: text,
@@ -754,8 +759,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Ring: { current: text, visited: number, again: truth },
   RingVisit: { index: number, low: number, from: text, cursor: text },
   Agenda: { head: number, tail: number },
-  LaneTurn: { cluster: text, namespace: text },
-  Lane: { head: number, tail: number, newest: number, oldest: number, until: number },
+  LaneTurn: { cluster: text, namespace: text, owed: number },
+  Lane: {
+    head: number,
+    tail: number,
+    newest: number,
+    oldest: number,
+    until: number,
+    isParked: truth,
+  },
   HeldNode: { by: heldBy, position: offset },
   HeldPlan: { set: setHash },
   Ticket: { uid: text, coordinates: maybe(coordinates), number },

@@ -21,12 +21,15 @@ const NOTADB = 26
 const PRIMARY = 0xff
 const IOERR_READ = IOERR | (1 << 8)
 const IOERR_SHORT_READ = IOERR | (2 << 8)
+/** The index of the write-ahead log could not get its size: that is how a full disk shows there. */
+const IOERR_SHMSIZE = IOERR | (19 << 8)
 const OF_READING = new Set([BUSY, LOCKED, CORRUPT, NOTADB, IOERR_READ, IOERR_SHORT_READ])
 
-const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'UNAVAILABLE' | 'INVALID', string>> = {
+const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'IO' | 'UNAVAILABLE' | 'INVALID', string>> = {
   DAMAGED:
     'keep the file for a diagnosis and restore its directory from a backup, or start over with an empty one',
   FULL: 'make room on its disk and start again; what was acknowledged is safe',
+  IO: "the system refused it, and not for lack of room: look for errors of its disk in the system's log, and whether it was remounted read-only or files have a limit (ulimit -f), then start again; what was acknowledged is safe",
   UNAVAILABLE: 'another program holds it, so close that or try again',
   INVALID: 'check that its directory exists and belongs to this user',
 }
@@ -40,15 +43,18 @@ export function failureOf(error: unknown, doing: Doing, path: string): Error {
   return new LogError(code, message, { cause: error })
 }
 
+const COPY_ADVICE: Readonly<Partial<Record<keyof typeof ADVICE, string>>> = {
+  FULL: 'make room there, or name a directory on another disk',
+  IO: "look for errors of that disk in the system's log, or name a directory on another one",
+}
+
 /** Why a copy of a log failed, if it is not reported already: always with the target directory. */
 export function copyFailureOf(error: unknown, target: string): Error {
   if (!(error instanceof Error) || error instanceof LogError) return error as Error
   const code = codeOf(error, 'written')
   if (code === undefined) return error
   const isFull = code === 'FULL'
-  const advice = isFull
-    ? 'make room there, or name a directory on another disk'
-    : 'name a directory that this user may make'
+  const advice = COPY_ADVICE[code] ?? 'name a directory that this user may make'
   const message = `The copy ${target} cannot be made (${error.message}): ${advice}; the log is not touched`
   return new LogError(isFull ? 'FULL' : 'INVALID', message, { cause: error })
 }
@@ -85,11 +91,12 @@ export function invalid(message: string): LogError {
 
 function codeOf(error: Error, doing: Doing): keyof typeof ADVICE | undefined {
   const code = sqliteCodeOf(error)
-  if (code !== undefined) return codeOfSqlite(code & PRIMARY, doing)
+  if (code !== undefined) return codeOfSqlite(code, doing)
   if (!('code' in error)) return undefined
   // An integer that Kinfold would never have written.
   if (error.code === 'ERR_OUT_OF_RANGE' && doing !== 'written') return 'DAMAGED'
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return 'FULL'
+  if (error.code === 'EIO' || error.code === 'EROFS' || error.code === 'EFBIG') return 'IO'
   return 'syscall' in error ? 'INVALID' : undefined
 }
 
@@ -99,11 +106,12 @@ function sqliteCodeOf(error: unknown): number | undefined {
   return typeof errcode === 'number' ? errcode : undefined
 }
 
-/** `code` is a primary result code. */
-function codeOfSqlite(code: number, doing: Doing): keyof typeof ADVICE {
+function codeOfSqlite(extended: number, doing: Doing): keyof typeof ADVICE {
+  const code = extended & PRIMARY
   if (code === BUSY || code === LOCKED) return 'UNAVAILABLE'
-  if (code === CANTOPEN) return doing === 'written' ? 'FULL' : 'INVALID'
-  if (code === FULL || code === READONLY) return 'FULL'
-  if (code === IOERR) return doing === 'written' ? 'FULL' : 'DAMAGED'
+  if (code === CANTOPEN) return doing === 'written' ? 'IO' : 'INVALID'
+  if (code === FULL || extended === IOERR_SHMSIZE) return 'FULL'
+  if (code === READONLY) return 'IO'
+  if (code === IOERR) return doing === 'written' ? 'IO' : 'DAMAGED'
   return 'DAMAGED'
 }

@@ -2,11 +2,12 @@
  * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and timers, as keys ordered by time.
  *
  * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that the work
- * of one namespace delays only that namespace; work on a whole kind or cluster keeps its order, in a lane of its own.
+ * of one namespace delays only that namespace; work on a whole kind or cluster keeps its order, in a lane of its own. A step that judged many references
+ * costs its lane later turns. A lane that can only wait for live GETs has no turn (is parked) until they are answered.
  *
  * Not here: what a page of work does (work.ts).
  */
-import { MEMORY_MS } from '../model/constant.ts'
+import { MEMORY_MS, REFERENCES_OF_A_TURN, TURNS_PASSED_ON } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import type { Lane, LaneTurn, Owner, RingVisit, Work } from '../model/state.ts'
@@ -47,9 +48,9 @@ export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Parti
   const oldest = isLate && lane.head < lane.until ? Math.min(lane.oldest, number) : number
   const late = isLate ? { oldest, until: tail } : { newest: number }
   graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
-  if (known === undefined) queueTurn(graph, { type: 'LaneTurn', cluster, namespace })
+  if (known === undefined) queueTurn(graph, turnOf(cluster, namespace))
   // Judgements by it rest on facts that may be newer than the last judgement.
-  step.judged.clear()
+  if (work.work !== 'verify') step.judged.clear()
 }
 
 export function hasWork(graph: StateReader): boolean {
@@ -101,15 +102,57 @@ export function replaceFirst({ graph }: Step, work: Work | null): void {
   else graph.put(laneKey(cluster, namespace), { ...lane, head })
 }
 
-/** After a step the next lane has its turn. */
-export function endTurn({ graph }: Step): void {
+/** After a step the next lane has its turn. `references`: that the step judged. */
+export function endTurn({ graph }: Step, references: number): void {
   const { head, tail } = agendaOf(graph)
   const turn = firstTurn(graph)
-  const isLeft = laneOf(graph, turn.cluster, turn.namespace) !== undefined
-  if (isLeft && tail - head === 1) return
+  const lane = laneOf(graph, turn.cluster, turn.namespace)
+  const isLeft = lane !== undefined && !lane.isParked
+  const next: LaneTurn = { ...turn, owed: Math.floor(references / REFERENCES_OF_A_TURN) }
+  if (isLeft && tail - head === 1) {
+    if (next.owed !== turn.owed) graph.put(turnKey(head), next)
+    return
+  }
+  takeTurn(graph)
+  if (isLeft) queueTurn(graph, next)
+}
+
+/** Lanes that owe turns pass theirs on, unless there is no other. */
+export function passTurnsOn({ graph }: Step): void {
+  for (let passed = 0; passed < TURNS_PASSED_ON; passed++) {
+    const { head, tail } = agendaOf(graph)
+    if (tail - head < 2) return
+    const { owed } = firstTurn(graph)
+    if (owed === 0) return
+    queueTurn(graph, { ...takeTurn(graph), owed: owed - 1 })
+  }
+}
+
+function takeTurn(graph: Graph): LaneTurn {
+  const turn = firstTurn(graph)
+  const { head, tail } = agendaOf(graph)
   graph.remove(turnKey(head))
   graph.put(AGENDA_KEY, { type: 'Agenda', head: head + 1, tail })
-  if (isLeft) queueTurn(graph, turn)
+  return turn
+}
+
+/** The lane whose turn it is has none until `unparkLane`. */
+export function parkLane({ graph }: Step): void {
+  const { cluster, namespace } = firstTurn(graph)
+  const lane = laneOf(graph, cluster, namespace)
+  invariant(lane !== undefined, 'a turn of no lane')
+  graph.put(laneKey(cluster, namespace), { ...lane, isParked: true })
+}
+
+export function unparkLane(graph: Graph, cluster: ClusterId, namespace: string): void {
+  const lane = laneOf(graph, cluster, namespace)
+  if (lane?.isParked !== true) return
+  graph.put(laneKey(cluster, namespace), { ...lane, isParked: false })
+  queueTurn(graph, turnOf(cluster, namespace))
+}
+
+function turnOf(cluster: ClusterId, namespace: string): LaneTurn {
+  return { type: 'LaneTurn', cluster, namespace, owed: 0 }
 }
 
 function queueTurn(graph: Graph, turn: LaneTurn): void {
@@ -129,7 +172,15 @@ function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane
   return lane?.type === 'Lane' ? lane : undefined
 }
 
-const EMPTY_LANE: Lane = { type: 'Lane', head: 0, tail: 0, newest: 0, oldest: 0, until: 0 }
+const EMPTY_LANE: Lane = {
+  type: 'Lane',
+  head: 0,
+  tail: 0,
+  newest: 0,
+  oldest: 0,
+  until: 0,
+  isParked: false,
+}
 
 /** The lane of a namespace, or (`*`, which is no namespace's name) of cluster-scoped objects. */
 export function laneNamed(namespace = ''): string {

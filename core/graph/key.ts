@@ -240,6 +240,16 @@ export function queuedKey(cluster: ClusterId, uid: Uid): string {
   return `queued/${clusterPart('', cluster)}/${part(uid)}`
 }
 
+/** Of an object whose owners are being verified. */
+export function verificationKey(cluster: ClusterId, uid: Uid): string {
+  return `verification/${clusterPart('', cluster)}/${part(uid)}`
+}
+
+/** The live GETs under way for a lane. */
+export function getsKey(cluster: ClusterId, lane: string): string {
+  return `gets/${lanePart(cluster, lane)}`
+}
+
 export const AGENDA_KEY = 'agenda'
 
 export function turnKey(number: number): string {

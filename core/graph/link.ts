@@ -12,7 +12,7 @@ import { groupOf, isSamePlace } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 import { countOf, kindOf, nodeOf } from './graph.ts'
 import { noteHeld } from './held-plan.ts'
-import { countKey, edgeKey, kindKey, nodeKey } from './key.ts'
+import { countKey, edgeKey, kindKey, nodeKey, verificationKey } from './key.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
@@ -47,6 +47,8 @@ export function putNode(step: Step, cluster: ClusterId, before: Node | null, aft
 
 export function removeNode(step: Step, cluster: ClusterId, node: Node): void {
   step.graph.remove(nodeKey(cluster, node.object.uid))
+  const verification = verificationKey(cluster, node.object.uid)
+  if (step.graph.get(verification) !== undefined) step.graph.remove(verification)
   noteHeld(step, cluster, node, null)
   relink(step, cluster, node, null)
 }

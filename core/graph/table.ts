@@ -57,6 +57,8 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Lane: { ...WORK, name: 'lane', key: ['cluster', 'namespace'] },
   Work: { ...WORK, name: 'work', key: ['cluster', 'namespace', 'number'] },
   Queued: { ...WORK, name: 'queued', key: ['cluster', 'uid'] },
+  Verification: { ...WORK, name: 'verification', key: ['cluster', 'uid'] },
+  Gets: { ...WORK, name: 'gets', key: ['cluster', 'lane'] },
   Ring: { ...WORK, name: 'walk', key: ['cluster', 'root'] },
   RingVisit: { ...WORK, name: 'ring', key: ['cluster', 'root', 'visited'], page: 2 },
 

@@ -1,72 +1,268 @@
 /**
  * Live GETs: of owners about which nothing is known, once for all of their dependents; and of objects that a server said are deleted, if no watch confirms that.
  *
- * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows.
+ * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows. An object with n owners is
+ * verified in O(n): its witness says when it is judged again, and a namespace has few GETs under way, of its objects in turn.
  *
- * Not here: the effect of the answer (settle.ts).
+ * Not here: the effect of the answer (settle.ts), how many GETs are under way (graph/gets.ts).
  */
 import { mayIssue } from '../admit/hold.ts'
-import { ownerTimer } from '../graph/agenda.ts'
-import { kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
-import { ownerKey } from '../graph/key.ts'
+import { enqueue, ownerTimer } from '../graph/agenda.ts'
+import {
+  countedFor,
+  hasRoomForGet,
+  laneOfGets,
+  putOwner,
+  verifyIntent,
+  wakeLane,
+} from '../graph/gets.ts'
+import type { StateReader } from '../graph/graph.ts'
+import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import { coordinatesIn, verificationKey } from '../graph/key.ts'
 import { isMonitored, kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
+import { ownerAt, standingOf } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
 import {
+  backoffMs,
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
+  LOOKED_AT_IN_A_TURN,
   LOOKED_UP_AT_ONCE,
-  ROUNDS_OF_LOOKS,
+  REFERENCES_AT_ONCE,
 } from '../model/constant.ts'
 import type { CommandId } from '../model/id.ts'
-import type { Attempt } from '../model/node.ts'
+import { invariant } from '../model/invariant.ts'
+import type { Attempt, Node } from '../model/node.ts'
 import { isUnderWay } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
-import type { ClusterState, Kind } from '../model/state.ts'
+import type { Standing } from '../model/reference.ts'
+import type { ClusterState, Kind, Verification, Work } from '../model/state.ts'
 import { UNKNOWN_OWNER } from '../observe/departure.ts'
-import { verifyIntent } from '../observe/settle.ts'
 import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
 
-/** Verifies each owner about which nothing is known, once its kind could have shown it. */
+/**
+ * Verifies each owner about which nothing is known, once its kind could have shown it: the first few at
+ * once, the others in turns of the namespace's live GETs.
+ */
 export function verifyOwners(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
+  { object }: Node,
   stands: readonly Stand[],
 ): void {
-  const most = Math.max(LOOKED_UP_AT_ONCE, Math.ceil(stands.length / ROUNDS_OF_LOOKS))
-  let asked = 0
-  for (const { standing, place, reference } of stands) {
-    if (standing !== 'unverified' || place === null) continue
+  const isQueued = verificationOf(step.graph, cluster, object.uid)?.isQueued ?? false
+  const lane = laneOfGets(object.namespace)
+  const witness = stands.findIndex(isUnknown)
+  let next = witness
+  for (let asked = 0; !isQueued && next < stands.length; next++) {
+    const stand = stands[next]
+    if (stand === undefined || !isUnknown(stand)) continue
     // An object may have thousands, and other objects wait after it.
-    if (asked >= most) return
-    // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
-    const node = nodeOf(step.graph, cluster, reference.uid)
-    if (node !== undefined && isSamePlace(node.object, place)) continue
-    const version = versionOf(reference.apiVersion)
-    if (verifyOwner(step, state, cluster, place, reference.uid, version)) asked++
+    if (asked >= LOOKED_UP_AT_ONCE) break
+    const answer = verifyStand(step, state, cluster, stand, lane)
+    if (answer === 'no room') break
+    if (answer === 'asked') asked++
   }
+  const isAllAsked = next >= stands.length
+  if (isAllAsked && stands.length <= REFERENCES_AT_ONCE)
+    return endVerification(step, cluster, object)
+  putVerification(step, cluster, object.uid, { witness, next, isQueued: !isAllAsked })
+  if (isAllAsked) return
+  if (!isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid: object.uid })
+  wakeLane(step, cluster, lane)
 }
 
-/** True when it is asked, now or already. */
+function isUnknown({ standing, place }: Stand): boolean {
+  return standing === 'unverified' && place !== null
+}
+
+/** The verdict is another, or has to wait. */
+export function endVerification(step: Step, cluster: ClusterId, object: ObjectMeta): void {
+  const { uid, ownerReferences } = object
+  const former = verificationOf(step.graph, cluster, uid)
+  if (former === undefined) return
+  // The work on the agenda finds nothing left to ask; without this there would be one more for each judgement.
+  const none = { witness: ownerReferences.length, next: ownerReferences.length }
+  if (former.isQueued) putVerification(step, cluster, uid, { ...none, isQueued: true })
+  else step.graph.remove(verificationKey(cluster, uid))
+}
+
+/** A turn of an object's owners in the lane of its namespace's live GETs. */
+export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work): 'done' | 'parked' {
+  const verification = verificationOf(step.graph, cluster, uid)
+  const node = nodeOf(step.graph, cluster, uid)
+  const state = clusterOf(step.graph, cluster)
+  if (verification === undefined || node === undefined || state === undefined) return 'done'
+  const { ownerReferences } = node.object
+  const end = Math.min(ownerReferences.length, verification.next + LOOKED_AT_IN_A_TURN)
+  let { next } = verification
+  let hasRoom = true
+  for (; next < end; next++) {
+    const stand = standAt(step.graph, cluster, node, next)
+    hasRoom = !isUnknown(stand) || verifyStand(step, state, cluster, stand, lane) !== 'no room'
+    if (!hasRoom) break
+  }
+  charge(step, next - verification.next + 1)
+  const isQueued = next < ownerReferences.length
+  const isOver = !isQueued && verification.witness >= ownerReferences.length
+  if (isOver || (!isQueued && ownerReferences.length <= REFERENCES_AT_ONCE))
+    step.graph.remove(verificationKey(cluster, uid))
+  else putVerification(step, cluster, uid, { ...verification, next, isQueued })
+  if (!hasRoom) return 'parked'
+  // Behind the other objects of the namespace: each has its turn.
+  if (isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid })
+  return 'done'
+}
+
+/**
+ * What the change of one owner means for the verdict of an object that is being verified.
+ *
+ * While its witness is unverified, it is `verify`, whatever becomes of the other owners, unless one
+ * orphans it or makes it blocked (judge/verdict.ts): an answer that an owner is there, or never was,
+ * does neither. So it is judged again when the last of them is answered, and not for each of them.
+ *
+ * - `stays`: the verdict is the same. - `perhaps`: the witness was answered, and the next one is not found yet. - `due`: it has to be judged.
+ */
+export type VerdictChange = 'stays' | 'perhaps' | 'due'
+
+export function changeBy(step: Step, work: Work, cluster: ClusterId, uid: Uid): VerdictChange {
+  const verification = verificationOf(step.graph, cluster, uid)
+  const node = verification && nodeOf(step.graph, cluster, uid)
+  const witness = node?.object.ownerReferences[verification?.witness ?? -1]
+  if (node === undefined || witness === undefined) return 'due'
+  const owner = { uid: work.uid, place: coordinatesIn(work.place) }
+  const { phase, orphanedAt, proof } = ownerAt(step.graph, cluster, owner.uid, owner.place)
+  if (orphanedAt !== null || phase === 'orphaning') return 'due'
+  // The kind may have had other versions when the owner was deleted: then the reference blocks.
+  if (proof !== null && proof.class !== 'not-found') return 'due'
+  if (phase === 'suspect') return 'stays'
+  if (phase === 'unknown') {
+    askAgain(step, cluster, node, owner)
+    return 'stays'
+  }
+  const isWitness = witness.uid === owner.uid && witness.name === owner.place.name
+  return isWitness ? moveWitness(step, cluster, uid, REFERENCES_AT_ONCE) : 'stays'
+}
+
+/** Looks at `most` references for one that is still unverified. */
+export function moveWitness(step: Step, cluster: ClusterId, uid: Uid, most: number): VerdictChange {
+  const verification = verificationOf(step.graph, cluster, uid)
+  const node = nodeOf(step.graph, cluster, uid)
+  if (verification === undefined || node === undefined) return 'due'
+  const { length } = node.object.ownerReferences
+  const end = Math.min(length, verification.witness + most)
+  let { witness } = verification
+  let standing: Standing = 'dangling'
+  for (; witness < end; witness++) {
+    standing = standAt(step.graph, cluster, node, witness).standing
+    if (SETTLES_ALL.has(standing)) break
+  }
+  charge(step, witness - verification.witness + 1)
+  const isDue = witness >= length || standing === 'orphaned' || standing === 'unresolvable'
+  putVerification(step, cluster, uid, { ...verification, witness: isDue ? length : witness })
+  if (isDue) return 'due'
+  return witness < end ? 'stays' : 'perhaps'
+}
+
+/** While a reference has one of these, those of the others do not matter. */
+const SETTLES_ALL: ReadonlySet<Standing> = new Set(['unverified', 'orphaned', 'unresolvable'])
+
+/** The time of an earlier GET, or of its wait, is over. */
+function askAgain(
+  step: Step,
+  cluster: ClusterId,
+  { object }: Node,
+  { uid, place }: { readonly uid: Uid; readonly place: Coordinates },
+): void {
+  const state = clusterOf(step.graph, cluster)
+  if (state === undefined) return
+  const named = object.ownerReferences.find((each) => each.uid === uid && each.name === place.name)
+  const version = versionOf(named?.apiVersion ?? '')
+  const askedFor = laneOfGets(object.namespace)
+  if (verifyOwner(step, state, cluster, { uid, place, version, askedFor }) !== 'no room') return
+  const { attempt } = ownerOf(step.graph, cluster, uid, place) ?? UNKNOWN_OWNER
+  ownerTimer(step, cluster, state.now + backoffMs(attempt?.count ?? 1), uid, place)
+}
+
+function standAt(
+  graph: StateReader,
+  cluster: ClusterId,
+  { object, namedAt }: Node,
+  index: number,
+): Stand {
+  const reference = object.ownerReferences[index]
+  invariant(reference !== undefined, 'a status of no reference')
+  return standingOf(graph, cluster, object, reference, namedAt[index])
+}
+
+function charge(step: Step, references: number): void {
+  step.references -= references
+  step.outcome.work += references
+}
+
+function verificationOf(
+  graph: StateReader,
+  cluster: ClusterId,
+  uid: Uid,
+): Verification | undefined {
+  const found = graph.get(verificationKey(cluster, uid))
+  return found?.type === 'Verification' ? found : undefined
+}
+
+function putVerification(
+  step: Step,
+  cluster: ClusterId,
+  uid: Uid,
+  verification: Omit<Verification, 'type'>,
+): void {
+  step.graph.put(verificationKey(cluster, uid), { type: 'Verification', ...verification })
+}
+
+/** `not now`: its kind cannot be asked about yet, or no command may be issued. `no room`: so many GETs are under way for the namespace. */
+type Asked = 'asked' | 'not now' | 'no room'
+
+function verifyStand(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  { place, reference }: Stand,
+  askedFor: string,
+): Asked {
+  const { uid, apiVersion } = reference
+  // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
+  const node = nodeOf(step.graph, cluster, uid)
+  if (place === null || (node !== undefined && isSamePlace(node.object, place))) return 'not now'
+  return verifyOwner(step, state, cluster, { uid, place, version: versionOf(apiVersion), askedFor })
+}
+
+interface ToVerify {
+  readonly uid: Uid
+  readonly place: Coordinates
+  readonly version: string
+  /** The lane of the namespace whose GETs it counts among; empty: it counts for no namespace. */
+  readonly askedFor: string
+}
+
 export function verifyOwner(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
-  place: Coordinates,
-  uid: Uid,
-  version: string,
-): boolean {
+  { uid, place, version, askedFor }: ToVerify,
+): Asked {
   const kind = kindOf(step.graph, cluster, place)
-  if (kind === undefined || !isReadyToAsk(kind, place, state)) return false
-  if (!mayIssue(step.graph, cluster)) return false
+  if (kind === undefined || !isReadyToAsk(kind, place, state)) return 'not now'
+  if (!mayIssue(step.graph, cluster)) return 'not now'
   const owner = ownerOf(step.graph, cluster, uid, place)
   const intent = verifyIntent(state)
   const former = owner?.attempt?.intent === intent ? owner.attempt : null
-  if (former !== null && isUnderWay(former, state.now)) return true
+  if (former !== null && isUnderWay(former, state.now)) return 'asked'
+  const isCounted = countedFor(step.graph, cluster, owner) === askedFor
+  if (!isCounted && !hasRoomForGet(step.graph, cluster, askedFor)) return 'no room'
 
   const target: Target = {
     group: place.group,
@@ -94,9 +290,10 @@ export function verifyOwner(
     outcome: null,
     reason: '',
   }
-  step.graph.put(ownerKey(cluster, uid, place), { ...(owner ?? UNKNOWN_OWNER), attempt })
+  const about = { uid, place }
+  putOwner(step, cluster, about, { ...(owner ?? UNKNOWN_OWNER), attempt, askedFor })
   ownerTimer(step, cluster, until, uid, place)
-  return true
+  return 'asked'
 }
 
 /**

@@ -8,10 +8,16 @@ export const KEYS_PER_PAGE = 64
 /** A page with fewer keys costs as much as so many. */
 export const KEYS_OF_A_READ = 8
 export const REFERENCES_PER_RECORD = 1_024
-/** Owners of one object that are verified at once: the others are verified when those are answered. */
+/** Judging so many is the price of a turn of a namespace: one that had more judged leaves as many turns to others. */
+export const REFERENCES_OF_A_TURN = 512
+/** Between two steps, so many turns are passed on because their lanes owe them. */
+export const TURNS_PASSED_ON = 64
+/** Owners of one object that are verified when it is judged: the others in turns of its namespace's live GETs. */
 export const LOOKED_UP_AT_ONCE = 16
-/** And more of an object that has so many that it would take more rounds: all of its references are judged in each. */
-export const ROUNDS_OF_LOOKS = 64
+/** References of one object that such a turn looks at. */
+export const LOOKED_AT_IN_A_TURN = 64
+/** Live GETs of owners that may be under way for the objects of one namespace: as many as a reaper has calls under way, so that others wait behind no more answers than these. */
+export const GETS_OF_A_NAMESPACE = 32
 /** An object with more references is judged once, in its namespace's turn, however many of its owners changed: otherwise judging it costs as much for each of them. */
 export const REFERENCES_AT_ONCE = 8
 /** An object with more references is judged at `Continue` only, after everything published meanwhile: once, however many of its owners changed. */

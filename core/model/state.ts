@@ -35,6 +35,8 @@ export type StateValue =
   | Wait
   | Due
   | Queued
+  | Verification
+  | Gets
   | Work
   | Ring
   | RingVisit
@@ -117,6 +119,8 @@ export interface Owner {
   /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
   readonly leasedAt: number
   readonly attempt: Attempt | null
+  /** The lane whose object `attempt` was made for; empty for none: then it counts for no namespace (`Gets`). */
+  readonly askedFor: string
 }
 
 /**
@@ -243,6 +247,33 @@ export interface Wait {
 /** `queued/<cluster>/<uid>`: a work of the agenda judges that object; there is one. */
 export interface Queued {
   readonly type: 'Queued'
+  /** False: only the witness of its verification was answered, so perhaps no verdict is due yet. */
+  readonly isWhole: boolean
+}
+
+/**
+ * `verification/<cluster>/<dependent's uid>`: an object with many owners, or in a namespace with many
+ * live GETs under way, whose verdict is `verify`.
+ *
+ * One reference is the witness: while its owner is unknown the verdict stays, whatever the other GETs
+ * are answered (core/issue/verification.ts). So an answer costs two references, not all of them.
+ */
+export interface Verification {
+  readonly type: 'Verification'
+  /** Index of a reference: when it was judged last, none before it was unverified. As many as it has: none is waited for. */
+  readonly witness: number
+  /** Index of the first reference whose owner was not asked for. */
+  readonly next: number
+  /** A work of the agenda asks for the others; there is one. */
+  readonly isQueued: boolean
+}
+
+/** `gets/<cluster>/<lane>`: how many owners have a live GET under way for objects of a namespace. */
+export interface Gets {
+  readonly type: 'Gets'
+  readonly count: number
+  /** Those of another epoch of the cluster are answered in vain. */
+  readonly clusterEpoch: number
 }
 
 /** `due/<cluster>/<time>/<what>/<of what>`: something to check again once that time is reached; its key says what (`timerOf`). */
@@ -252,6 +283,7 @@ export interface Due {
 
 export type WorkType =
   | 'subject'
+  | 'verify'
   | 'dependents'
   | 'waits'
   | 'missing'
@@ -271,7 +303,7 @@ export interface Work {
   readonly type: 'Work'
   readonly work: WorkType
   readonly cluster: string
-  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster. */
+  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster; or that of its live GETs. */
   readonly namespace: string
   /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
   readonly number: number
@@ -309,6 +341,8 @@ export interface LaneTurn {
   readonly type: 'LaneTurn'
   readonly cluster: ClusterId
   readonly namespace: string
+  /** So many turns it leaves to others, since its last one judged as many references as those would. */
+  readonly owed: number
 }
 
 /** `lane/<cluster>/<namespace>`: works in order, as `Work.namespace` has them; `head` is the number of the first, `tail` the next free one. */
@@ -321,6 +355,8 @@ export interface Lane {
   /** Until `head` is at `until` there may be older work after newer work, none older than this. */
   readonly oldest: number
   readonly until: number
+  /** It has no turn: it waits until live GETs are answered. */
+  readonly isParked: boolean
 }
 
 /** `walk/<cluster>/<uid>`: a search over what a waiting owner waits for, depth first, to find owners that wait for each other. */

@@ -7,8 +7,9 @@
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
 import { judgeDependents, memoryMs, ownerTimer } from '../graph/agenda.ts'
+import { putOwner } from '../graph/gets.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
-import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
+import { kindKey, seenKey } from '../graph/key.ts'
 import { removeNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, tell, touch } from '../graph/outcome.ts'
@@ -76,13 +77,18 @@ export function depart(
   step.observations.push({ type: 'deletion', cluster, object, proof })
   noteDefinition(step, cluster, node?.object ?? object, null)
   const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
-  step.graph.put(ownerKey(cluster, object.uid, object), {
-    ...UNKNOWN_OWNER,
-    state: 'absent',
-    proof,
-    orphanedAt,
-    position: step.at.position,
-  })
+  putOwner(
+    step,
+    cluster,
+    { uid: object.uid, place: object },
+    {
+      ...UNKNOWN_OWNER,
+      state: 'absent',
+      proof,
+      orphanedAt,
+      position: step.at.position,
+    },
+  )
   const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
   ownerTimer(step, cluster, forgetAt, object.uid, object)
   touch(step, cluster, object.uid, {
@@ -154,7 +160,7 @@ function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | unde
   if (state === undefined) return
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
   const position = isOfEpoch ? step.at.position : node.position
-  step.graph.put(ownerKey(cluster, uid, object), { ...UNKNOWN_OWNER, orphanedAt, position })
+  putOwner(step, cluster, { uid, place: object }, { ...UNKNOWN_OWNER, orphanedAt, position })
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
 }
 
@@ -169,6 +175,7 @@ export const UNKNOWN_OWNER: Owner = {
   turn: 'none',
   leasedAt: 0,
   attempt: null,
+  askedFor: '',
 }
 
 /** Found by a GET, or watched once: then `position` is where it was last known. */

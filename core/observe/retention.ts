@@ -7,8 +7,8 @@
  * Not here: when it is verified again (timer.ts), for how long a policy may keep it (agenda.ts `memoryMs`).
  */
 import { memoryMs, ownerTimer } from '../graph/agenda.ts'
+import { putOwner } from '../graph/gets.ts'
 import { isNamed, nodeOf } from '../graph/graph.ts'
-import { ownerKey } from '../graph/key.ts'
 import type { Step } from '../graph/outcome.ts'
 import { FORGET_AGAIN_MS } from '../model/constant.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
@@ -34,7 +34,7 @@ export function forgetOwner(
     const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
     return ownerTimer(step, cluster, next, uid, place)
   }
-  step.graph.remove(ownerKey(cluster, uid, place))
+  putOwner(step, cluster, { uid, place }, null)
   if (owner.state === 'absent' && nodeOf(step.graph, cluster, uid) === undefined) {
     step.outcome.forgotten.push(objectKey(cluster, uid))
   }

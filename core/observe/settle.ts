@@ -5,8 +5,8 @@
  * node but one that our DELETE removed before the verification was issued; a result of an earlier epoch of the cluster proves nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
+import { putOwner, verifyIntent } from '../graph/gets.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
-import { ownerKey } from '../graph/key.ts'
 import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
@@ -138,7 +138,8 @@ function verificationSettled(step: Step, state: ClusterState, event: CommandSett
   const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
   if (owner?.attempt?.command !== event.command) return drop(step, 'nobody waits for it')
   const attempt = backedOff({ ...owner.attempt, outcome: event.outcome }, state.now, event.reason)
-  step.graph.put(ownerKey(event.cluster, event.uid, event.place), { ...owner, attempt })
+  const about = { uid: event.uid, place: event.place }
+  putOwner(step, event.cluster, about, { ...owner, attempt })
   ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
 }
 
@@ -197,7 +198,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
     checks,
     attempt: answeredAttempt(state, event.command, lookAt),
   }
-  step.graph.put(ownerKey(cluster, uid, place), found)
+  putOwner(step, cluster, { uid, place }, found)
   ownerTimer(step, cluster, lookAt, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
     command: event.command,
@@ -206,11 +207,6 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
   const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
   if (isNews) judgeDependents(step, cluster, uid, place)
-}
-
-/** A GET that was answered in another epoch of the cluster is repeated. */
-export function verifyIntent({ clusterEpoch }: ClusterState): string {
-  return `verify in epoch ${clusterEpoch}`
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
@@ -254,13 +250,18 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
   const evidence = isOfBefore ? 'bulk' : 'not-found'
   const orphanedAt = former?.orphanedAt ?? null
-  step.graph.put(ownerKey(cluster, uid, place), {
-    ...UNKNOWN_OWNER,
-    state: 'absent',
-    proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
-    orphanedAt,
-    position: step.at.position,
-  })
+  putOwner(
+    step,
+    cluster,
+    { uid, place },
+    {
+      ...UNKNOWN_OWNER,
+      state: 'absent',
+      proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
+      orphanedAt,
+      position: step.at.position,
+    },
+  )
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,

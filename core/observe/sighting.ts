@@ -7,8 +7,9 @@
  * Not here: objects that leave (departure.ts).
  */
 import { judgeDependents } from '../graph/agenda.ts'
+import { putOwner } from '../graph/gets.ts'
 import { kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
-import { kindKey, ownerKey, seenKey } from '../graph/key.ts'
+import { kindKey, seenKey } from '../graph/key.ts'
 import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
@@ -153,7 +154,7 @@ function appeared(
     const held = withMember(kind.held, object.uid)
     step.graph.put(kindKey(cluster, object), { ...kind, held })
   }
-  if (owner !== undefined) step.graph.remove(ownerKey(cluster, object.uid, object))
+  if (owner !== undefined) putOwner(step, cluster, { uid: object.uid, place: object }, null)
   noteNamespace(step, cluster, null, object)
   noteDefinition(step, cluster, null, object)
   touch(step, cluster, object.uid)

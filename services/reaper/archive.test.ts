@@ -14,6 +14,8 @@ import { LogError } from '../../ports/log.ts'
 import type { Archived } from '../../ports/service-record.ts'
 import { openArchiveKey } from '../../runtime/archive-key.ts'
 import { type ArchiveSettings, openedPieces } from '../../runtime/archive-record.ts'
+import { ArchiveRoom } from '../../runtime/archive-room.ts'
+import { Cuts } from '../../runtime/cuts.ts'
 import { GONE, GONE_CLAIM, World } from '../../testing/reaper-world.ts'
 import type { ReaperConfig } from './config.ts'
 
@@ -282,4 +284,19 @@ test('encrypts with a key, bound to what it is about', async () => {
   const opened = openedPieces(record, record.piece, key) ?? new Uint8Array()
   equal(JSON.parse(Buffer.from(opened).toString()).data.token, 'c2VjcmV0')
   equal(openedPieces({ ...record, uid: 'another' }, record.piece, key), undefined)
+})
+
+test('attack f3: where a namespace has its share, its deletions wait with the reason, without a call, and others go on', async () => {
+  const world = await World.open()
+  const pod = await world.dependent('pod')
+  const disk = () => ({ mostBytes: 16 * 1024 ** 2, leftBytes: 16 * 1024 ** 2 })
+  const cuts = new Cuts(world.clock)
+  const room = new ArchiveRoom({ disk, keepMs: 86_400_000, clock: world.clock, cuts })
+  const place = { cluster: world.id, namespace: 'default' }
+  while (!room.isFull(place)) room.take(place, 1_000_000) ?? room.take(place, 0)
+  const archive = { ...PLAIN, room }
+  const { shown, calls } = await reapOne(world, world.deleteOf(pod), { archive })
+  match(shown, /^blocked: not archived, so not deleted: its namespace has its share/)
+  deepEqual([calls['GET'], calls['DELETE'], world.exists('pod')], [undefined, undefined, true])
+  equal(room.isFull({ cluster: world.id, namespace: 'shop' }), false)
 })

@@ -1,10 +1,13 @@
 /**
- * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that the DELETE will name, appends it, and waits for the log.
+ * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that the
+ * DELETE will name, appends it, and waits for the log.
  *
- * What must stay true: `Kept` is returned only when the log has acknowledged the last piece of the object read at just this uid and version. In every
- * other case nothing is deleted (F95, I14).
+ * What must stay true: `Kept` is returned only when the log has acknowledged the last piece of the
+ * object read at just this uid and version. In every other case nothing is deleted (F95, I14). Where
+ * the namespace has its share of the archive's disk, only its own deletions wait.
  *
- * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long it is kept (the graph trims).
+ * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long
+ * it is kept (the graph trims), whose share is how large (runtime/archive-room.ts).
  */
 import type { DeleteObject } from '../../core/model/command.ts'
 import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
@@ -20,6 +23,7 @@ import {
   archivedPieces,
   MAX_OBJECT_BYTES,
 } from '../../runtime/archive-record.ts'
+import type { ArchiveRoom, Place } from '../../runtime/archive-room.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import type { Caller } from './call.ts'
 
@@ -55,6 +59,10 @@ export function createArchive(parts: ArchiveParts): Archive {
   return {
     async keep(request, signal) {
       const { command, resourceVersion } = request
+      const { room } = parts.settings
+      const place = { cluster: command.cluster, namespace: command.target.namespace }
+      // What it has to wait for is known without a call.
+      if (room?.isFull(place) === true) return refused(room, place)
       const read = await look(request, parts.settings, signal)
       if (read.type === 'Unknown') return failed(`it could not be read: ${read.reason}`)
       if (read.type === 'Absent') return { type: 'Moved', read }
@@ -65,9 +73,13 @@ export function createArchive(parts: ArchiveParts): Archive {
       const content = 'text' in read ? wholeOf(read.text) : metadataOf(read)
       if (content === undefined) return failed('it is no object as it was read')
       if (content.length > MAX_OBJECT_BYTES) return failed(`it has ${content.length} bytes`)
+      const taken = room?.take(place, content.length)
+      if (room !== undefined && taken === undefined) return failed(NO_SHARE)
       const whole = 'text' in read ? 'whole' : 'metadata'
       const records = piecesOf(request, read.object.createdAt, content, whole, parts)
       const failure = await append(request, records, parts, signal)
+      // It may be on the log in part, and the next try is counted again.
+      if (failure !== undefined && taken !== undefined) room?.giveBack(taken)
       return failure ?? { type: 'Kept', object: read.object }
     },
   }
@@ -147,6 +159,15 @@ async function append(
     }
   }
   return undefined
+}
+
+/** The same words each time, so that they are counted together. */
+const NO_SHARE =
+  "its namespace has its share of the archive's disk; until older records are removed (archive.keep), or archive.maxSize is raised, it stays"
+
+function refused(room: ArchiveRoom, place: Place): Keeping {
+  room.refuse(place)
+  return failed(NO_SHARE)
 }
 
 function failed(why: string): Keeping {

@@ -13,7 +13,7 @@ import type { NamedResource } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Archived } from '../../ports/service-record.ts'
+import type { Archived, ArchiveGap } from '../../ports/service-record.ts'
 import type { ArchiveKey } from '../../runtime/archive-key.ts'
 import { openedPieces } from '../../runtime/archive-record.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
@@ -41,6 +41,8 @@ export interface ArchiveIndex {
   /** Records that could not be read, or have not all of their pieces. */
   readonly incomplete: number
   readonly untrusted: Untrusted
+  /** By namespace: what is known not to have been archived. */
+  readonly gaps: ReadonlyMap<string, ArchiveGap>
 }
 
 /** Pieces have up to 512 KiB, so a page has 16 MiB at most. */
@@ -60,6 +62,7 @@ export async function indexArchive(
 ): Promise<ArchiveIndex> {
   const records = new TrustedRecords<ArchivedObject>(trust)
   const clusters = new Set<ClusterId>()
+  const gaps = new Map<string, ArchiveGap>()
   let incomplete = 0
   for (let partition = 0; partition < log.partitions('archive'); partition++) {
     const open = new Map<string, Assembly>()
@@ -70,6 +73,10 @@ export async function indexArchive(
       }
       clusters.add(record.cluster)
       if (record.cluster !== cluster) continue
+      if (record.type === 'ArchiveGap') {
+        gaps.set(record.namespace, joined(gaps.get(record.namespace), record))
+        continue
+      }
       const whole = assemble(open, record, offset)
       if (whole === 'broken') incomplete++
       else if (whole !== undefined) records.add({ ...whole.head, partition }, whole.bytes)
@@ -79,7 +86,28 @@ export async function indexArchive(
       .filter(({ isWhole }) => !isWhole)
       .toArray().length
   }
-  return { ...records.counted(), clusters, incomplete }
+  return { ...records.counted(), clusters, incomplete, gaps }
+}
+
+function joined(known: ArchiveGap | undefined, gap: ArchiveGap): ArchiveGap {
+  if (known === undefined) return gap
+  const [from, to] = [Math.min(known.from, gap.from), Math.max(known.to, gap.to)]
+  return { ...gap, from, to, count: known.count + gap.count }
+}
+
+/** For people: of the namespaces that are asked about; empty: no gap of them is known. */
+export function gapsText(
+  gaps: ReadonlyMap<string, ArchiveGap>,
+  namespaces: ReadonlySet<string>,
+): string {
+  const known = [...namespaces].flatMap((namespace) => gaps.get(namespace) ?? [])
+  return known
+    .map(({ namespace, from, to, count }) => {
+      const whose = namespace === '' ? 'cluster-scoped objects' : `namespace ${namespace}`
+      const [first, last] = [new Date(from).toISOString(), new Date(to).toISOString()]
+      return `of ${whose} ${count} or more deletions by others were not archived from ${first} to ${last}, since it had its share of the disk`
+    })
+    .join('; ')
 }
 
 /** Throws `ExitError` when one of them is encrypted and its key is not there. */
@@ -105,8 +133,9 @@ export async function readBodies(
       objects[0]!.offset,
     )
     for await (const { record, offset } of recordsOf(log, codec, partition, first, signal)) {
-      const object = record === undefined ? undefined : left.get(record.uid)
-      if (record === undefined || object === undefined || !isSame(object, record)) continue
+      if (record?.type !== 'Archived') continue
+      const object = left.get(record.uid)
+      if (object === undefined || !isSame(object, record)) continue
       const whole = assemble(open, record, offset)
       if (whole === undefined || whole === 'broken') continue
       if (whole.head.offset !== object.offset) continue
@@ -220,7 +249,7 @@ function encryptedWith({ kind, name, keyId }: ArchivedObject): string {
 
 interface Read {
   /** Undefined: nobody can read it. */
-  readonly record: Archived | undefined
+  readonly record: Archived | ArchiveGap | undefined
   readonly offset: bigint
 }
 
@@ -242,10 +271,10 @@ async function* recordsOf(
   }
 }
 
-function recordIn(codec: Codec, value: Uint8Array): Archived | undefined {
+function recordIn(codec: Codec, value: Uint8Array): Archived | ArchiveGap | undefined {
   try {
     const record = codec.decode(value)
-    return record.type === 'Archived' ? record : undefined
+    return record.type === 'Archived' || record.type === 'ArchiveGap' ? record : undefined
   } catch (error) {
     if (error instanceof CodecError) return undefined
     throw error

@@ -4,10 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, test } from 'node:test'
+import { ManualClock } from '../../adapters/memory/clock.ts'
+import type { Archived, ArchiveGap } from '../../ports/service-record.ts'
 import { openArchiveKey } from '../../runtime/archive-key.ts'
+import { ArchiveRoom } from '../../runtime/archive-room.ts'
+import { Cuts } from '../../runtime/cuts.ts'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
 import type { ArchivedKinds } from './deletion-archive.ts'
 
+const MIB = 1024 ** 2
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 const OWNER = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u' }
@@ -272,11 +277,71 @@ test('an archive that refuses what is appended holds up its own kinds alone, and
   equal((await rig.archive()).length, 1)
 })
 
-test('while there is no room, deletions are published and not archived', async () => {
-  let lacksRoom = true
-  await started({ ...MAPS, lacksRoom: () => lacksRoom })
+function roomOf(mostBytes: number, leftBytes = mostBytes): ArchiveRoom {
+  const clock = new ManualClock()
+  return new ArchiveRoom({
+    disk: () => ({ mostBytes, leftBytes }),
+    ...{ keepMs: 86_400_000, clock, cuts: new Cuts(clock) },
+  })
+}
+
+async function gaps(): Promise<readonly ArchiveGap[]> {
+  const { entries } = await rig.log.read('archive', 0, 0n, { limit: 1_000, waitMs: 0 })
+  return entries.flatMap(({ value }) => {
+    const record = value === null ? undefined : rig.codec.decode(value)
+    return record?.type === 'ArchiveGap' ? [record] : []
+  })
+}
+
+test('attack f3: a namespace that deletes large objects without end is not archived any more, and others are', async () => {
+  const room = roomOf(16 * MIB)
+  await started({ ...MAPS, room })
+  const evil = '/api/v1/namespaces/evil/configmaps'
+  const data = { text: 'x'.repeat(MIB) }
+  await rig.create('/api/v1/namespaces', 'evil')
+  for (let index = 0; index < 20; index++) {
+    await rig.create(evil, `large-${index}`, { data })
+    await rig.clock.advance(0)
+    await rig.remove(`${evil}/large-${index}`)
+    await rig.clock.advance(1_000)
+  }
+  await rig.create(CONFIG_MAPS, 'precious')
+  await rig.clock.advance(0)
+  await rig.remove(`${CONFIG_MAPS}/precious`)
+  await rig.clock.advance(2_000)
+  const names = new Set((await objects()).map(({ name }) => name))
+  ok(names.has('precious'))
+  // Never more than is left for all others; of 16 objects of a MiB that is less than half.
+  equal(names.size, 1 + 7)
+  deepEqual(counts(), [8, 13])
+  equal((await deletedTold()).length, 21)
+  // The first one at once, what follows an hour later.
+  const [gap, another] = await gaps()
+  deepEqual([gap?.namespace, gap?.count, another], ['evil', 1, undefined])
+  await rig.clock.advance(3_600_000)
+  await rig.create(evil, 'later', { data })
+  await rig.clock.advance(0)
+  await rig.remove(`${evil}/later`)
+  await rig.clock.advance(2_000)
+  deepEqual(
+    (await gaps()).map(({ count }) => count),
+    [1, 13],
+  )
+  const [check] = room.checks(() => 'north')
+  match(
+    check?.state === 'warning' ? check.reason : '',
+    /having its share .*: north\/evil \(14 since/,
+  )
+})
+
+test('while there is no room for anybody, deletions are published and not archived', async () => {
+  let leftBytes = 0
+  const clock = new ManualClock()
+  const disk = () => ({ mostBytes: 16 * MIB, leftBytes })
+  const room = new ArchiveRoom({ disk, keepMs: 86_400_000, clock, cuts: new Cuts(clock) })
+  await started({ ...MAPS, room })
   for (const name of ['a', 'b', 'c']) {
-    lacksRoom = name !== 'c'
+    leftBytes = name === 'c' ? 8 * MIB : 0
     await rig.create(CONFIG_MAPS, name)
     await rig.clock.advance(0)
     await rig.remove(`${CONFIG_MAPS}/${name}`)
@@ -284,12 +349,17 @@ test('while there is no room, deletions are published and not archived', async (
   }
   deepEqual(await deletedTold(), ['ObjectDeleted a', 'ObjectDeleted b', 'ObjectDeleted c'])
   deepEqual(
-    (await rig.archive()).map(({ name }) => name),
+    (await objects()).map(({ name }) => name),
     ['c'],
   )
   deepEqual(counts(), [1, 2])
-  equal(rig.notes.filter(({ message }) => message.includes('no room')).length, 1)
+  equal((await gaps()).length, 1)
 })
+
+/** Whole ones, by their last piece. */
+async function objects(): Promise<readonly Archived[]> {
+  return (await rig.archive()).filter(({ type, last }) => type === 'Archived' && last)
+}
 
 test('Secrets are archived encrypted, or not at all', async () => {
   const file = join(folder, 'key')

@@ -1,10 +1,16 @@
 /**
- * Archives the last state of each object of the listed kinds that a user or controller deletes, as the DELETED event of the watch has it.
+ * Archives the last state of each object of the listed kinds that a user or controller deletes, as the
+ * DELETED event of the watch has it.
  *
- * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller publishes the deletion after that, so no watermark
- * passes it before: a watcher that ends in between receives the event again. Only the kind waits for an archive that refuses what is appended. How long that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived whole and encrypted, or not at all.
+ * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller
+ * publishes the deletion after that, so no watermark passes it before: a watcher that ends in between
+ * receives the event again. Only the kind waits for an archive that refuses what is appended. How long
+ * that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived
+ * whole and encrypted, or not at all. A namespace that has its share of the archive's disk is not
+ * archived any more, alone: it is counted, and a record in the archive says so (archive-gaps.ts).
  *
- * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds missing, whose last state is unknown.
+ * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds
+ * missing, whose last state is unknown; whose share is how large (runtime/archive-room.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
@@ -12,13 +18,14 @@ import type { WatchEvent } from '../../ports/cluster.ts'
 import type { Codec } from '../../ports/codec.ts'
 import { LogError, type Produced } from '../../ports/log.ts'
 import { partitionOf } from '../../ports/partition.ts'
-import type { Archived } from '../../ports/service-record.ts'
+import type { Archived, ArchiveGap } from '../../ports/service-record.ts'
 import {
   type ArchiveSettings,
   archivedPieces,
   MAX_OBJECT_BYTES,
 } from '../../runtime/archive-record.ts'
 import { isObject, parseObject } from '../../runtime/exact-json.ts'
+import { ArchiveGaps } from './archive-gaps.ts'
 import type { Lag } from './lag.ts'
 import type { LogDeps } from './log-retry.ts'
 import { appendUntilDone } from './log-retry.ts'
@@ -28,8 +35,6 @@ import type { Counters, WatcherObserver } from './status.ts'
 export interface ArchivedKinds extends ArchiveSettings {
   /** As `deployments.apps`. */
   readonly kinds: ReadonlySet<string>
-  /** True: there is room for observations alone. The users of a cluster decide how many bytes they delete. */
-  readonly lacksRoom?: () => boolean
 }
 
 export interface DeletionArchiveDeps extends LogDeps {
@@ -54,7 +59,7 @@ export class DeletionArchive {
   readonly #archived: ArchivedKinds | undefined
   /** By kind: each is read by itself, so several may wait for the same time. */
   readonly #waits = new Map<string, Wait>()
-  #lacksRoom = false
+  readonly #gaps = new ArchiveGaps()
   /** By kind: why its deletions wait. */
   readonly #refusals = new Map<string, string>()
 
@@ -87,7 +92,7 @@ export class DeletionArchive {
     const deleted = events.filter((event) => event.type === 'Deleted')
     const taken = deleted.filter(({ object }) => this.takes(object))
     const [first] = taken
-    if (first === undefined || this.#isFull(taken.length)) return
+    if (first === undefined) return
     const { clock, lag } = this.#deps
     const name = nameOf(first.object)
     const before = this.#waits.get(name)
@@ -102,28 +107,31 @@ export class DeletionArchive {
   }
 
   async #append(name: string, deleted: readonly Deleted[], signal: AbortSignal): Promise<void> {
-    const { log, config, counters } = this.#deps
+    const { log, config, counters, cluster, clock } = this.#deps
     const waiting = new Map<number, { records: Produced[]; bytes: number }>()
     const send = async (partition: number): Promise<void> => {
       const records = waiting.get(partition)?.records ?? []
       waiting.delete(partition)
       if (records.length > 0) await this.#send(name, partition, records, signal)
     }
+    const add = async (key: string, record: Archived | ArchiveGap): Promise<void> => {
+      const partition = partitionOf(key, log.partitions('archive'))
+      const value = this.#deps.codec.encode(record)
+      const open = waiting.get(partition)
+      if (open !== undefined && open.bytes + value.byteLength > config.appendBytes) {
+        await send(partition)
+      }
+      const { records, bytes } = waiting.get(partition) ?? { records: [], bytes: 0 }
+      records.push({ key, value })
+      waiting.set(partition, { records, bytes: bytes + value.byteLength })
+    }
     for (const event of deleted) {
       const pieces = this.#piecesOf(event)
       counters[pieces.length > 0 ? 'archived' : 'unarchived']++
-      for (const piece of pieces) {
-        const key = objectKey(piece.cluster, piece.uid)
-        const partition = partitionOf(key, log.partitions('archive'))
-        const value = this.#deps.codec.encode(piece)
-        const open = waiting.get(partition)
-        if (open !== undefined && open.bytes + value.byteLength > config.appendBytes) {
-          await send(partition)
-        }
-        const { records, bytes } = waiting.get(partition) ?? { records: [], bytes: 0 }
-        records.push({ key, value })
-        waiting.set(partition, { records, bytes: bytes + value.byteLength })
-      }
+      for (const piece of pieces) await add(objectKey(piece.cluster, piece.uid), piece)
+    }
+    for (const gap of this.#gaps.take(cluster, clock.now())) {
+      await add(objectKey(cluster, gap.namespace), gap)
     }
     for (const partition of [...waiting.keys()]) await send(partition)
   }
@@ -163,16 +171,13 @@ export class DeletionArchive {
     })
   }
 
-  #isFull(count: number): boolean {
-    const { observer, counters } = this.#deps
-    const lacksRoom = this.#archived?.lacksRoom?.() === true
-    if (lacksRoom) counters.unarchived += count
-    if (lacksRoom !== this.#lacksRoom) {
-      this.#lacksRoom = lacksRoom
-      if (lacksRoom) observer.note('warn', 'there is no room to archive observed deletions', {})
-      else observer.note('info', 'observed deletions are archived again', {})
-    }
-    return lacksRoom
+  /** Before it is encrypted: that is what costs. */
+  #hasRoom(namespace: string, bytes: number): boolean {
+    const { clock, cluster } = this.#deps
+    const room = this.#archived?.room
+    if (room === undefined || room.take({ cluster, namespace }, bytes) !== undefined) return true
+    this.#gaps.note(namespace, clock.now())
+    return false
   }
 
   #piecesOf({ object, text }: Deleted): readonly Archived[] {
@@ -185,6 +190,7 @@ export class DeletionArchive {
       })
       return []
     }
+    if (!this.#hasRoom(object.namespace, content.length)) return []
     const { uid, group, kind, namespace, name, version, resource, resourceVersion } = object
     const about = {
       ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },

@@ -1,0 +1,82 @@
+/**
+ * Live GETs of owners that are under way, counted for the namespace whose objects they are made for.
+ *
+ * What must stay true: the count of a lane is the number of `Owner` records with a GET of this epoch of
+ * the cluster that was made for it and is not answered. So every such record is written here. A
+ * namespace has no more of them than `GETS_OF_A_NAMESPACE`, however many objects and references it has:
+ * what others ask the reaper for never waits behind more.
+ *
+ * Not here: which owners are asked for (issue/verification.ts), the answers (observe/settle.ts).
+ */
+import { GETS_OF_A_NAMESPACE } from '../model/constant.ts'
+import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { ClusterState, Owner } from '../model/state.ts'
+import { laneNamed, unparkLane } from './agenda.ts'
+import type { StateReader } from './graph.ts'
+import { clusterOf, ownerOf } from './graph.ts'
+import { getsKey, ownerKey } from './key.ts'
+import type { Step } from './outcome.ts'
+
+/** The lane in which the objects of a namespace wait to have their owners asked for; no namespace has such a name. */
+export function laneOfGets(namespace: string): string {
+  return `gets of ${laneNamed(namespace)}`
+}
+
+/** A GET that was answered in another epoch of the cluster is repeated. */
+export function verifyIntent({ clusterEpoch }: Pick<ClusterState, 'clusterEpoch'>): string {
+  return `verify in epoch ${clusterEpoch}`
+}
+
+/** Null: nothing is known of it any longer. */
+export function putOwner(
+  step: Step,
+  cluster: ClusterId,
+  { uid, place }: { readonly uid: Uid; readonly place: Coordinates },
+  owner: Owner | null,
+): void {
+  const before = countedFor(step.graph, cluster, ownerOf(step.graph, cluster, uid, place))
+  const key = ownerKey(cluster, uid, place)
+  if (owner === null) step.graph.remove(key)
+  else step.graph.put(key, owner)
+  const after = countedFor(step.graph, cluster, owner ?? undefined)
+  if (before === after) return
+  if (before !== '') add(step, cluster, before, -1)
+  if (after !== '') add(step, cluster, after, 1)
+}
+
+/** The lane that a GET under way counts for; empty for none. */
+export function countedFor(
+  graph: StateReader,
+  cluster: ClusterId,
+  owner: Owner | undefined,
+): string {
+  if (owner?.attempt?.state !== 'issued') return ''
+  const state = clusterOf(graph, cluster)
+  return state !== undefined && owner.attempt.intent === verifyIntent(state) ? owner.askedFor : ''
+}
+
+export function getsUnderWay(graph: StateReader, cluster: ClusterId, lane: string): number {
+  const gets = graph.get(getsKey(cluster, lane))
+  if (gets?.type !== 'Gets') return 0
+  return gets.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch ? gets.count : 0
+}
+
+export function hasRoomForGet(graph: StateReader, cluster: ClusterId, lane: string): boolean {
+  return getsUnderWay(graph, cluster, lane) < GETS_OF_A_NAMESPACE
+}
+
+function add(step: Step, cluster: ClusterId, lane: string, gets: 1 | -1): void {
+  const count = Math.max(0, getsUnderWay(step.graph, cluster, lane) + gets)
+  const clusterEpoch = clusterOf(step.graph, cluster)?.clusterEpoch ?? 0
+  const key = getsKey(cluster, lane)
+  if (count === 0) step.graph.remove(key)
+  else step.graph.put(key, { type: 'Gets', count, clusterEpoch })
+  // Not for each answer: a turn costs more than a GET.
+  if (gets < 0) wakeLane(step, cluster, lane)
+}
+
+/** Where half of the room is free: its objects may have more owners asked for. */
+export function wakeLane(step: Step, cluster: ClusterId, lane: string): void {
+  const isRoomy = getsUnderWay(step.graph, cluster, lane) <= GETS_OF_A_NAMESPACE / 2
+  if (isRoomy) unparkLane(step.graph, cluster, lane)
+}
