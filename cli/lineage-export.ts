@@ -60,15 +60,13 @@ export async function exportLineage(
   const positions = [...ends].sort(([a], [b]) => a - b).map(([at, end]) => `${at}-${end}`)
   const later = `later changes: /v1/lineage?from=${positions.join(',') || 'start'}`
   await print(kept, output, later)
-  if (partial !== '') throw new ExitError(EXIT.findings, `this is incomplete: ${partial}`)
   const left = [...more].reduce((sum, [key, count]) => (kept.has(key) ? sum + count : sum), 0)
-  if (left > 0) {
-    const what = `${countOf(left, 'owner reference')} of objects that have more than 64`
-    throw new ExitError(
-      EXIT.findings,
-      `this is incomplete: it lacks ${what}; "kinfold tree" has them, and so has an export with --at`,
-    )
-  }
+  const lacks =
+    left === 0
+      ? ''
+      : `it lacks ${countOf(left, 'owner reference')} of objects that have more than 64; "kinfold tree" has them, and so has an export with --at`
+  const doubts = [partial, lacks].filter((text) => text !== '').join('; ')
+  if (doubts !== '') throw new ExitError(EXIT.findings, `this is incomplete: ${doubts}`)
 }
 
 /** Objects on a page. */
