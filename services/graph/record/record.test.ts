@@ -44,6 +44,7 @@ interface Row {
   readonly evidence: string | null
   readonly command: string | null
   readonly root: { readonly kind: string; readonly name: string } | null
+  readonly isInferred: boolean
   readonly deletedBy: {
     readonly user: string
     readonly match: string
@@ -414,6 +415,83 @@ test('a deletion has the user whom an audit log names, and may be asked for by t
   deepEqual(await named('by=erin'), [])
   match((await ask('/v1/deletions?by=erin')).partial, /^3 deletions are left out, /)
 })
+
+/** Beside upstream's collector: a user deletes the Deployment, that collector the rest. */
+const BESIDE = [
+  'policy observe parity',
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/mine in shop'],
+  ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web', 'delete deploy/web in shop'],
+  ...[
+    'delete rs/web in shop',
+    'delete pod/a in shop',
+    'delete pod/b in shop',
+    'delete cm/mine in shop',
+  ],
+]
+const KCM = 'kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/60a317e'
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+
+async function besideRig(t: TestContext): Promise<Rig> {
+  const rig = await rigFor(t, { story: BESIDE })
+  const rows = await rig.all('/v1/deletions?')
+  const asked = (name: string, username: string, userAgent: string): AuditFields => {
+    const { kind, uid, at, namespace } = rows.find((each) => each.uid === name) ?? fail(name)
+    const [apiGroup, resource] = PLURALS[kind] ?? fail(kind)
+    const objectRef = { apiGroup, resource, namespace, name: uid.replace(/^.*-/, ''), uid }
+    return auditEvent(uid, Date.parse(at), { user: { username }, userAgent, objectRef })
+  }
+  await sendAudit(rig.process, [
+    asked('deploy-web', 'alice', 'kubectl/v1.33.0'),
+    asked('rs-web', COLLECTOR, KCM),
+    asked('pod-a', COLLECTOR, KCM),
+    // At the same time another user deletes one by hand, and an object without owners.
+    asked('pod-b', 'bob', 'kubectl/v1.33.0'),
+    asked('cm-mine', 'bob', 'kubectl/v1.33.0'),
+  ])
+  return rig
+}
+
+test('a cascade of another collector leads to the owner that a user deleted, as inferred (C3, C4)', async (t) => {
+  const { all, ask } = await besideRig(t)
+  const rows = await all('/v1/deletions?')
+  deepEqual(
+    rows.map(({ uid, root, isInferred }) => `${uid} ${root?.name ?? '-'} ${isInferred}`),
+    [
+      ...['deploy-web - false', 'rs-web web true', 'pod-a web true'],
+      // Who deleted it is known, so nothing is inferred.
+      ...['pod-b - false', 'cm-mine - false'],
+    ],
+  )
+  const cascade = '/v1/deletions?root=deployment/web&namespace=shop'
+  deepEqual(
+    (await all(cascade)).map(({ uid }) => uid),
+    ['deploy-web', 'rs-web', 'pod-a'],
+  )
+  equal((await ask(cascade)).partial, '')
+})
+
+for (const [what, uid, said] of [
+  [
+    'to the user who deleted the root',
+    'pod-a',
+    ['pod-a collector', 'rs-web collector!', 'deploy-web alice!'],
+  ],
+  ['no further than to the user who deleted it', 'pod-b', ['pod-b bob']],
+  ['no further than the root itself', 'deploy-web', ['deploy-web alice']],
+] as const) {
+  test(`beside another collector why goes ${what} (C3)`, async (t) => {
+    const { ask } = await besideRig(t)
+    const { deletedBy } = (await ask(`/v1/why?uid=${uid}`)) as unknown as {
+      deletedBy: readonly { object: { uid: string }; user: string; isInferred: boolean }[]
+    }
+    deepEqual(
+      deletedBy.map(({ object, user, isInferred }) => {
+        return `${object.uid} ${user === COLLECTOR ? 'collector' : user}${isInferred ? '!' : ''}`
+      }),
+      said,
+    )
+  })
+}
 
 test('a user is named by whichever process answers, also where another one has the cluster', async (t) => {
   const { group, process, all } = await rigFor(t, {
