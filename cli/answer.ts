@@ -56,9 +56,9 @@ export type DirectiveResult = { readonly apiVersion: "kinfold/v1"; readonly kind
 
 export type AuditEventsResult = { readonly apiVersion: "kinfold/v1"; readonly kind: "AuditEventsResult"; readonly partial: string; readonly cluster: Cluster; readonly received: number; readonly kept: number; readonly overShare: number; readonly unreadable: number }
 
-export type LineageEntry = { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: LineageRecord | null } | { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly isHidden: true }
+export type LineageEntry = { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: LineageRecord | null }
 
-export type HistoryEntry = { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: HistoryRecord } | { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly isHidden: true }
+export type HistoryEntry = { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: HistoryRecord }
 
 export type APIVersions = { readonly kind: "APIVersions"; readonly apiVersion: "v1"; readonly versions: readonly (string)[]; readonly serverAddressByClientCIDRs: readonly (string)[] }
 

@@ -303,7 +303,7 @@ export async function* linesOf(response: Response): AsyncIterable<string> {
     const why = error instanceof Error ? error.message : String(error)
     throw new ExitError(
       EXIT.failure,
-      `the stream was cut (${why}); kinfold has stopped, or restarts: begin again`,
+      `the stream was cut (${why}); kinfold has stopped or restarts, or another client needed one of your streams: begin again`,
     )
   }
 }

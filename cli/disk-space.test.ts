@@ -59,7 +59,7 @@ test('readiness has it as a warning with what is free and what is needed, and no
   )
 })
 
-test('attack f3: the archive may take what is free beyond twice the reserve, so it alone never ends deleting', () => {
+test('T3: the archive may take what is free beyond twice the reserve, so it alone never ends deleting', () => {
   const disk = diskOf(1_000, { reserveMib: 400 })
   const left = [1_000, 801, 800, 799, 399, 1_200].map((freeMib) => {
     disk.freeMib = freeMib

@@ -110,12 +110,13 @@ export async function runEmbedded(
   const metricsToken =
     httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
   const clusterTokens = openAuditTokens(config)
-  await using opened = openAuthority(config, systemClock())
+  await using opened = openAuthority(config, systemClock(), cuts)
   const { authority } = opened
   const tls = openTlsOf(config)
   const http = {
     ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
     advertise: config.httpAdvertise,
+    isReadingReviewed: config.httpAuthorize,
   }
   await checkAddress(http)
   checkUpgraded(config.data)
@@ -187,7 +188,7 @@ export async function runEmbedded(
     locks: () => reaper.status().locks,
     clusters: connected,
     nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, meter: metrics.meter },
+    ...{ clock: logClock, logger, cuts, meter: metrics.meter },
   })
   const onNote = observeCommands(metrics.meter, namesOf(watchers))
   const reaper = openReaper({

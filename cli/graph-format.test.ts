@@ -129,7 +129,7 @@ for (const begin of [
   '\u200b=',
   '\n\uff1d',
 ]) {
-  test(`attack p18: a CSV cell that begins with ${JSON.stringify(begin)} is a text`, () => {
+  test(`T23: a CSV cell that begins with ${JSON.stringify(begin)} is a text`, () => {
     const value = `${begin}1+1`
     const text = written('csv', [object('pod', '2', [owner(value, '9')])])
     ok(text.includes(`'${value}`))

@@ -55,7 +55,7 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
     counts: () => census.counts(),
     locks: () => [],
     nameOf: (id) => made.clusterName(id),
-    ...{ clock, logger, meter },
+    ...{ clock, logger, cuts, meter },
   })
   return {
     checks: () => [

@@ -86,7 +86,7 @@ north     hold      missing    shop        ReplicaSet.apps   2       1970-01-01T
   const observing = heldText(told({ ...none, mode: 'observe' }), 'table')
   equal(observing, 'In mode observe Kinfold deletes nothing, so no object is listed as held.\n')
   // Of those that who asks may not list, a warning says so.
-  equal(heldText(told({ ...none, total: 3, hidden: 3 }), 'table'), '3 objects held.\n')
+  equal(heldText(told({ ...none, total: 3 }), 'table'), '3 objects held.\n')
 })
 
 test('what is not carried out is told though nothing holds it', () => {

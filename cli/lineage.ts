@@ -86,7 +86,8 @@ async function exportAll(flags: ExportFlags): Promise<void> {
   }
   const response = await ask({ ...serverOf(flags), hint }, `/v1/lineage?${params}`)
   const { exportLineage } = await import('./lineage-export.ts')
-  await exportLineage(linesOf(response), { output, gone: flags.gone === true })
+  const [, partial = ''] = /^299 - "(.*)"$/.exec(response.headers.get('warning') ?? '') ?? []
+  await exportLineage(linesOf(response), { output, gone: flags.gone === true }, partial)
 }
 
 function recordText(line: string, output: (typeof OUTPUTS)[number]): string {

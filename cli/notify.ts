@@ -5,6 +5,7 @@
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../ports/clock.ts'
+import type { Cuts } from '../runtime/cuts.ts'
 import { type Check, warned } from '../runtime/health.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { observeCounter } from '../runtime/metrics.ts'
@@ -44,11 +45,12 @@ export interface NotificationParts {
   readonly nameOf: (cluster: string) => string
   readonly clock: Clock
   readonly logger: Logger
+  readonly cuts: Cuts
   readonly meter: Meter
 }
 
 export function openNotifications(parts: NotificationParts): Notifications {
-  const { config, counts, locks, clusters, nameOf, clock, logger, meter } = parts
+  const { config, counts, locks, clusters, nameOf, clock, logger, cuts, meter } = parts
   const notifierOf = (tell: NotifierParts['tell']): Notifier =>
     createNotifier({
       tell,
@@ -65,7 +67,7 @@ export function openNotifications(parts: NotificationParts): Notifications {
   observeCounter(meter, 'kinfold_notifications', described, () => [
     { value: notifier?.sent ?? 0, labels: {} },
   ])
-  const events = config?.hasEvents && clusters ? recorderOf(clusters, clock) : undefined
+  const events = config?.hasEvents && clusters ? recorderOf(clusters, clock, cuts) : undefined
   const fates =
     'Kubernetes Events: written, refused by the server, or left out since there were too many. 0 without notify.events.'
   observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
@@ -86,8 +88,13 @@ export function openNotifications(parts: NotificationParts): Notifications {
   }
 }
 
-function recorderOf(clusters: readonly ConnectedCluster[], clock: Clock): EventRecorder {
-  return createEventRecorder({ clusters: (of) => clusters.find(({ id }) => id === of), clock })
+function recorderOf(
+  clusters: readonly ConnectedCluster[],
+  clock: Clock,
+  cuts: Cuts,
+): EventRecorder {
+  const clusterOf = (of: string) => clusters.find(({ id }) => id === of)
+  return createEventRecorder({ clusters: clusterOf, clock, cuts })
 }
 
 const REASONS: Readonly<Record<NoticeType, string>> = {

@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../ports/clock.ts'
 import { type Authority, createAuthority } from '../runtime/authority.ts'
+import type { Cuts } from '../runtime/cuts.ts'
 import { openReviews } from './clusters.ts'
 import type { AuthorityConfig } from './http-authority.ts'
 import { bad } from './setting.ts'
@@ -25,6 +26,7 @@ export interface OpenAuthority extends AsyncDisposable {
 export function openAuthority(
   { httpReview, kubeconfig, contexts }: Pick<AuthorityConfig, 'httpReview'> & Clusters,
   clock: Clock,
+  cuts: Cuts,
 ): OpenAuthority {
   if (httpReview === undefined) {
     return { authority: undefined, [Symbol.asyncDispose]: async () => undefined }
@@ -34,7 +36,7 @@ export function openAuthority(
   const [first, ...others] = opened.map(({ review }) => review)
   if (first === undefined) throw bad(`--http-auth: there is no context ${httpReview}`)
   return {
-    authority: createAuthority({ reviews: [first, ...others], clock }),
+    authority: createAuthority({ reviews: [first, ...others], clock, cuts }),
     // A cluster closes its exchange.
     [Symbol.asyncDispose]: async () => {
       await Promise.all(opened.map(({ cluster }) => cluster[Symbol.asyncDispose]()))

@@ -29,7 +29,7 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
     locks: () => reaper?.status().locks ?? [],
     clusters: connected,
     nameOf,
-    ...{ clock, logger, meter },
+    ...{ clock, logger, cuts, meter },
   })
   const make = (url: string): ReturnType<typeof openReaper> =>
     openReaper({

@@ -96,13 +96,14 @@ export async function runService(
   const isShared = name === 'graph'
   const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
   const cuts = new Cuts(systemClock(), logger)
-  await using opened = openAuthority(config, systemClock())
+  await using opened = openAuthority(config, systemClock(), cuts)
   const { authority } = opened
   const tls = openTlsOf(config)
   const advertise = config.httpAdvertise
   const http = {
     ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
     isShared,
+    isReadingReviewed: config.httpAuthorize,
   }
   await checkAddress(http)
   becomeLean()

@@ -324,7 +324,7 @@ test('256 names of a stranger’s uid change nothing for that stranger', () => {
   equal(`${last?.type} ${last?.target.name}`, 'RemoveFinalizer web')
 })
 
-test('F10: eight objects with 1,000 owners each that never were cost a few judgements a reference, and the GETs of their namespace are few at any time', () => {
+test('T10: eight objects with 1,000 owners each that never were cost a few judgements a reference, and the GETs of their namespace are few at any time', () => {
   const made = world()
   const log = new Log(made.folder)
   for (let i = 0; i < 8; i++) log.append(naming(made, `cm/many${i}`, 'pv', `stranger${i}`, MANY))
@@ -340,7 +340,7 @@ test('F10: eight objects with 1,000 owners each that never were cost a few judge
   deepEqual(check(made.folder.state), [])
 })
 
-test('F10: 600 objects with 16 owners that never were have few GETs under way, and another namespace waits for no more answers than that', () => {
+test('T10: 600 objects with 16 owners that never were have few GETs under way, and another namespace waits for no more answers than that', () => {
   const made = world()
   const log = new Log(made.folder)
   for (const line of ['put rs/web in b', 'put pod/web in b <- rs/web']) made.step(line)
@@ -361,7 +361,7 @@ test('F10: 600 objects with 16 owners that never were have few GETs under way, a
   deepEqual(check(made.folder.state), [])
 })
 
-test('F10: an owner that is found orphaning orphans an object at once, though thousands of its owners are not verified yet', () => {
+test('T10: an owner that is found orphaning orphans an object at once, though thousands of its owners are not verified yet', () => {
   const made = world()
   const log = new Log(made.folder)
   log.append(naming(made, 'cm/many', 'pv', 'stranger', 2_000))
@@ -379,7 +379,7 @@ test('F10: an owner that is found orphaning orphans an object at once, though th
   deepEqual(drops, [[5]])
 })
 
-test('F10: a namespace whose objects have many references leaves as many turns to others as that costs', () => {
+test('T10: a namespace whose objects have many references leaves as many turns to others as that costs', () => {
   const made = world()
   const log = new Log(made.folder)
   log.append(made.put('pv/x0'))

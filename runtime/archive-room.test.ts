@@ -40,7 +40,7 @@ function fill(room: ArchiveRoom, place: typeof EVIL, bytes = MIB): number {
   return count
 }
 
-test('attack f3: one namespace gets half at most, the next a quarter, and each other one its floor', () => {
+test('T3: one namespace gets half at most, the next a quarter, and each other one its floor', () => {
   const { room, cuts } = rigOf(1_024 * MIB)
   const counts = ['evil-1', 'evil-2', 'evil-3', 'evil-4'].map((namespace) =>
     fill(room, { cluster: 'c', namespace }),
@@ -54,7 +54,7 @@ test('attack f3: one namespace gets half at most, the next a quarter, and each o
   equal(cuts.of(ARCHIVE_CAP, 'c/evil-1')?.count, 1)
 })
 
-test('attack f3: whatever others take, a floor is there for as long as a quarter has floors', () => {
+test('T3: whatever others take, a floor is there for as long as a quarter has floors', () => {
   const FLOOR = 8
   const TOTAL = 400
   const MOST_FLOORS = (TOTAL * 0.25) / FLOOR
@@ -122,7 +122,7 @@ test('what is older than it is kept counts no more, and what was not written is 
   equal(room.ofBytes(SHOP), 0)
 })
 
-test('attack f3: after a start the bytes on the log count as before it', async () => {
+test('T3: after a start the bytes on the log count as before it', async () => {
   const clock = new ManualClock()
   const codec = avroCodec()
   const log = new MemoryLog({ partitions: 2, clock })

@@ -2,29 +2,34 @@
  * Who may ask what, as clusters say: whom a token belongs to, and what that user may do.
  *
  * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for what changes anything none counts but a fresh one. Who
- * cannot be reviewed is not let in. Tokens are remembered by their digests only.
+ * cannot be reviewed is not let in. Nobody's questions make others wait: reviews of a cluster are shared by user, and no cluster is waited for but the one
+ * that is asked about.
  *
- * Not here: the reviews themselves (ports/review.ts), what a question needs (services/graph/query/access.ts).
+ * Not here: the reviews themselves (ports/review.ts), tokens (token-reviews.ts), what a question needs (services/graph/query/access.ts).
  */
-import { createHash } from 'node:crypto'
 import type { Clock } from '../ports/clock.ts'
 import { type Access, type Review, ReviewError, type User } from '../ports/review.ts'
+import { Cuts } from './cuts.ts'
+import { FairQueue } from './fair-queue.ts'
 import { Problem } from './problem.ts'
+import { REVIEW_MS, ReviewPlaces } from './review-places.ts'
+import { SharedMemory } from './shared-memory.ts'
+import { type Shown, TokenReviews } from './token-reviews.ts'
 
 /** Whom our tokens have to be for. */
 export const AUDIENCE = 'kinfold'
 const ALLOWED_MS = 60_000
 const DENIED_MS = 30_000
-/** A cluster that takes longer counts as not to be asked. */
-const REVIEW_MS = 5_000
-/** Answers remembered; then the oldest are forgotten. */
-const MOST_REMEMBERED = 10_000
-/** Longer tokens fit into no header. */
-const LONGEST = 8_192
+/** Rights that were reviewed, by user. */
+const REMEMBERED = { name: 'remembered rights', total: 10_000, floor: 100 }
+/** Of one cluster, by user. */
+const WAITING = { name: 'access reviews', total: 1_000, floor: 16, groupFloor: 16 }
+const AT_ONCE = 32
+const OF_ONE = 16
 
 export interface Authority {
   /** Undefined: nobody. Throws `Problem` when nobody can say. */
-  identify(authorization: string | undefined, isFresh: boolean): Promise<User | undefined>
+  identify(shown: Shown, isFresh: boolean): Promise<User | undefined>
   /** `cluster` null: the one that says who somebody is. False where no cluster can say. */
   may(user: User, cluster: string | null, access: Access, isFresh: boolean): Promise<boolean>
 }
@@ -32,73 +37,71 @@ export interface Authority {
 export interface AuthorityParts {
   /** The first says who somebody is; each, what may be done in it. */
   readonly reviews: readonly [Review, ...Review[]]
-  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly clock: Clock
+  readonly cuts?: Cuts
 }
 
-interface Remembered<T> {
-  readonly answer: T
+interface Right {
+  readonly isAllowed: boolean
+  /** Monotonic. */
   readonly until: number
 }
 
-export function createAuthority({ reviews, clock }: AuthorityParts): Authority {
-  const users = new Map<string, Remembered<User | undefined>>()
-  const rights = new Map<string, Remembered<boolean>>()
-  const ids = new Map<Review, string>()
+export function createAuthority(parts: AuthorityParts): Authority {
+  const { reviews, clock, cuts = new Cuts(clock) } = parts
+  const rights = new SharedMemory<Right>(REMEMBERED, cuts)
+  const places = new ReviewPlaces(reviews, clock)
+  // A cluster that is silent holds up what is asked of it, and nothing else.
+  const queues = new Map(
+    reviews.map((review) => {
+      return [review, new FairQueue({ cap: WAITING, atOnce: AT_ONCE, ofOne: OF_ONE, cuts })]
+    }),
+  )
+  const tokens = new TokenReviews({
+    ...{ clock, cuts },
+    ask: async (token) =>
+      (await askedOf(reviews[0].authenticate(token, AUDIENCE, limit()))) ?? undefined,
+  })
+  /** Of those that do not have to be fresh: one review for all who ask for it meanwhile. */
+  const underWay = new Map<string, Promise<boolean>>()
 
-  async function remembered<T>(
-    map: Map<string, Remembered<T>>,
+  async function reviewed(
+    user: User,
+    cluster: string | null,
+    access: Access,
     key: string,
-    isFresh: boolean,
-    isAllowing: (answer: T) => boolean,
-    ask: () => Promise<T>,
-  ): Promise<T> {
-    const now = clock.monotonicMs()
-    const known = map.get(key)
-    if (!isFresh && known !== undefined && now < known.until) return known.answer
-    const answer = await ask()
-    const lifeMs = isAllowing(answer) ? ALLOWED_MS : DENIED_MS
-    map.delete(key)
-    map.set(key, { answer, until: now + lifeMs })
-    const [oldest] = map.keys()
-    if (map.size > MOST_REMEMBERED && oldest !== undefined) map.delete(oldest)
-    return answer
-  }
-
-  async function reviewOf(cluster: string): Promise<Review | undefined> {
-    for (const review of reviews) {
-      const id = ids.get(review) ?? (await askedOf(review.identify(limit())).catch(() => undefined))
-      if (id === undefined) continue
-      ids.set(review, id)
-      if (id === cluster) return review
-    }
-    return undefined
+  ): Promise<boolean> {
+    const review = cluster === null ? reviews[0] : await places.of(cluster)
+    const queue = review && queues.get(review)
+    if (review === undefined || queue === undefined) return false
+    const client = { group: 'users', name: user.name }
+    const isAllowed = await queue.run(
+      client,
+      async () => await askedOf(review.mayDo(user, access, limit())),
+    )
+    const until = clock.monotonicMs() + (isAllowed ? ALLOWED_MS : DENIED_MS)
+    rights.set(user.name, key, { isAllowed, until })
+    return isAllowed
   }
 
   return {
-    async identify(authorization = '', isFresh) {
-      const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
-      if (token === '' || token.length > LONGEST) return undefined
-      const key = createHash('sha256').update(token).digest('hex')
-      const isKnown = (user: User | undefined): boolean => user !== undefined
-      return await remembered(users, key, isFresh, isKnown, async () => {
-        return (await askedOf(reviews[0].authenticate(token, AUDIENCE, limit()))) ?? undefined
-      })
-    },
+    identify: async (shown, isFresh) => await tokens.userOf(shown, isFresh),
     async may(user, cluster, access, isFresh) {
-      const review = cluster === null ? reviews[0] : await reviewOf(cluster)
-      if (review === undefined) return false
       const { verb, group, resource, namespace, name } = access
       const who = [user.name, user.uid, user.groups, user.extra]
       const key = JSON.stringify([who, cluster, verb, group, resource, namespace, name])
-      return await remembered(
-        rights,
-        key,
-        isFresh,
-        (allowed) => allowed,
-        async () => {
-          return await askedOf(review.mayDo(user, access, limit()))
-        },
-      )
+      if (isFresh) return await reviewed(user, cluster, access, key)
+      const known = rights.get(key)
+      if (known !== undefined && clock.monotonicMs() < known.until) return known.isAllowed
+      const shared = underWay.get(key)
+      if (shared !== undefined) return await shared
+      const answer = reviewed(user, cluster, access, key)
+      underWay.set(key, answer)
+      try {
+        return await answer
+      } finally {
+        underWay.delete(key)
+      }
     },
   }
 }

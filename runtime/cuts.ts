@@ -37,6 +37,11 @@ export class Cuts {
     this.#logger = logger
   }
 
+  /** So that its count is there, 0, before it cuts anything. */
+  know(cap: string): void {
+    this.#of(cap)
+  }
+
   /** `cap`: a constant, it is the label of a metric. */
   note(cap: string, holder: string, count = 1): void {
     const cuts = this.#of(cap)

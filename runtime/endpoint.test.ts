@@ -1,13 +1,15 @@
 /** What every process' endpoint promises beside its answers: when it gives up waiting, and what becomes of requests that it refuses. */
-import { deepEqual, doesNotMatch, equal, ok, rejects } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ManualClock } from '../adapters/memory/clock.ts'
 import type { Authority } from './authority.ts'
 import { type EndpointParts, type HttpSettings, type Served, serveEndpoint } from './endpoint.ts'
+import { passed, warned } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT } from './lifecycle.ts'
 import type { Fields } from './logger.ts'
+import { Problem } from './problem.ts'
 
 /** As docs/config.md says. */
 const WITHIN_MS = 30_000
@@ -17,9 +19,10 @@ async function serve(
   more: Partial<HttpSettings>,
   lines: Fields[] = [],
   add: EndpointParts['add'] = () => undefined,
+  checks: EndpointParts['checks'] = () => [],
 ): Promise<Served> {
   const logger = { log: (_level: string, _message: string, fields = {}) => void lines.push(fields) }
-  const parts = { version: 'test', checks: () => [], scrape: async () => '' }
+  const parts = { version: 'test', checks, scrape: async () => '' }
   const served = await serveEndpoint(
     { ...parts, add, logger, clock: new ManualClock() },
     { address: '127.0.0.1:0', ...more },
@@ -101,7 +104,7 @@ function tokenOf(secret: string): HttpToken {
 test('who shows a token for the metrics may read them, and nothing else', async (t) => {
   const asked: (string | undefined)[] = []
   const authority: Authority = {
-    async identify(authorization) {
+    async identify({ authorization }) {
       asked.push(authorization)
       return undefined
     },
@@ -146,4 +149,35 @@ test('a token for the metrics is refused where everything else would be open', a
     exitCode: EXIT.input,
     message: /--http-metrics-token-file: .*name a file of tokens for that as well/,
   })
+})
+
+test('names of other tenants are for who may see all; others get states and counts (T11)', async (t) => {
+  const authority: Authority = {
+    async identify({ authorization = '' }) {
+      const name = authorization.replace('Bearer ', '')
+      return { name, uid: '', groups: [], extra: {} }
+    },
+    may: async ({ name }, cluster, { resource }) => {
+      if (name === 'away') throw new Problem(503, 'no cluster can say')
+      return name === 'bob' && cluster === null && resource === 'graphs'
+    },
+  }
+  const checks = [
+    ...[passed('synced/c/pods'), passed('synced/c/nodes')],
+    warned('blocked/c/refused', 'ConfigMap/topsecret of victim'),
+  ]
+  const settings = { authority, isReadingReviewed: true }
+  const { url } = await serve(t, settings, [], undefined, () => checks)
+  const ask = async (path: string, name: string): Promise<readonly [number, string]> => {
+    const response = await fetch(url + path, { headers: { authorization: `Bearer ${name}` } })
+    return [response.status, await response.text()]
+  }
+  const counts = '[+]synced ok: 2\n[!]blocked warning: 1\nreadyz check passed\n'
+  for (const path of ['/readyz?verbose', '/healthz?verbose']) {
+    deepEqual(await ask(path, 'ann'), [200, counts])
+    deepEqual(await ask(path, 'away'), [200, counts])
+    match((await ask(path, 'bob'))[1], /topsecret/)
+  }
+  equal((await ask('/metrics', 'ann'))[0], 403)
+  equal((await ask('/metrics', 'bob'))[0], 200)
 })

@@ -12,21 +12,23 @@ import fastify from 'fastify'
 import type { Clock } from '../ports/clock.ts'
 import { parseAddress } from './address.ts'
 import { AUDIENCE, type Authority } from './authority.ts'
+import { clientOf, sourceOf } from './client.ts'
 import { systemClock } from './clock.ts'
 import type { ClusterTokens } from './cluster-token.ts'
 import { type ConnectionCounts, Connections } from './connections.ts'
-import type { Cuts } from './cuts.ts'
+import { Cuts } from './cuts.ts'
 import type { Check } from './health.ts'
-import { isReady, verbose } from './health.ts'
+import { counted, isReady, verbose } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { INSTANCE, INSTANCE_HEADER } from './instance.ts'
 import { EXIT, ExitError } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
-import { isPrincipal, type Principal, principalOf, setPrincipal } from './principal.ts'
+import { isPrincipal, type Principal, setPrincipal } from './principal.ts'
 import { Problem, problem, refuseUnread } from './problem.ts'
 import { Refusals } from './refusals.ts'
-import { MOST_STREAMS, StreamLimit } from './stream-limit.ts'
+import { endStream, MOST_STREAMS, Streams } from './streams.ts'
 import type { Tls } from './tls.ts'
+import { GROUP, maySeeAll } from './whole-right.ts'
 
 export interface EndpointParts {
   readonly version: string
@@ -55,6 +57,8 @@ declare module 'fastify' {
 /** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/config.md says. */
 const ARRIVAL_MS = 25_000
 const LOOK_FOR_LATE_MS = 5_000
+/** A stream that has to end for another one: then nothing waits for its reader any more. */
+const ENDS_WITHIN_MS = 1_000
 /** Of one request, and of all: what is larger, slower or more is refused. Addresses with their questions are headers, too. */
 const LIMITS = {
   bodyLimit: 64 * 1024,
@@ -85,6 +89,8 @@ export interface HttpSettings {
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
   readonly authority?: Authority | undefined
+  /** Whether reading takes rights in the clusters, too: then names and metrics are for who may see all. */
+  readonly isReadingReviewed?: boolean | undefined
   /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
   readonly advertise?: string | undefined
   /** Other processes come here, so an address is needed by which they can. */
@@ -186,7 +192,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const clock = parts.clock ?? systemClock()
   const connections = new Connections(server.server, clock)
   const refusals = new Refusals(clock, parts.logger)
-  const streams = new StreamLimit()
+  const streams = new Streams(parts.cuts ?? new Cuts(clock, parts.logger))
   // A web page may send that anywhere without being asked whether it may.
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler(async (error, _request, reply) => problem(reply, error))
@@ -205,7 +211,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
     if (request.is404) await refuseUnknown(request, reply)
   })
   addStreamLimit(server, streams)
-  addHealth(server, parts, token !== undefined || authority !== undefined)
+  addHealth(server, parts, settings)
   parts.add?.(server)
   try {
     await server.listen({ host, port })
@@ -257,16 +263,19 @@ function unknownRoutes(
 }
 
 /** Behind whatever lets somebody in: who is refused takes none of them. */
-function addStreamLimit(server: FastifyInstance, streams: StreamLimit): void {
+function addStreamLimit(server: FastifyInstance, streams: Streams): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isStream?.(request) !== true) return
-    const { user } = principalOf(request)
-    const stream = streams.take(user === null ? `at ${request.ip}` : `user ${user.name}`)
+    const stream = streams.take(clientOf(request), (reason) => {
+      endStream(request, reason)
+      // A route that can say why has begun to; of any other the answer breaks off.
+      setTimeout(() => reply.raw.destroy(), ENDS_WITHIN_MS).unref()
+    })
     if (stream === undefined) {
       reply.header('retry-after', '30')
       throw new Problem(
         429,
-        `of ${MOST_STREAMS} streams you have half of what others have left; end one, or ask again later`,
+        `all ${MOST_STREAMS} streams are open, and no other client has more of them than you; end one, or ask again later`,
       )
     }
     // Whoever left while it was asked who that is has left already.
@@ -371,22 +380,28 @@ async function principalFor(
   const { authorization } = request.headers
   if (token?.isShown(authorization)) return { by: 'token', user: null }
   const isFresh = request.method !== 'GET' && request.method !== 'HEAD'
-  const user = isOpen(request) ? undefined : await authority?.identify(authorization, isFresh)
+  const shown = { authorization, source: sourceOf(request.ip) }
+  const user = isOpen(request) ? undefined : await authority?.identify(shown, isFresh)
   return user === undefined ? undefined : { by: 'user', user }
 }
 
 function addHealth(
   server: FastifyInstance,
   { checks, scrape, version }: EndpointParts,
-  isGuarded: boolean,
+  settings: HttpSettings,
 ): void {
+  const isGuarded = settings.token !== undefined || settings.authority !== undefined
   server.get('/livez', async (_request, reply) => reply.type('text/plain').send('ok'))
   const ready = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const now = checks()
     const isVerbose = 'verbose' in (request.query as Record<string, unknown>)
     const ok = isReady(now)
     const mayKnow = !isGuarded || isPrincipal(request)
-    const text = mayKnow && (isVerbose || !ok) ? verbose(now) : ok ? 'ok' : 'not ready'
+    // A probe asks no cluster anything, and is answered whether one can say who asks or not.
+    const isWhole = async (): Promise<boolean> =>
+      await maySeeAll(request, settings).catch(() => false)
+    const details = async (): Promise<string> => ((await isWhole()) ? verbose(now) : counted(now))
+    const text = mayKnow && (isVerbose || !ok) ? await details() : ok ? 'ok' : 'not ready'
     return reply
       .code(ok ? 200 : 503)
       .type('text/plain')
@@ -395,7 +410,13 @@ function addHealth(
   server.get('/readyz', ready)
   server.get('/healthz', ready)
   server.get('/version', async () => ({ version }))
-  server.get(METRICS, async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4').send(await scrape()),
-  )
+  server.get(METRICS, async (request, reply) => {
+    if (!(await maySeeAll(request, settings))) {
+      throw new Problem(
+        403,
+        `the metrics are about all clusters: they take the right to get graphs.${GROUP}, or a token for the metrics alone (--http-metrics-token-file)`,
+      )
+    }
+    return reply.type('text/plain; version=0.0.4').send(await scrape())
+  })
 }

@@ -33,6 +33,17 @@ export function verbose(checks: readonly Check[]): string {
   return [...checks.map(lineOf), end, ''].join('\n')
 }
 
+/** How many of each sort are in which state: the sort is what a name begins with, and names nothing of a cluster. */
+export function counted(checks: readonly Check[]): string {
+  const sorts = Map.groupBy(checks, ({ name, state }) => `${name.split('/')[0]} ${state}`)
+  const marks = { ok: '+', warning: '!', failed: '-' } as const
+  const lines = [...sorts].map(
+    ([sort, its]) => `[${marks[its[0]?.state ?? 'failed']}]${sort}: ${its.length}`,
+  )
+  const end = isReady(checks) ? 'readyz check passed' : 'readyz check failed'
+  return [...lines, end, ''].join('\n')
+}
+
 function lineOf(check: Check): string {
   switch (check.state) {
     case 'ok':

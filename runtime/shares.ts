@@ -32,6 +32,7 @@ export class Shares {
   constructor(cap: Cap, cuts: Cuts) {
     this.cap = cap
     this.#cuts = cuts
+    cuts.know(cap.name)
   }
 
   get taken(): number {

@@ -626,7 +626,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'core/hostile-tenant.test.ts',
-      test: 'F10: an owner that is found orphaning orphans an object at once, though thousands of its owners are not verified yet',
+      test: 'T10: an owner that is found orphaning orphans an object at once, though thousands of its owners are not verified yet',
     },
   },
   {
@@ -656,7 +656,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'core/hostile-tenant.test.ts',
-      test: 'F10: a namespace whose objects have many references leaves as many turns to others as that costs',
+      test: 'T10: a namespace whose objects have many references leaves as many turns to others as that costs',
     },
   },
   {

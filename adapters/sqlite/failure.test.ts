@@ -27,7 +27,7 @@ const ROWS: readonly (readonly [string, Error, Doing, string])[] = [
   ['EACCES of the system', system('EACCES'), 'opened', 'INVALID'],
 ]
 for (const [what, error, doing, code] of ROWS) {
-  test(`attack f19: ${what} is ${code}`, () => {
+  test(`T19: ${what} is ${code}`, () => {
     const failure = failureOf(error, doing, '/data/log.sqlite')
     ok(failure instanceof LogError)
     equal(failure.code, code)
@@ -36,7 +36,7 @@ for (const [what, error, doing, code] of ROWS) {
   })
 }
 
-test('attack f19: a copy that fails by an error of its disk does not ask for room', () => {
+test('T19: a copy that fails by an error of its disk does not ask for room', () => {
   match(copyFailureOf(system('EIO'), '/backup').message, /errors of that disk/)
   match(copyFailureOf(system('ENOSPC'), '/backup').message, /make room there/)
 })

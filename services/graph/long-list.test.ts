@@ -1,5 +1,5 @@
 /**
- * What a change of a long list of owner references costs (attack 9), and that the list is the same
+ * What a change of a long list of owner references costs (T9), and that the list is the same
  * everywhere, whatever became of it: in the state, in the index of the past, in a store that is
  * restored, and for an audit.
  */
@@ -31,7 +31,7 @@ async function assertSame(rig: LongListRig, list: readonly OwnerReference[]): Pr
   deepEqual(ownersThen(rig), list)
 }
 
-test('attack 9: a change of one of 6,000 references, or of a label, writes 64 KiB and 20 bytes a byte sent at most', async (t) => {
+test('T9: a change of one of 6,000 references, or of a label, writes 64 KiB and 20 bytes a byte sent at most', async (t) => {
   await using rig = await LongListRig.begin()
   let list = references(6_000)
   await rig.watched(list)

@@ -17,7 +17,7 @@ import { MOST_CONNECTIONS } from '../../runtime/connections.ts'
 import { type Served, serveEndpoint } from '../../runtime/endpoint.ts'
 import { passed } from '../../runtime/health.ts'
 import { openToken } from '../../runtime/http-token.ts'
-import { MOST_STREAMS } from '../../runtime/stream-limit.ts'
+import { MOST_STREAMS } from '../../runtime/streams.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
 import { TURN_MS } from './config.ts'
@@ -28,7 +28,7 @@ import { createQuestions } from './questions.ts'
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
 const TOKEN = 'a-token-for-this-test'
 /** Of one client. */
-const SHARE = MOST_STREAMS / 2
+const SHARE = MOST_STREAMS
 /** Of history, so many that no stream has sent all before the next one is asked for. */
 const RECORDS = 200
 
@@ -162,7 +162,7 @@ test('a stream beyond those is told to come again, and takes the place of one th
   for (const path of ['/v1/lineage', '/v1/history?follow=true', '/debug/graph']) {
     const refused = await ask(path)
     deepEqual([refused.status, refused.headers.get('retry-after')], [429, '30'], path)
-    match(await refused.text(), /of 64 streams you have half of what others have left/)
+    match(await refused.text(), /all 64 streams are open, and no other client has more of them/)
   }
   equal((await ask('/v1/tree?uid=pod-a')).status, 200)
   streams[0]?.destroy()

@@ -3,9 +3,9 @@
  *
  * What must stay true: each entry is sent once, in the order of its partition, and none is left out but by what was asked: a stream that cannot be read on breaks
  * off, so it never looks whole. The id of an event is where to go on behind it, in all partitions: who resumes there misses nothing and gets nothing twice.
- * Who may not see the whole graph sees what may be listed in the one namespace that was asked for; of the rest, that there is something.
+ * Who may not see the whole graph sees what may be listed in the one namespace that was asked for, and nothing of the rest; the header `warning` says so.
  *
- * Not here: positions (stream-position.ts), which records are meant (query/record-filter.ts), how many streams there may be (runtime/stream-limit.ts).
+ * Not here: positions (stream-position.ts), which records are meant (query/record-filter.ts), how many streams there may be (runtime/streams.ts).
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -14,6 +14,7 @@ import type { Codec } from '../../ports/codec.ts'
 import type { PublicRecord } from '../../ports/lineage.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
 import { bodyOf, Problem } from '../../runtime/problem.ts'
+import { streamEnd } from '../../runtime/streams.ts'
 import type { Access } from './query/access.ts'
 import { askedOf } from './query/choice.ts'
 import type { Clusters } from './query/clusters.ts'
@@ -81,7 +82,10 @@ async function send(
   const failed = new AbortController()
   const signal = AbortSignal.any([closed, failed.signal])
   reply.hijack()
+  if (filter.partial !== '') reply.raw.setHeader('warning', `299 - "${filter.partial}"`)
   const out = new Output(reply.raw, clock, isEvents ? next : undefined)
+  const ended = streamEnd(request)
+  ended.addEventListener('abort', () => out.breakOff(ended.reason))
   const tell = async (partition: number): Promise<void> => {
     const { end } = await log.bounds(topic, partition)
     for (let at = next.get(partition) ?? 0n; !signal.aborted && (isFollowed || at < end); ) {
@@ -140,14 +144,8 @@ async function lineOf(
   filter: RecordFilter,
 ): Promise<object | undefined> {
   const record = value === null ? null : (codec.decode(value) as PublicRecord)
-  switch (await filter.look(key, record)) {
-    case 'shown':
-      return { topic, partition, offset, key, value: record }
-    case 'hidden':
-      return { topic, partition, offset, isHidden: true }
-    case 'other':
-      return undefined
-  }
+  const isShown = await filter.isShown(key, record)
+  return isShown ? { topic, partition, offset, key, value: record } : undefined
 }
 
 /** Where lines go. `ids`: the positions of all partitions; undefined where they are not sent. */

@@ -286,7 +286,7 @@ test('encrypts with a key, bound to what it is about', async () => {
   equal(openedPieces({ ...record, uid: 'another' }, record.piece, key), undefined)
 })
 
-test('attack f3: where a namespace has its share, its deletions wait with the reason, without a call, and others go on', async () => {
+test('T3: where a namespace has its share, its deletions wait with the reason, without a call, and others go on', async () => {
   const world = await World.open()
   const pod = await world.dependent('pod')
   const disk = () => ({ mostBytes: 16 * 1024 ** 2, leftBytes: 16 * 1024 ** 2 })

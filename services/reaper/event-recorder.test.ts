@@ -9,6 +9,7 @@ import {
   type ClusterEvent,
   type ReapAnswer,
 } from '../../ports/cluster.ts'
+import { Cuts } from '../../runtime/cuts.ts'
 import { object } from '../../testing/notation.ts'
 import { createEventRecorder, type EventRecorder } from './event-recorder.ts'
 import { settled } from './result.ts'
@@ -37,6 +38,7 @@ function start(): Rig {
   const recorder = createEventRecorder({
     clusters: (id) => (id === 'c' ? { id, cluster: cluster as Cluster } : undefined),
     clock,
+    cuts: new Cuts(clock),
   })
   const running = recorder.run(stop.signal)
   const made: Rig = Object.assign(rig, {
@@ -134,21 +136,39 @@ test('there are few in a minute, of one namespace fewer; what is too much is cou
   for (let each = 0; each < 40; each++) refused(`b-${each}`, `n-${each}`)
   await rig.clock.advance(10_000)
   const of = (part: string): number => rig.written.filter((it) => it.about.includes(part)).length
-  deepEqual([of('greedy/'), of('/b-')], [5, 25])
+  // The first of each namespace goes before the second of any.
+  deepEqual([of('greedy/'), of('/b-')], [1, 40])
   deepEqual([...rig.recorder.counts()].sort(), [
-    ['left out', 50],
-    ['written', 30],
+    ['left out', 39],
+    ['written', 41],
   ])
   await rig.clock.advance(60_000)
   refused('again', 'greedy')
   await rig.clock.advance(10_000)
   equal(of('again'), 1)
+  for (let each = 0; each < 40; each++) refused(`c-${each}`, 'alone')
+  await rig.clock.advance(10_000)
+  equal(of('alone/'), 5)
 })
 
 test('gathering has an end, too', async () => {
   await using rig = start()
   for (let each = 0; each < 3_000; each++) end(rig, deletion(`p-${each}`), 'blocked', 403, 'no')
   equal(rig.recorder.counts().get('left out'), 2_000)
+})
+
+test('T22: what one namespace or cluster has in ten seconds leaves the others theirs', async () => {
+  await using rig = start()
+  const refused = (name: string, namespace: string, cluster = 'c'): void => {
+    const its = { target: target(name, namespace), cluster }
+    end(rig, deletion(name, its), 'blocked', 403, 'no')
+  }
+  for (let each = 0; each < 3_000; each++) refused(`d-${each}`, `d-${each % 50}`, 'd')
+  for (let each = 0; each < 3_000; each++) refused(`g-${each}`, 'greedy')
+  for (let each = 0; each < 20; each++) refused(`b-${each}`, `n-${each}`)
+  await rig.clock.advance(10_000)
+  equal(rig.written.filter((it) => it.about.includes('/b-')).length, 20)
+  equal(rig.written.filter((it) => it.about.includes('/g-')).length, 5)
 })
 
 test('a cluster that is away, or refuses it, stops nothing', async () => {
@@ -197,6 +217,7 @@ test('a cluster that is silent holds up the Events of no other (T15)', async () 
   const recorder = createEventRecorder({
     clusters: (id) => ({ id, cluster: clusters[id] as Cluster }),
     clock,
+    cuts: new Cuts(clock),
   })
   const running = recorder.run(stop.signal)
   for (const round of ['one', 'two']) {

@@ -1,8 +1,8 @@
 /**
  * Kubernetes Events about the results of commands: `Collected` on the owner whose dependents were deleted, `Blocked` on an object that the API server does not delete.
  *
- * What must stay true: it waits for nothing, and nothing waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one namespace fewer,
- * so that no tenant takes them all. Events beyond the limit are counted and left out; the record of what happened is the history, not these.
+ * What must stay true: it waits for nothing, and nothing waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one namespace fewer.
+ * Both, what is gathered and what is sent, are shares: by cluster, then by namespace in turn, and the first of a namespace in a minute has room of its own. Events beyond the limit are counted and left out; the record of what happened is the history, not these.
  *
  * Not here: Events about references that have no effect: these are commands (core/issue/warning.ts).
  */
@@ -10,12 +10,15 @@ import type { Command, Target } from '../../core/model/command.ts'
 import type { ClusterId, Coordinates } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClusterEvent } from '../../ports/cluster.ts'
+import type { Cuts } from '../../runtime/cuts.ts'
+import { GroupedShares, type Holder, isSame } from '../../runtime/grouped-shares.ts'
 import type { ConnectedCluster } from './reaper.ts'
 import type { Result } from './result.ts'
 
 export interface EventRecorderParts {
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined
   readonly clock: Clock
+  readonly cuts: Cuts
 }
 
 export const EVENT_FATES = ['written', 'refused', 'left out'] as const
@@ -39,9 +42,12 @@ export type EventSubject = Omit<Target, 'resourceVersion' | 'aggregated'>
 const GATHER_MS = 10_000
 const MINUTE_MS = 60_000
 const MOST_OF_A_CLUSTER = 30
+/** With those that are the first of their namespace in a minute. */
+const MOST_WITH_FIRST = 60
 const MOST_OF_A_NAMESPACE = 5
-/** Gathered at once, over all clusters. */
-const MOST_GATHERED = 1_000
+/** Gathered at once, by cluster and namespace. */
+const GATHERED = { name: 'gathered Events', total: 1_000, floor: 10, groupFloor: 100 }
+const MINUTE_CAP = 'Events a minute'
 const MOST_NAMED = 5
 
 interface Gathered {
@@ -52,36 +58,61 @@ interface Gathered {
   count: number
 }
 
-export function createEventRecorder({ clusters, clock }: EventRecorderParts): EventRecorder {
+export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
+  const { clusters, clock, cuts } = parts
   const gathered = new Map<string, Gathered>()
+  const shares = new GroupedShares(GATHERED, cuts)
+  cuts.know(MINUTE_CAP)
   const counts = new Map<EventFate, number>()
   /** When Events of it were sent; monotonic. By cluster, and by cluster and namespace. */
   const sentAt = new Map<string, readonly number[]>()
+  /** Clusters to which some are being sent. */
+  const busy = new Map<ClusterId, Promise<void>>()
 
   function count(fate: EventFate): void {
     counts.set(fate, (counts.get(fate) ?? 0) + 1)
   }
 
+  function remove(key: string, each: Gathered): void {
+    gathered.delete(key)
+    shares.give(holderOf(each))
+  }
+
+  function oldestOf(holder: Holder): [string, Gathered] | undefined {
+    for (const entry of gathered) if (isSame(holderOf(entry[1]), holder)) return entry
+    return undefined
+  }
+
   function gather(key: string, found: Omit<Gathered, 'count' | 'names'>): Gathered | undefined {
     const known = gathered.get(key)
     if (known !== undefined) return known
-    if (gathered.size >= MOST_GATHERED) {
+    const holder = holderOf(found)
+    for (let giver = shares.giver(holder); giver; giver = shares.giver(holder)) {
+      const oldest = oldestOf(giver)
+      shares.cut(giver)
       count('left out')
-      return undefined
+      if (oldest === undefined) return undefined
+      remove(...oldest)
     }
+    shares.take(holder)
     const fresh = { ...found, names: [], count: 0 }
     gathered.set(key, fresh)
     return fresh
   }
 
-  function mayBeSent({ cluster, about }: Gathered): boolean {
+  function recent(key: string): readonly number[] {
     const since = clock.monotonicMs() - MINUTE_MS
-    const recent = (key: string): readonly number[] => {
-      return (sentAt.get(key) ?? []).filter((atMs) => atMs > since)
-    }
-    const of = `${cluster}/${about.namespace}`
+    return (sentAt.get(key) ?? []).filter((atMs) => atMs > since)
+  }
+
+  function mayBeSent({ cluster, about }: Gathered): boolean {
+    const of = namespaceOf({ cluster, about })
     const [all, its] = [recent(cluster), recent(of)]
-    if (all.length >= MOST_OF_A_CLUSTER || its.length >= MOST_OF_A_NAMESPACE) return false
+    const most = its.length === 0 ? MOST_WITH_FIRST : MOST_OF_A_CLUSTER
+    if (all.length >= most || its.length >= MOST_OF_A_NAMESPACE) {
+      cuts.note(MINUTE_CAP, of)
+      return false
+    }
     for (const key of sentAt.keys()) if (recent(key).length === 0) sentAt.delete(key)
     sentAt.set(cluster, [...all, clock.monotonicMs()])
     sentAt.set(of, [...its, clock.monotonicMs()])
@@ -101,15 +132,30 @@ export function createEventRecorder({ clusters, clock }: EventRecorderParts): Ev
     }
   }
 
-  function taken(cluster: ClusterId): readonly Gathered[] {
-    const own = [...gathered].filter(([, each]) => each.cluster === cluster)
-    for (const [key] of own) gathered.delete(key)
-    return own.map(([, each]) => each)
+  /** One after the other, a namespace in turn: Events are not urgent, and deletes come first. */
+  async function sendAll(ready: readonly Gathered[], signal: AbortSignal): Promise<void> {
+    const left = Map.groupBy(ready, namespaceOf)
+    while (left.size > 0) {
+      for (const [namespace, its] of left) {
+        const each = its.shift()
+        if (each === undefined) left.delete(namespace)
+        else if (!signal.aborted) await send(each, signal)
+      }
+    }
   }
 
-  /** One after the other: Events are not urgent, and deletes come first. */
-  async function sendAll(ready: readonly Gathered[], signal: AbortSignal): Promise<void> {
-    for (const each of ready) if (!signal.aborted) await send(each, signal)
+  /** Of each cluster apart: one that is silent holds up no other. */
+  function sendReady(signal: AbortSignal): void {
+    const idle = [...gathered].filter(([, { cluster }]) => !busy.has(cluster))
+    for (const [key, each] of idle) remove(key, each)
+    const ready = Map.groupBy(idle, ([, { cluster }]) => cluster)
+    for (const [cluster, its] of ready) {
+      const all = its.map(([, each]) => each)
+      busy.set(
+        cluster,
+        sendAll(all, signal).finally(() => busy.delete(cluster)),
+      )
+    }
   }
 
   return {
@@ -142,20 +188,11 @@ export function createEventRecorder({ clusters, clock }: EventRecorderParts): Ev
       })
     },
     async run(signal) {
-      const underWay = new Map<ClusterId, Promise<void>>()
       while (!signal.aborted) {
         await clock.sleep(GATHER_MS, signal)
-        for (const cluster of new Set([...gathered.values()].map((each) => each.cluster))) {
-          // One that is silent delays its own alone.
-          if (signal.aborted || underWay.has(cluster)) continue
-          const sending = sendAll(taken(cluster), signal)
-          underWay.set(
-            cluster,
-            sending.finally(() => underWay.delete(cluster)),
-          )
-        }
+        sendReady(signal)
       }
-      await Promise.all(underWay.values())
+      await Promise.all(busy.values())
     },
     counts: () => counts,
   }
@@ -166,6 +203,14 @@ function messageOf(its: Gathered | undefined): string {
   const more = count > names.length ? `, and ${count - names.length} more` : ''
   const what = count === 1 ? '1 dependent' : `${count} dependents`
   return `deleted ${what}, since no owner is left: ${names.join(', ')}${more}`
+}
+
+function holderOf({ cluster, about }: Pick<Gathered, 'cluster' | 'about'>): Holder {
+  return { group: cluster, name: about.namespace }
+}
+
+function namespaceOf({ cluster, about }: Pick<Gathered, 'cluster' | 'about'>): string {
+  return `${cluster}/${about.namespace}`
 }
 
 function keyOf({ group, kind, namespace, name, uid }: Coordinates & { uid: string }): string {

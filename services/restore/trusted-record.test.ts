@@ -122,7 +122,7 @@ test('the fields that are changed below are all of a record but what tells piece
 })
 
 for (const [field, value] of Object.entries(CHANGES)) {
-  test(`attack f2: a record whose ${field} was changed does not count, and the one before it does`, async () => {
+  test(`T2: a record whose ${field} was changed does not count, and the one before it does`, async () => {
     const [record] = sealed({}, 'right') as [Archived]
     const { names, texts, untrusted } = await known([
       record,
@@ -143,14 +143,14 @@ const REFERENCE_CHANGES = [
   { blockOwnerDeletion: true },
 ]
 for (const change of REFERENCE_CHANGES) {
-  test(`attack f2: an owner reference with another ${JSON.stringify(change)} does not count`, async () => {
+  test(`T2: an owner reference with another ${JSON.stringify(change)} does not count`, async () => {
     const [record] = sealed() as [Archived]
     const forged = { ...record, ownerReferences: [{ ...OWNER, ...change }] }
     deepEqual((await known([forged])).names, [])
   })
 }
 
-test('attack f2: an owner reference that was added or removed does not count', async () => {
+test('T2: an owner reference that was added or removed does not count', async () => {
   const [record] = sealed() as [Archived]
   const added = { ...record, ownerReferences: [OWNER, { ...OWNER, uid: 'u-3' }] }
   const removed = { ...record, ownerReferences: [] }
@@ -158,12 +158,12 @@ test('attack f2: an owner reference that was added or removed does not count', a
   deepEqual([names, untrusted.changed], [[], 2])
 })
 
-test('attack f2: a record of another cluster is none of this one', async () => {
+test('T2: a record of another cluster is none of this one', async () => {
   const [record] = sealed({ cluster: 'green' }) as [Archived]
   deepEqual((await known([{ ...record, cluster: 'blue' }])).names, [])
 })
 
-test('attack f2: a content under the head of another record does not count', async () => {
+test('T2: a content under the head of another record does not count', async () => {
   const [cart] = sealed({}, 'right') as [Archived]
   const [other] = sealed({ uid: 'u-2', name: 'other' }, 'wrong') as [Archived]
   const { nonce, digest, piece } = other
@@ -174,7 +174,7 @@ test('attack f2: a content under the head of another record does not count', asy
   deepEqual([names, await texts(), untrusted.changed], [['ConfigMap/cart'], ['right'], 1])
 })
 
-test('attack f2: pieces in another order, or fewer of them, are no object', async () => {
+test('T2: pieces in another order, or fewer of them, are no object', async () => {
   const pieces = sealed({}, 'x'.repeat(1_200_000)) as [Archived, Archived, Archived]
   const [first, second, third] = pieces
   equal((await known(pieces)).names.length, 1)
@@ -190,7 +190,7 @@ test('attack f2: pieces in another order, or fewer of them, are no object', asyn
   }
 })
 
-test('attack f2: plaintext over what is encrypted does not count', async () => {
+test('T2: plaintext over what is encrypted does not count', async () => {
   const { names, texts, untrusted } = await known([
     ...sealed({}, 'right'),
     ...plain({ at: 3_000 }, 'POISONED'),
@@ -213,14 +213,14 @@ for (const [given, keys] of [
   ['its key is given', [KEY]],
   ['no key is given', []],
 ] as const) {
-  test(`attack f2: a ClusterRoleBinding in plaintext is in no subtree of an encrypted archive, where ${given}`, async () => {
+  test(`T2: a ClusterRoleBinding in plaintext is in no subtree of an encrypted archive, where ${given}`, async () => {
     const { objects } = await known([...sealed(), ...plain(BINDING)], { keys })
     deepEqual(subtreeOf(objects, SHOP), [])
     deepEqual([...objects.keys()], ['u-1'])
   })
 }
 
-test('attack f2: one that is encrypted with a key of the attacker is left out where a key is given', async () => {
+test('T2: one that is encrypted with a key of the attacker is left out where a key is given', async () => {
   const other = keyOf(2)
   const { names, untrusted } = await known([...sealed(), ...sealed(BINDING, '', other)])
   deepEqual(names, ['ConfigMap/cart'])
@@ -240,7 +240,7 @@ test('without a key the plan says that nothing is proven, and nothing is read', 
   await rejects(texts(), /is encrypted with the key .*: name the file of that key/)
 })
 
-test('attack f2: a copy of a former record, appended later, brings no former state back', async () => {
+test('T2: a copy of a former record, appended later, brings no former state back', async () => {
   const [former, last] = [sealed({ at: 1_500 }, 'former'), sealed({ at: 2_000 }, 'last')]
   deepEqual(await (await known([...former, ...last, ...former])).texts(), ['last'])
 })

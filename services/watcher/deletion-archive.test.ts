@@ -293,7 +293,7 @@ async function gaps(): Promise<readonly ArchiveGap[]> {
   })
 }
 
-test('attack f3: a namespace that deletes large objects without end is not archived any more, and others are', async () => {
+test('T3: a namespace that deletes large objects without end is not archived any more, and others are', async () => {
   const room = roomOf(16 * MIB)
   await started({ ...MAPS, room })
   const evil = '/api/v1/namespaces/evil/configmaps'

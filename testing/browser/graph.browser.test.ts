@@ -34,7 +34,7 @@ function objectLink(uid: string): string {
 
 /** A token says whose it is. */
 const EVERYBODY: Authority = {
-  async identify(authorization = '') {
+  async identify({ authorization = '' }) {
     const [, name] = /^Bearer (ann|bob)-and-more-letters$/.exec(authorization) ?? []
     return name === undefined ? undefined : { name, uid: name, groups: [], extra: {} }
   },

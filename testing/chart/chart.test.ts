@@ -215,26 +215,25 @@ suite('the chart', { skip }, () => {
     deepEqual(Object.keys(endpoint).sort(), ['authorization', 'interval', 'path', 'port', 'scheme'])
   })
 
-  test('gives Prometheus a token for the metrics alone, where there is one', () => {
+  test('gives Prometheus a token for the metrics alone', () => {
     const monitored = ['--set', 'serviceMonitor.enabled=true']
     for (const [variant, more, secret, key] of [
       ['defaults.yaml', monitored, 'kinfold-http-token', 'metrics-token'],
       ['kafka.yaml', [], 'kinfold-http', 'scrape'],
-      ['embedded.yaml', [], 'kinfold-http', 'token'],
+      ['embedded.yaml', [], 'kinfold-http', 'metrics'],
     ] as const) {
       const manifests = render(variant, ...more)
       const own = named(manifests.filter(isOfOperator), 'ServiceMonitor')['spec']
       const { endpoints } = own as { endpoints: readonly { authorization: unknown }[] }
       deepEqual(endpoints[0]?.authorization, { type: 'Bearer', credentials: { name: secret, key } })
       const { httpMetricsTokenFile } = upConfig({ config: configFileOf(manifests, variant) })
-      equal(httpMetricsTokenFile !== undefined, key !== 'token')
+      ok(httpMetricsTokenFile !== undefined)
       const made = manifests.find(({ kind }) => kind === 'Secret')?.['data'] as object | undefined
       if (made !== undefined) deepEqual(Object.keys(made).sort(), ['metrics-token', 'token'])
       for (const workload of workloads(manifests)) {
         const volume = podOf(workload).volumes.find((each) => each['name'] === 'http-token')!
         const { items } = volume['secret'] as { items: readonly object[] }
-        const given = { key, path: 'metrics-token' }
-        deepEqual(items.slice(1), key === 'token' ? [] : [given])
+        deepEqual(items.slice(1), [{ key, path: 'metrics-token' }])
       }
     }
   })

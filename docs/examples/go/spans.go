@@ -50,7 +50,8 @@ type known struct {
 }
 
 func newSpans(schemas, registry string) (view, error) {
-	decoder, err := newDecoder[History](schemas, registry, "owner-reference", "known-hold", "known-object", "history")
+	files := []string{"owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history"}
+	decoder, err := newDecoder[History](schemas, registry, files...)
 	return &spans{decoder: decoder, objects: map[string]*known{}}, err
 }
 

@@ -19,6 +19,7 @@ type Lineage struct {
 	UID         string         `avro:"uid"`
 	Phase       string         `avro:"phase"`
 	Owners      []LineageOwner `avro:"owners"`
+	MoreOwners  int64          `avro:"moreOwners"`
 }
 
 type LineageOwner struct {
@@ -74,6 +75,9 @@ func (l Lineage) line() string {
 	fields := []string{l.ClusterName, kindOf(l.Kind, l.Group), l.Namespace, l.Name, l.UID, l.Phase}
 	for _, owner := range l.Owners {
 		fields = append(fields, fmt.Sprintf("%s/%s (%s)", owner.Kind, owner.Name, owner.Standing))
+	}
+	if l.MoreOwners > 0 {
+		fields = append(fields, fmt.Sprintf("and %d more", l.MoreOwners))
 	}
 	return lineOf(fields...)
 }

@@ -148,6 +148,8 @@ public final class LineageTable {
         var owner = (GenericRecord) item;
         fields.add("%s/%s (%s)".formatted(owner.get("kind"), owner.get("name"), owner.get("standing")));
       }
+      var more = (long) row.get("moreOwners");
+      if (more > 0) fields.add("and %d more".formatted(more));
       return lineOf(fields);
     }
   }
@@ -164,7 +166,8 @@ public final class LineageTable {
     private final Map<String, Known> objects = new HashMap<>();
 
     public List<String> files() {
-      return List.of("owner-reference", "known-hold", "known-object", "history");
+      return List.of(
+          "owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history");
     }
 
     public List<String> take(String key, GenericRecord entry) {

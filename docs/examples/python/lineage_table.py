@@ -77,6 +77,8 @@ class Table:
     @staticmethod
     def text_of(lineage):
         owners = [f"{owner['kind']}/{owner['name']} ({owner['standing']})" for owner in lineage["owners"]]
+        if lineage["moreOwners"] > 0:
+            owners.append(f"and {lineage['moreOwners']} more")
         fields = (lineage[field] for field in ("namespace", "name", "uid", "phase"))
         return line_of(lineage["clusterName"], kind_of(lineage), *fields, *owners)
 
@@ -86,7 +88,7 @@ class Spans:
     An entry without `object` changes none of it, nor does one that comes again. What an object was before its first
     entry, if that is not `created`, is not known (`?`). Times are in milliseconds since 1970."""
 
-    files = ["owner-reference", "known-hold", "known-object", "history"]
+    files = ["owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history"]
 
     def __init__(self):
         # Of each object the beginnings of its open spans: by the text of the owner, or "" for its existence.

@@ -32,7 +32,8 @@ export class Spans {
   readonly #objects = new Map<string, Known>()
 
   constructor(schemas: string, registry: string | undefined) {
-    const files = ['owner-reference', 'known-hold', 'known-object', 'history']
+    const long = ['chunk-name', 'added-chunk', 'long-owners']
+    const files = ['owner-reference', 'known-hold', ...long, 'known-object', 'history']
     this.#decoder = new Decoder(schemas, files, registry)
   }
 

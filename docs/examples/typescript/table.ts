@@ -10,7 +10,11 @@ type Strings<Field extends string> = { readonly [Each in Field]: string }
 /** What this program needs of it. */
 type Lineage = Strings<
   'clusterName' | 'group' | 'kind' | 'namespace' | 'name' | 'uid' | 'phase'
-> & { readonly owners: readonly Strings<'kind' | 'name' | 'standing'>[] }
+> & {
+  readonly owners: readonly Strings<'kind' | 'name' | 'standing'>[]
+  /** How many there are behind those. */
+  readonly moreOwners: number
+}
 
 export class Table {
   readonly #decoder: Decoder<Lineage>
@@ -46,8 +50,10 @@ function textOf({
   uid,
   phase,
   owners,
+  moreOwners,
 }: Lineage): string {
   const owned = owners.map((owner) => `${owner.kind}/${owner.name} (${owner.standing})`)
+  if (moreOwners > 0) owned.push(`and ${moreOwners} more`)
   return lineOf([clusterName, kindOf(kind, group), namespace, name, uid, phase, ...owned])
 }
 

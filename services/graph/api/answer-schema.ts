@@ -133,11 +133,8 @@ const KNOWN_HOLD = say(
   ),
 )
 
-/** As it is, or that there is one which who asks may not see. */
 function entry(fields: Readonly<Record<string, Schema>> & { readonly topic: Schema }): Schema {
-  const { topic } = fields
-  const hidden = record({ topic, partition: COUNT, offset: OFFSET, isHidden: { const: true } })
-  return { anyOf: [record(fields), hidden] }
+  return record(fields)
 }
 
 function document(
@@ -170,7 +167,7 @@ const BOUND = {
 const PAST = {
   since: say('From when on it answers; null where nothing is recorded yet.', TIME_OR_NULL),
   until: say('Null: up to now.', TIME_OR_NULL),
-  hidden: say('More of that time on this page, of kinds that who asks may not list.', COUNT),
+  hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
   continue: say('For the next page; null on the last one.', orNull(TEXT)),
   horizon: say('May be null but on the first page.', orNull(record(BOUND))),
 }
@@ -522,10 +519,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
         TEXT,
       ),
       total: COUNT,
-      hidden: say(
-        'Of `total`, objects that who asks may not list: `counts` is not about them.',
-        COUNT,
-      ),
+      hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
       counts: listOf(
         record({
           cluster: ref('Cluster'),

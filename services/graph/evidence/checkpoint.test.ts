@@ -65,7 +65,7 @@ const CHANGES: readonly (readonly [string, Change])[] = [
 
 for (const topic of TOPICS) {
   for (const [what, change] of CHANGES) {
-    test(`attack p19: a record of ${topic} is found where ${what} was changed`, async () => {
+    test(`T24: a record of ${topic} is found where ${what} was changed`, async () => {
       const log = await filled()
       const checkpoint = readCheckpoint(checkpointStatement(await checkpointOf(log, signal)))
       const found = await compareWith(changed(log, topic, 100n, change), checkpoint, 0, signal)
@@ -79,7 +79,7 @@ for (const topic of TOPICS) {
     })
   }
 
-  test(`attack p19: the end of ${topic} is found where it was cut off`, async () => {
+  test(`T24: the end of ${topic} is found where it was cut off`, async () => {
     const log = await filled()
     const checkpoint = await checkpointOf(log, signal)
     const bounds: Log['bounds'] = async (asked, partition) => {
@@ -93,7 +93,7 @@ for (const topic of TOPICS) {
 }
 
 for (const topic of ['archive', 'actors'] as const) {
-  test(`attack p19: a record of ${topic} is found that was cut out`, async () => {
+  test(`T24: a record of ${topic} is found that was cut out`, async () => {
     const log = await filled()
     const checkpoint = await checkpointOf(log, signal)
     const found = await compareWith(
@@ -121,7 +121,7 @@ for (const topic of ['orders', 'lineage'] as const) {
     deepEqual(same, { from: 0n, to: RECORDS })
   })
 
-  test(`attack p19: a record of ${topic} is found where there was none`, async () => {
+  test(`T24: a record of ${topic} is found where there was none`, async () => {
     const log = await filled()
     const gap = changed(log, topic, 100n, () => [])
     const checkpoint = await checkpointOf(gap, signal)

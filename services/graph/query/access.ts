@@ -14,12 +14,11 @@ import type { Access as Wanted } from '../../../ports/review.ts'
 import type { Authority } from '../../../runtime/authority.ts'
 import { principalOf } from '../../../runtime/principal.ts'
 import { Problem } from '../../../runtime/problem.ts'
+import { GROUP, maySeeAll } from '../../../runtime/whole-right.ts'
 import type { Clusters } from './clusters.ts'
 import { HIDDEN, type Sight, WHOLE } from './sight.ts'
 import type { TreeNode } from './tree.ts'
 
-/** A resource that no cluster serves: roles may name it all the same. */
-const GROUP = 'kinfold.dev'
 /** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
 const MOST_REVIEWED = 200
 /** For so long one answer is reviewed, which may keep others waiting (question.ts); what is not by then is hidden. */
@@ -72,10 +71,6 @@ export function createAccess(parts: AccessParts): Access {
     return authority !== undefined && (await authority.may(user, cluster, wanted, isFresh))
   }
 
-  function isReviewed(request: FastifyRequest): boolean {
-    return isReadingReviewed && principalOf(request).user !== null
-  }
-
   /** Undefined also where another process has the cluster. */
   async function resourceOf({
     cluster,
@@ -100,7 +95,7 @@ export function createAccess(parts: AccessParts): Access {
   }
 
   async function mayAll(request: FastifyRequest): Promise<boolean> {
-    return !isReviewed(request) || (await may(request, null, wholeGraph))
+    return await maySeeAll(request, { authority, isReadingReviewed })
   }
 
   /** By kind and namespace, each of them reviewed once. */
@@ -122,8 +117,6 @@ export function createAccess(parts: AccessParts): Access {
       },
     }
   }
-
-  const wholeGraph = { verb: 'get', group: GROUP, resource: 'graphs', namespace: '', name: '' }
 
   return {
     async order(request, verb) {

@@ -343,7 +343,7 @@ test("the caller's own token goes along, and processes with other tokens are tol
 test('rights are checked by the process that answers', async (t) => {
   const asks: string[] = []
   const authority = (at: string): Authority => ({
-    identify: async (authorization) =>
+    identify: async ({ authorization }) =>
       authorization === 'Bearer ann' ? { name: 'ann', uid: '', groups: [], extra: {} } : undefined,
     may: async (_user, cluster, { resource, name }) => {
       if (cluster !== null) asks.push(`${at}: ${cluster} ${resource} ${name}`)

@@ -22,7 +22,7 @@ import type { AsOf, ClusterRef } from '../api/document.ts'
 import { knownHold } from '../fold/known-object.ts'
 import type { BlockedCount } from '../fold/tally.ts'
 import type { Answer, Query } from './query.ts'
-import { HIDDEN, hiddenText, type Sight, WHOLE } from './sight.ts'
+import { HIDDEN, LEFT_OUT, type Sight, WHOLE } from './sight.ts'
 import type { View } from './view.ts'
 
 /** Rows are made by cluster id, and told by a reference. */
@@ -107,9 +107,10 @@ export interface HeldAnswer {
   readonly refused: readonly RefusedCount[]
   /** Why holds last longer than by the clock on the wall; empty while that is believed. */
   readonly clock: string
+  /** Of what who asks may list. */
   readonly total: number
-  /** Of `total`: who asks may not list them, and `counts` is not about them. */
-  readonly hidden: number
+  /** Always 0: by namespace a count would say what others have (sight.ts). */
+  readonly hidden: 0
   readonly counts: readonly HeldCount[]
 }
 
@@ -212,26 +213,29 @@ export async function heldBySources(
 ): Promise<OwnHeld> {
   const counts = new Map<string, Counted>()
   let isCut = false
-  let [total, hidden] = [0, 0]
+  let total = 0
   const breakers: OwnHeld['breakers'][number][] = []
   const refused: Told<RefusedCount>[] = []
   const doubts = new Set<string>()
   for (const source of sources) {
     const { cluster } = source
     const sight = await scope.sight(cluster)
+    const shown = new Set<string>()
+    for await (const object of source.objects()) {
+      if (!isIn(scope, object.namespace) || !(await sight.shows(object))) continue
+      total += 1
+      shown.add(object.namespace)
+      isCut = !count(counts, source, object) || isCut
+    }
     for await (const open of source.breakers()) {
       const isOfAll = open.namespace === ''
-      if (!isOfAll && !isIn(scope, open.namespace)) continue
+      const isIts = isIn(scope, open.namespace) && (sight.isWhole || shown.has(open.namespace))
+      if (!isOfAll && !isIts) continue
       // The reason of the cluster's may tell of any object of it.
       const because = isOfAll && !scope.isWhole ? HIDDEN : open.because
       breakers.push({ cluster, ...open, because })
     }
-    for await (const object of source.objects()) {
-      if (!isIn(scope, object.namespace)) continue
-      total += 1
-      if (!sight.isWhole && !(await sight.shows(object))) hidden += 1
-      else isCut = !count(counts, source, object) || isCut
-    }
+    if (!scope.isWhole) doubts.add(LEFT_OUT)
     doubts.add(source.partial())
     const own = scope.isWhole ? source.refused() : undefined
     if (own !== undefined && own.objects > 0) refused.push({ cluster, ...own })
@@ -244,7 +248,7 @@ export async function heldBySources(
   return {
     mode: reader === undefined ? null : policyOf(reader).policy.mode,
     ...ordersOf(readers, scope),
-    ...{ breakers, refused, total, hidden, counts: told, partial },
+    ...{ breakers, refused, total, hidden: 0, counts: told, partial },
     asOf: sources.map(({ asOf }) => asOf),
   }
 }
@@ -287,8 +291,6 @@ export function heldOfAll(
   }
   const ordered = <T extends { readonly cluster: ClusterId }>(each: T) =>
     each.cluster === '' ? [{ ...each, cluster: null }] : told(each)
-  // A process of an older version hides nothing: it refuses who may not see all.
-  const hidden = all.reduce((sum, { hidden: its = 0 }) => sum + its, 0)
   const answer: HeldAnswer = {
     mode: all.find(({ mode }) => mode !== null)?.mode ?? null,
     pauses: distinct(all.flatMap(({ pauses }) => pauses)).flatMap(ordered),
@@ -297,10 +299,10 @@ export function heldOfAll(
     refused: all.flatMap(({ refused }) => refused.flatMap(told)),
     clock: '',
     total: all.reduce((sum, { total }) => sum + total, 0),
-    hidden,
+    hidden: 0,
     counts: all.flatMap(({ counts }) => counts.flatMap(told)).sort(byCount),
   }
-  const doubts = new Set([...all.map(({ partial }) => partial), hiddenText(hidden)])
+  const doubts = new Set(all.map(({ partial }) => partial))
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { answer, partial, asOf: onePerPartition(all.flatMap(({ asOf }) => asOf)) }
 }

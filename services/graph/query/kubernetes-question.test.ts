@@ -199,7 +199,7 @@ test('of several clusters each is asked below its name, in any process', async (
 
 test('a list takes the right to see the whole graph, an object the right to get it', async (t) => {
   const authority: Authority = {
-    identify: async (authorization = '') => {
+    identify: async ({ authorization = '' }) => {
       const name = authorization.replace('Bearer ', '')
       return name === '' ? undefined : { name, uid: '', groups: [], extra: {} }
     },

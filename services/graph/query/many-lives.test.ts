@@ -25,7 +25,7 @@ async function indexed({ index }: MinuteRig): Promise<void> {
   while ((await index.caughtUp()) > 0n) await setImmediate()
 }
 
-test(`${LIVES} lives of a name hide no object that has it, and none that had it at a moment (F6)`, async (t) => {
+test(`${LIVES} lives of a name hide no object that has it, and none that had it at a moment (T6)`, async (t) => {
   const rig = await rigged(t)
   await rig.minute('put deploy/web', 'put rs/web-1 <- deploy/web')
   const life = (from: number, to: number): string[] => {
@@ -68,7 +68,7 @@ test(`${LIVES} lives of a name hide no object that has it, and none that had it 
   equal(status, 404)
 })
 
-test(`${CHANGES} changes of an object hide neither its end nor who ended it (F7)`, async (t) => {
+test(`${CHANGES} changes of an object hide neither its end nor who ended it (T7)`, async (t) => {
   const rig = await rigged(t)
   await rig.minute('put cm/a', 'put cm/x', 'put cm/y')
   const changes = Array.from({ length: CHANGES }, (_, each) => {

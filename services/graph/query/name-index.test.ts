@@ -22,7 +22,7 @@ function object(kind: string, each: number, isGone: boolean): Indexed {
 
 const WEB = { namespace: 'ns', name: 'web' }
 
-test('of each kind what exists is found, and of the deleted ones those around a moment (F6)', async () => {
+test('of each kind what exists is found, and of the deleted ones those around a moment (T6)', async () => {
   const lives = Array.from({ length: 10_050 }, (_, each) => object('ConfigMap', each, true))
   const index = await indexOf([...lives, object('Deployment', 1, false), object('Secret', 2, true)])
   const uids = async (at?: number): Promise<readonly string[]> => {

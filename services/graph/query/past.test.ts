@@ -523,7 +523,7 @@ test('what nobody watched then is not left out of a tree in silence', async (t) 
   deepEqual([shape(up.root), up.partial], ['Pod/a unknown', partial])
 })
 
-test('where a name was had by very many, in whichever cluster, a list of it is whole (F6)', async (t) => {
+test('where a name was had by very many, in whichever cluster, a list of it is whole (T6)', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put pod/web')
   // Keys of this cluster come before those of the one that is asked about.

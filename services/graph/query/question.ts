@@ -1,7 +1,7 @@
 /**
  * The questions people ask over HTTP: tree, why, cascade, plan, what is held, and the graph in DOT.
  *
- * What must stay true: they change nothing; what costs much is asked one at a time, and more than a few who wait are told to come again.
+ * What must stay true: they change nothing; what costs much is answered one at a time, each client's in turn.
  *
  * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
  */
@@ -9,7 +9,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId, PropagationPolicy } from '../../../core/model/object.ts'
 import type { Log } from '../../../ports/log.ts'
+import { clientOf } from '../../../runtime/client.ts'
 import type { Cuts } from '../../../runtime/cuts.ts'
+import { FairQueue } from '../../../runtime/fair-queue.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
@@ -61,8 +63,8 @@ export interface QuestionParts extends ListParts {
   readonly clockNote?: (() => string) | undefined
 }
 
-/** Plans that wait for the one being made: each holds an overlay while it is. */
-const MOST_WAITING = 4
+/** What costs much is done one at a time: a plan holds an overlay meanwhile. These wait, by client. */
+const WAITING = { total: 64, floor: 1, groupFloor: 16 }
 /** Objects that a plan lists, unless it is asked for another number, and at most. */
 const PLAN_LISTED = 500
 const PLAN_LISTED_MOST = 20_000
@@ -281,17 +283,17 @@ function addCascade(
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
   const { access, clusters, forwarding, planner, query } = parts
   // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
-  const oneAtATime = queue(MOST_WAITING)
+  const oneAtATime = inTurn('questions', parts.cuts)
   // What was held is searched among all that ever was: who waits for what is now waits for none of these.
-  const pastInTurn = queue(MOST_WAITING)
+  const pastInTurn = inTurn('questions about the past', parts.cuts)
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
     const { at: text } = askedOf(request)
     const at = text === undefined ? undefined : askedIn(text)
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
       at === undefined
-        ? await oneAtATime(() => heldIn(views, clusters.readers(), query, scope))
-        : await heldAt({ ...parts, inTurn: pastInTurn }, views, at, scope)
+        ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
+        : await heldAt({ ...parts, inTurn: (work) => pastInTurn(request, work) }, views, at, scope)
     const mine = await forwarding.ownOf(request, reply)
     const asked = meantIn(await heldClusters(parts, request, scope), at)
     // A partition may have others beside those that are asked about.
@@ -324,7 +326,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     }
     const cluster = clusterRefs(await clusters.all())(only.id)
     return await forwarding.answered(request, reply, only.id, async (view) => {
-      return await oneAtATime(async () => {
+      return await oneAtATime(request, async () => {
         const asOf = [view.asOf()]
         const told = await heldPlanOf(view, limit, query)
         return documentOf('HeldPlan', { ...told, cluster, asOf })
@@ -338,7 +340,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     return await about('Plan', request, reply, async (view, { object }) => {
       const { uid, kind, name } = object
       const sight = await access.sight(request, view.cluster, 'get')
-      const made = await oneAtATime(() => planner.plan(view, uid, cascade, limit, sight))
+      const made = await oneAtATime(request, () => planner.plan(view, uid, cascade, limit, sight))
       if (made !== undefined) return made
       throw new Problem(
         409,
@@ -447,22 +449,12 @@ function limitOf(text: string = `${PLAN_LISTED}`): number {
   return Math.min(Number(text), PLAN_LISTED_MOST)
 }
 
-/** Runs one after the other; who finds `most` waiting is refused. */
-function queue(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
-  return async (work) => {
-    if (waiting > most)
-      throw new Problem(429, 'too many such questions are being answered; ask again later')
-    waiting += 1
-    const mine = last.then(work)
-    last = mine.catch(() => undefined)
-    try {
-      return await mine
-    } finally {
-      waiting -= 1
-    }
-  }
+type InTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>
+
+/** Runs one after the other, each client's in turn. */
+function inTurn(name: string, cuts: Cuts): InTurn {
+  const queue = new FairQueue({ cap: { name, ...WAITING }, atOnce: 1, ofOne: 1, cuts })
+  return async (request, work) => await queue.run(clientOf(request), work)
 }
 
 /** Between graph processes. */

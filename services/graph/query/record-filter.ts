@@ -1,8 +1,8 @@
 /**
  * Which records of a stream are meant, and which of them who asks may see.
  *
- * What must stay true: a record of what who asks may not list in its own cluster is `hidden`: that there is something, and never what. In doubt it is hidden. Rights
- * are looked at before the uid and the kind of change that are asked for, or those would say what is hidden.
+ * What must stay true: of a record of what who asks may not list in its own cluster nothing is said, not even that there is one: by namespace, kind and time
+ * of what is asked for that would say what others do. In doubt it is left out.
  *
  * Not here: reading the log (record-stream.ts).
  */
@@ -18,9 +18,7 @@ import type { Clusters, KnownCluster } from './clusters.ts'
 import { kindsIn } from './kind-name.ts'
 import type { KindWord } from './kind-word.ts'
 import { namedClusters } from './not-found.ts'
-
-/** `other`: not asked for. */
-export type Look = 'shown' | 'hidden' | 'other'
+import { LEFT_OUT } from './sight.ts'
 
 export interface RecordFilter {
   /** The one cluster whose process has to answer, since it alone knows what may be listed there; null: any process. */
@@ -29,8 +27,10 @@ export interface RecordFilter {
   readonly clusters: readonly KnownCluster[] | undefined
   /** False: it is not asked for, whatever its record says. */
   isOfClusters(key: string): boolean
-  /** `record` null: the object is forgotten. */
-  look(key: string, record: PublicRecord | null): Promise<Look>
+  /** For `partial`: what is left out, if anything may be. */
+  readonly partial: string
+  /** Whether it is asked for, and who asks may see it. `record` null: the object is forgotten. */
+  isShown(key: string, record: PublicRecord | null): Promise<boolean>
 }
 
 export interface FilterParts {
@@ -93,18 +93,18 @@ async function filterOf(
     only: isWhole ? null : (only?.id ?? null),
     clusters: ids === undefined ? undefined : asked,
     isOfClusters: (key) => ids === undefined || ids.has(clusterOfHome(key)),
-    async look(key, record) {
+    partial: isWhole ? '' : LEFT_OUT,
+    async isShown(key, record) {
       const id = record?.cluster ?? clusterOfHome(key)
-      if (ids !== undefined && !ids.has(id)) return 'other'
+      if (ids !== undefined && !ids.has(id)) return false
       // Nobody can say of what kind or namespace it was; that it was deleted was told long ago.
       if (record === null) {
         const isAny = kind === undefined && namespace === undefined
-        return isAny && (uid === undefined || key === objectKey(id, uid)) ? 'shown' : 'other'
+        return isAny && (uid === undefined || key === objectKey(id, uid))
       }
-      if (namespace !== undefined && record.namespace !== namespace) return 'other'
-      if (!isMeant(id, record)) return 'other'
-      if (!isWhole && !(await access.mayList(request, record))) return 'hidden'
-      return isChosen(record) ? 'shown' : 'other'
+      if (namespace !== undefined && record.namespace !== namespace) return false
+      if (!isMeant(id, record) || !isChosen(record)) return false
+      return isWhole || (await access.mayList(request, record))
     },
   }
 }

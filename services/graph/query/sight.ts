@@ -1,7 +1,8 @@
 /**
  * What of a cluster one answer shows, where who asks may not see all of it.
  *
- * What must stay true: what is not shown is counted as one number, and nothing else is said of it: no name or uid, and no count by kind or namespace.
+ * What must stay true: what is not shown is counted as one number, and nothing else is said of it: no name or uid, and no count by kind or namespace. So where
+ * a question names a namespace or a kind, nothing is counted (`LEFT_OUT`).
  *
  * Not here: how rights are checked (access.ts).
  */
@@ -12,6 +13,12 @@ export interface Sight {
   readonly isWhole: boolean
   shows(place: Omit<Coordinates, 'name'>): Promise<boolean>
 }
+
+/**
+ * For `partial`, where a question is about a namespace and not about one object: whatever is there,
+ * it says the same, or it could be asked namespace by namespace what others have.
+ */
+export const LEFT_OUT = 'what you may not list is left out, and not counted'
 
 export const WHOLE: Sight = { isWhole: true, shows: async () => true }
 

@@ -52,8 +52,8 @@ export interface ChangePage {
   readonly since: number | null
   readonly until: number | null
   readonly changes: readonly ListedChange[]
-  /** Of the same time, of kinds that who asks may not list. */
-  readonly hidden: number
+  /** Always 0: by namespace and time a count would say what others do (query/sight.ts). */
+  readonly hidden: 0
   readonly continue: string | null
   readonly resume: string | null
   readonly horizon: Horizon | null
@@ -84,15 +84,13 @@ async function ofMany(
 ): Promise<unknown> {
   return await onePage(parts, request, reply, { words, span }, async (page) => {
     const changes: ListedChange[] = []
-    let hidden = 0
-    while (changes.length + hidden < span.limit) {
+    while (changes.length < span.limit) {
       const change = await page.scan.next()
       if (change === undefined) break
-      if (change.look === 'hidden') hidden += 1
-      else changes.push({ ...change.record, cluster: page.refOf(change.record.cluster) })
+      changes.push({ ...change.record, cluster: page.refOf(change.record.cluster) })
     }
     const { since, horizon, resume, asOf, partial } = page
-    const rest = { object: null, since, until: span.until, horizon, hidden, resume }
+    const rest = { object: null, since, until: span.until, horizon, hidden: 0, resume } as const
     const listed = { continue: page.next(), changes: verdictsFirst(inOwnOrder(changes)) }
     const answer: ChangePage = { ...rest, ...listed }
     return documentOf('ChangeList', { answer, partial, asOf })
@@ -208,7 +206,14 @@ async function pageOfOne(
   const since = span.since ?? earliest
   const more = isOver ? null : cursorText({ route: ROUTE, words }, [uid, next.toString()])
   const resume = from === undefined ? positionText(ends) : null
-  const rest = { since, until: span.until, horizon: told, hidden: 0, continue: more, resume }
+  const rest = {
+    since,
+    until: span.until,
+    horizon: told,
+    hidden: 0,
+    continue: more,
+    resume,
+  } as const
   const asked = { cluster: ref, group, kind, namespace, name, uid }
   const partial = [view.partial(), behind, unread].filter((text) => text !== '').join('; ')
   return { answer: { object: asked, ...rest, changes: verdictsFirst(changes) }, partial }

@@ -8,7 +8,6 @@ import type { HistoryRecord } from '../../../ports/lineage.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import { codec } from '../../../testing/task-rig.ts'
-import type { Look } from '../query/record-filter.ts'
 import { Turns } from '../turns.ts'
 import { ChangeScan, inOwnOrder, type Place, SKEW_MS } from './change-scan.ts'
 
@@ -53,7 +52,7 @@ async function scanned(
     }),
   )
   const isOfClusters = (key: string): boolean => clusters.includes(key.split('/')[0] ?? '')
-  const filter = { isOfClusters, look: async (): Promise<Look> => 'shown' }
+  const filter = { isOfClusters, isShown: async () => true }
   const sources = new Set(clusters.map((each) => (each === 'c' ? 0 : 1)))
   const turns = new Turns(systemClock())
   const span = { since: since * MINUTE, until: until * MINUTE }

@@ -42,7 +42,6 @@ export interface Span {
 }
 
 export interface Change {
-  readonly look: 'shown' | 'hidden'
   readonly record: History
   /** Of its entry. */
   readonly offset: bigint
@@ -52,7 +51,7 @@ interface ScanParts {
   readonly log: Log
   readonly codec: Codec
   readonly turns: Turns
-  readonly filter: Pick<RecordFilter, 'look' | 'isOfClusters'>
+  readonly filter: Pick<RecordFilter, 'isShown' | 'isOfClusters'>
   readonly span: Span
   /** Partitions of `events` that the clusters asked for are in. */
   readonly sources: ReadonlySet<number>
@@ -108,8 +107,7 @@ export class ChangeScan {
       // What follows of its cluster is later still.
       if (at >= span.until + SKEW_MS && reader.passed(record.partition, sources)) return
       if (at < span.since || at >= span.until) continue
-      const look = await filter.look(key, record)
-      if (look !== 'other') reader.put({ look, record: changeIn(record), offset })
+      if (await filter.isShown(key, record)) reader.put({ record: changeIn(record), offset })
     }
     reader.next = page.next < end ? page.next : end
   }

@@ -52,7 +52,8 @@ export interface DeletionPage {
   readonly since: number | null
   readonly until: number | null
   readonly deletions: readonly Deletion[]
-  readonly hidden: number
+  /** Always 0, as in `ChangePage`. */
+  readonly hidden: 0
   readonly continue: string | null
   readonly horizon: Horizon | null
 }
@@ -137,14 +138,10 @@ async function pageOf(
     const unnamed = await deleters.caughtUp()
     const mayRead = (): boolean => lives.read < MOST_ENTRIES && deleters.read < MOST_ENTRIES
     const deletions: Deletion[] = []
-    let [hidden, unknown] = [0, 0]
-    while (deletions.length + hidden < span.limit && mayRead()) {
+    let unknown = 0
+    while (deletions.length < span.limit && mayRead()) {
       const change = await scan.next()
       if (change === undefined) break
-      if (change.look === 'hidden') {
-        hidden += 1
-        continue
-      }
       const { row, owners } = await deletionOf({ lives, deleters }, change, page.refOf)
       switch (fits(asked, row, owners)) {
         case 'yes':
@@ -164,7 +161,7 @@ async function pageOf(
       deleters.doubt(),
       unknown === 0 ? '' : unknownText(unknown),
     ]
-    const rest = { since, until: span.until, hidden, continue: page.next(), horizon }
+    const rest = { since, until: span.until, hidden: 0, continue: page.next(), horizon } as const
     const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
     const partial = doubts.filter((text) => text !== '').join('; ')
     return documentOf('DeletionList', { answer, partial, asOf })

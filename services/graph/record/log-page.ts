@@ -87,7 +87,7 @@ export async function onePage<T>(
   const question = { route: change === undefined ? '/v1/changes' : '/v1/deletions', words }
   const page = async (fresh: () => Promise<Fresh>): Promise<T> => {
     const begun = await beginOf(parts, question, span)
-    const { asOf, partial } = begun.isFirst ? await fresh() : { asOf: [], partial: '' }
+    const told = begun.isFirst ? await fresh() : { asOf: [], partial: '' }
     const turns = new Turns(parts.clock)
     const sources = new Set(asked.map(({ partition }) => partition))
     const within = { since: span.since ?? 0, until: span.until ?? Number.POSITIVE_INFINITY }
@@ -97,8 +97,9 @@ export async function onePage<T>(
       return left.length === 0 ? null : cursorText(question, [begun.since ?? -1, ...flat(left)])
     }
     const { since, horizon, resume } = begun
-    const told = { scan, turns, since, horizon, resume, asOf, partial, refOf: clusterRefs(all) }
-    return await work({ ...told, next })
+    const partial = [told.partial, filter.partial].filter((text) => text !== '').join('; ')
+    const rest = { since, horizon, resume, asOf: told.asOf, partial, refOf: clusterRefs(all) }
+    return await work({ scan, turns, ...rest, next })
   }
   const answer = async (fresh: () => Promise<Fresh>): Promise<T> =>
     await notTrimmed(async () => await page(fresh))
