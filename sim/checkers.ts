@@ -8,6 +8,7 @@
  */
 import { approvalCheckers } from './approvals.ts'
 import { assignmentCheckers } from './assignments.ts'
+import { byteCheckers } from './byte-checkers.ts'
 import { configCheckers } from './configured.ts'
 import { costCheckers } from './cost-checkers.ts'
 import { effectCheckers } from './effect-checkers.ts'
@@ -22,5 +23,6 @@ export const CHECKERS: readonly Checker[] = [
   ...configCheckers,
   ...assignmentCheckers,
   ...costCheckers,
+  ...byteCheckers,
   ...restCheckers,
 ]
