@@ -151,12 +151,21 @@ test('for a kind of which no object can be read upstream deletes, and that is to
 
 test('what is protected would not have gone, and the reason says by what', async (t) => {
   const it = await rig(t)
-  await it.tell('policy observe parity', 'protect namespace/prod')
-  await it.tell('put rs/web in prod', 'put pod/safe in prod <- rs/web', 'delete rs/web in prod')
+  await it.tell('policy observe parity', 'put rs/web in prod')
+  const safe = 'put pod/safe in prod <- rs/web [annotation:kinfold.dev/protected=yes]'
+  await it.tell(safe, 'delete rs/web in prod')
   deepEqual(await countsOf(it), NONE)
   await it.tell('delete pod/safe in prod')
   const [told = ''] = await casesOf(it)
   match(told, /^theirs Pod\/safe held: .*protect/)
+})
+
+test('an order, which cannot stop the other collector, makes no difference (C1)', async (t) => {
+  const it = await rig(t)
+  await it.tell('policy observe parity', 'protect namespace/prod', 'pause')
+  await it.tell('put rs/web in prod', 'put pod/safe in prod <- rs/web', 'delete rs/web in prod')
+  await it.tell('delete pod/safe in prod')
+  deepEqual(await countsOf(it), { ...NONE, agreed: 1 })
 })
 
 test('what the other one leaves is told once its time is over, and counts as late when it goes after all', async (t) => {
