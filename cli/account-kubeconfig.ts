@@ -9,7 +9,7 @@
  */
 import { type Command, Option } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { accountTokenOf, type Context, loadedContexts } from './clusters.ts'
+import type { Context } from './clusters.ts'
 import { accountName, type RightsOf } from './role-manifest.ts'
 import { bad, duration } from './setting.ts'
 import { yaml } from './yaml.ts'
@@ -44,6 +44,8 @@ export function addKubeconfig(program: Command): void {
     .action(async (flags: Flags) => {
       const ms = duration({ key: 'duration', value: flags.duration, from: '--duration' }) ?? 0
       if (ms < LEAST_MS) throw bad('--duration: an API server gives tokens of 10m at least')
+      // Loaded here: they have the client of the API server.
+      const { loadedContexts } = await import('./clusters.ts')
       const contexts = flags.context === undefined ? [] : [flags.context]
       const [context] = loadedContexts(flags.kubeconfig, contexts)
       if (context === undefined) throw bad('the kubeconfig names no context')
@@ -53,6 +55,7 @@ export function addKubeconfig(program: Command): void {
 }
 
 async function tokenFor(context: Context, flags: Flags, ms: number): Promise<string> {
+  const { accountTokenOf } = await import('./clusters.ts')
   const { namespace, service } = flags
   const account = accountName(service)
   const asked = { namespace, account, seconds: Math.floor(ms / 1_000) }

@@ -12,7 +12,6 @@ import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { answerTo, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
-import { misnamedText } from './misnamed.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
 import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
@@ -68,7 +67,9 @@ export function addGet(program: Command): void {
           refuseBeside()
         const document = await dependents(flags.ownedBy, flags)
         warnPartial(document.partial)
-        process.stdout.write(renderDependents(document, output, compare, Date.now()))
+        const { misnamedText } = await import('./misnamed.ts')
+        const misnamed = misnamedText(document.misnamed, document.owner)
+        process.stdout.write(renderDependents(document, output, compare, Date.now(), misnamed))
         return
       }
       const { kinds: asked, name } = wordsOf(word, second)
@@ -301,6 +302,7 @@ export function renderDependents(
   output: Output,
   compare: Order,
   now: number,
+  misnamed = '',
 ): string {
   const { cluster } = document
   const listed = document.objects.map((object) => ({ ...object, cluster, goneAt: null }))
@@ -318,7 +320,7 @@ export function renderDependents(
     case 'wide':
       return (
         (listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)) +
-        misnamedText(document.misnamed, document.owner)
+        misnamed
       )
   }
 }
