@@ -23,8 +23,8 @@ export const HOLD_REFERENCE: OwnerReference = {
 /** The API server bounds names, mostly, but no server bounds the texts that users type into references. Characters, unless it says bytes. */
 const MOST_FINALIZERS = 256
 const FINALIZER_LENGTH = 320
-const NAME_LENGTH = 253
-const UID_LENGTH = 128
+export const NAME_LENGTH = 253
+export const UID_LENGTH = 128
 /** A DNS name, a slash and a label. */
 const API_VERSION_LENGTH = 317
 const KIND_LENGTH = 63

@@ -72,7 +72,9 @@ function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
 }
 
 /** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
-const LONGEST = { name: 253, uid: 128 }
+const LONGEST = { apiVersion: 317, kind: 63 }
+/** No object has a longer name or uid: such an owner never was. No path can have the name that stands for one. */
+const LONGEST_OF_ANY = { name: 253, uid: 128 }
 const BEYOND = {
   apiVersion: 'hold.kinfold.invalid/v1',
   kind: 'beyond caps',
@@ -85,9 +87,20 @@ export function takenIn(
   references: readonly oracle.OracleReference[],
 ): readonly oracle.OracleReference[] {
   const isBeyond = references.some(
-    ({ name, uid }) => name.length > LONGEST.name || uid.length > LONGEST.uid,
+    ({ apiVersion, kind }) => apiVersion.length > LONGEST.apiVersion || kind.length > LONGEST.kind,
   )
-  return isBeyond ? [BEYOND] : references
+  if (isBeyond) return [BEYOND]
+  const isLong = ({ name, uid }: oracle.OracleReference): boolean =>
+    name.length > LONGEST_OF_ANY.name || uid.length > LONGEST_OF_ANY.uid
+  if (!references.some(isLong)) return references
+  return references.map((each) => {
+    const { name, uid } = each
+    return {
+      ...each,
+      name: name.length > LONGEST_OF_ANY.name ? 'of/nobody' : name,
+      uid: uid.length > LONGEST_OF_ANY.uid ? `of nobody: ${uid.length}` : uid,
+    }
+  })
 }
 
 function kindOf(

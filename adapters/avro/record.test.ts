@@ -339,6 +339,7 @@ const node: Fields<'Node'> = {
   isReaped: truth,
   protectedUntil: maybe(number),
   isWarned: truth,
+  warnedAt: list(number),
   verdict: maybe(verdict),
   hold: maybe(hold),
   attempt: maybe(attempt),

@@ -6,8 +6,9 @@
  * is kept (ports/cap.ts).
  */
 
+import { createHash } from 'node:crypto'
 import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
-import { identityOf, isBeyondCaps } from '../../ports/cap.ts'
+import { identityOf, isBeyondCaps, NAME_LENGTH, UID_LENGTH } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
 /** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
@@ -83,12 +84,30 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
     references.push({
       apiVersion: wellFormed(apiVersion),
       kind: wellFormed(kind),
-      name: wellFormed(name),
-      uid: wellFormed(uid),
+      name: nameOf(wellFormed(name)),
+      uid: uidOf(wellFormed(uid)),
       ...{ controller, blockOwnerDeletion },
     })
   }
   return references
+}
+
+/**
+ * A text that no object can have as its uid or name: the reference names an owner that never was,
+ * and is decided like any other such, so a digest stands for it. As a name it has a slash, which no
+ * path can have. Where an entry is to be removed, the API server compares it with the real text, so
+ * that patch is refused and no other entry is taken for it.
+ */
+function uidOf(text: string): string {
+  return text.length <= UID_LENGTH ? text : `beyond-caps:sha256:${digestOf(text)}`
+}
+
+function nameOf(text: string): string {
+  return text.length <= NAME_LENGTH ? text : `beyond-caps/sha256/${digestOf(text)}`
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function readFinalizers(raw: unknown): readonly string[] | null {

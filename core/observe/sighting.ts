@@ -145,6 +145,7 @@ function appeared(
     isReaped: false,
     protectedUntil: null,
     isWarned: false,
+    warnedAt: [],
     verdict: null,
     hold: null,
     attempt: null,
