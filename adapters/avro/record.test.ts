@@ -392,7 +392,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     calls: number,
   },
   Continue: {},
-  WatcherStarted: { ...told, name: text, clusterEpoch: number },
+  WatcherStarted: { ...told, name: text, clusterEpoch: number, serverTime: maybe(number) },
   SyncStarted: { ...groupKind, ...told, sync: number },
   SyncFinished: {
     ...groupKind,
@@ -698,6 +698,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     now: number,
     nextDue: number,
     pulses: list(record({ ...groupKind, aliveAt: number })),
+    clockLeadMs: number,
   },
   PolicyState: {
     policy,

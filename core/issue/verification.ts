@@ -25,7 +25,6 @@ import type { Stand } from '../judge/standing.ts'
 import { ownerAt, standingOf } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
 import {
-  backoffMs,
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
   LOOKED_AT_IN_A_TURN,
@@ -188,8 +187,15 @@ function askAgain(
   const version = versionOf(named?.apiVersion ?? '')
   const askedFor = laneOfGets(object.namespace)
   if (verifyOwner(step, state, cluster, { uid, place, version, askedFor }) !== 'no room') return
-  const { attempt } = ownerOf(step.graph, cluster, uid, place) ?? UNKNOWN_OWNER
-  ownerTimer(step, cluster, state.now + backoffMs(attempt?.count ?? 1), uid, place)
+  // The lane of the namespace asks again from there on: a timer needs a record of the owner, which may be over.
+  const verification = verificationOf(step.graph, cluster, object.uid)
+  const index = named === undefined ? -1 : object.ownerReferences.indexOf(named)
+  if (verification === undefined || index < 0) return
+  const next = Math.min(verification.next, index)
+  putVerification(step, cluster, object.uid, { ...verification, next, isQueued: true })
+  if (!verification.isQueued)
+    enqueue(step, { work: 'verify', cluster, namespace: askedFor, uid: object.uid })
+  wakeLane(step, cluster, askedFor)
 }
 
 function standAt(

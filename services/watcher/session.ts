@@ -47,6 +47,8 @@ type Loop = (signal: AbortSignal) => Promise<void>
 
 /** A sync's number is its epoch times this, plus a counter. */
 const SYNCS_PER_EPOCH = 1_000_000
+/** What its server's clock says is asked once at the start, and not waited for longer. */
+const SERVER_TIME_MS = 5_000
 
 export class Session {
   readonly reign: Reign
@@ -152,9 +154,18 @@ export class Session {
       name: server.name,
       epoch,
       clusterEpoch,
+      serverTime: await this.#serverTime(),
     })
     await this.#publisher.settled()
     return control
+  }
+
+  /** Null where the server does not say: the fold then knows what objects show. */
+  async #serverTime(): Promise<number | null> {
+    const { clock, server } = this.#deps
+    const signal = AbortSignal.any([this.#cut.signal, AbortSignal.timeout(SERVER_TIME_MS)])
+    const skewMs = await server.clockSkewMs(signal).catch(() => null)
+    return skewMs === null ? null : clock.now() + skewMs
   }
 
   #loops(control: ControlReader): readonly Loop[] {
