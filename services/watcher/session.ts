@@ -15,6 +15,7 @@ import { confirmAssignment } from './assignment.ts'
 import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'
 import { ControlReader } from './control-reader.ts'
+import { within } from './deadline.ts'
 import { type ArchivedKinds, DeletionArchive } from './deletion-archive.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
 import type { KindMonitor, MonitorEnd } from './kind-monitor.ts'
@@ -163,8 +164,9 @@ export class Session {
   /** Null where the server does not say: the fold then knows what objects show. */
   async #serverTime(): Promise<number | null> {
     const { clock, server } = this.#deps
-    const signal = AbortSignal.any([this.#cut.signal, AbortSignal.timeout(SERVER_TIME_MS)])
-    const skewMs = await server.clockSkewMs(signal).catch(() => null)
+    const ask = async (signal: AbortSignal): Promise<number | null> =>
+      await server.clockSkewMs(signal)
+    const skewMs = await within(clock, SERVER_TIME_MS, this.#cut.signal, ask).catch(() => null)
     return skewMs === null ? null : clock.now() + skewMs
   }
 

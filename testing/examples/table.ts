@@ -134,7 +134,8 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
     before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
   'docs/archive.md': {
-    flags: ['--archive'],
+    // Not of the Deployment, which its example creates again.
+    flags: ['--archive', '--archive-kinds', 'statefulsets.apps'],
     before: [
       'openssl rand -hex 32 > key',
       "kubectl -n shop get deployment web -o yaml | sed '/uid:\\|resourceVersion:\\|creationTimestamp:/d' > web.yaml",
