@@ -34,18 +34,6 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     by: 'sim',
   },
   {
-    name: 'a namespace asks for all of its owners at once',
-    mistake: 'what others ask the reaper for waits behind thousands of live GETs',
-    changes: [
-      {
-        file: 'core/graph/gets.ts',
-        function: 'hasRoomForGet',
-        body: '  return graph === undefined || cluster === lane || true',
-      },
-    ],
-    by: 'sim',
-  },
-  {
     name: 'an object with many owners is judged at each answer',
     mistake:
       'one object with a thousand references keeps the fold busy for minutes, and others wait',
