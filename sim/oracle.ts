@@ -5,6 +5,7 @@
  *
  * Not here: the meaning of ownership in the API (testing/oracle.ts).
  */
+import { createHash } from 'node:crypto'
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Ground, Leftover, OracleObject, OracleServer } from '../testing/oracle.ts'
@@ -82,6 +83,10 @@ const BEYOND = {
   uid: 'beyond-caps',
 }
 
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
 /** The references of an object that a graph may hold. */
 export function takenIn(
   references: readonly oracle.OracleReference[],
@@ -97,8 +102,8 @@ export function takenIn(
     const { name, uid } = each
     return {
       ...each,
-      name: name.length > LONGEST_OF_ANY.name ? 'of/nobody' : name,
-      uid: uid.length > LONGEST_OF_ANY.uid ? `of nobody: ${uid.length}` : uid,
+      name: name.length > LONGEST_OF_ANY.name ? `beyond-caps/sha256/${digestOf(name)}` : name,
+      uid: uid.length > LONGEST_OF_ANY.uid ? `beyond-caps:sha256:${digestOf(uid)}` : uid,
     }
   })
 }
