@@ -162,7 +162,7 @@ async function prove(
     bounds: config,
     now: () => clock.monotonicMs(),
     troubledMs: () => site.troubledMs(),
-    // Only who has the turn sends it, so nobody shares a GET that waits for another namespace.
+    // Only who has the turn sends it, so no command shares a GET that waits for another namespace.
     look: (claim, from) =>
       turns.run(command.target.namespace, () => proofs.owner(claim, from, onCall, signal)),
     attest: () => proofs.attest(onCall, signal),
