@@ -22,6 +22,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a patch that removes nothing is done',
+    mistake: 'an entry that only a digest is known of counts as removed, again and again',
+    changes: [
+      {
+        file: 'services/reaper/gate.ts',
+        from: 'drop.some((index) => !isKnownByDigest(references[index]!))',
+        to: 'drop.some((index) => references[index] !== undefined)',
+      },
+    ],
+    by: {
+      file: 'services/reaper/gate.test.ts',
+      test: 'blocks a command with a drop of references of which it has digests only',
+    },
+  },
+  {
+    name: 'a uid too long to compare is another one',
+    mistake: 'an owner whose uid stands as a digest in references counts as absent while it lives',
+    changes: [
+      {
+        file: 'adapters/kubernetes/answer.ts',
+        from: 'object.uid.length > UID_LENGTH',
+        to: 'object.uid.length > 2 * UID_LENGTH',
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/answer.test.ts',
+      test: 'with an object whose uid equals no digest of it in a reference proves nothing',
+    },
+  },
+  {
     name: 'a DELETE without the uid',
     mistake: 'a namesake goes instead',
     changes: [

@@ -74,7 +74,10 @@ function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
 
 /** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
 const LONGEST = { apiVersion: 317, kind: 63 }
-/** No object has a longer name or uid: such an owner never was. No path can have the name that stands for one. */
+/**
+ * No object has a longer uid, and none of the core group a longer name: such an owner never was. In
+ * other groups it may exist, so there the name counts as the texts above do.
+ */
 const LONGEST_OF_ANY = { name: 253, uid: 128 }
 const BEYOND = {
   apiVersion: 'hold.kinfold.invalid/v1',
@@ -92,7 +95,10 @@ export function takenIn(
   references: readonly oracle.OracleReference[],
 ): readonly oracle.OracleReference[] {
   const isBeyond = references.some(
-    ({ apiVersion, kind }) => apiVersion.length > LONGEST.apiVersion || kind.length > LONGEST.kind,
+    ({ apiVersion, kind, name }) =>
+      apiVersion.length > LONGEST.apiVersion ||
+      kind.length > LONGEST.kind ||
+      (name.length > LONGEST_OF_ANY.name && oracle.groupIn(apiVersion) !== ''),
   )
   if (isBeyond) return [BEYOND]
   const isLong = ({ name, uid }: oracle.OracleReference): boolean =>

@@ -150,6 +150,19 @@ describe('metadata', () => {
     Array.from({ length: count }, (_, uid) => ({ ...REFERENCE, uid: `${uid}` }))
   const beyond: [string, object][] = [
     ['too many references', { ownerReferences: many(40_000) }],
+    [
+      'a reference with a huge name outside of the core group, as a living ClusterRole may have',
+      {
+        ownerReferences: [
+          {
+            apiVersion: 'rbac.authorization.k8s.io/v1',
+            kind: 'ClusterRole',
+            name: 'x'.repeat(254),
+            uid: 'role-1',
+          },
+        ],
+      },
+    ],
     ['a reference with a huge kind', { ownerReferences: [{ ...REFERENCE, kind: 'x'.repeat(64) }] }],
     [
       'a reference with a huge version',
@@ -172,7 +185,7 @@ describe('metadata', () => {
     const [byUid, byName, other] = read({
       ownerReferences: [
         { ...REFERENCE, uid: long.uid },
-        { ...REFERENCE, name: long.name },
+        { ...REFERENCE, apiVersion: 'v1', kind: 'ConfigMap', name: long.name },
         { ...REFERENCE, uid: 'z'.repeat(129) },
       ],
     }).ownerReferences

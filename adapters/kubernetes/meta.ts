@@ -7,8 +7,20 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
-import { identityOf, isBeyondCaps, NAME_LENGTH, UID_LENGTH } from '../../ports/cap.ts'
+import {
+  groupOf,
+  type ObjectMeta,
+  type OwnerReference,
+  type Pair,
+} from '../../core/model/object.ts'
+import {
+  DIGEST_OF_NAME,
+  DIGEST_OF_UID,
+  identityOf,
+  isBeyondCaps,
+  NAME_LENGTH,
+  UID_LENGTH,
+} from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
 /** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
@@ -84,7 +96,7 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
     references.push({
       apiVersion: wellFormed(apiVersion),
       kind: wellFormed(kind),
-      name: nameOf(wellFormed(name)),
+      name: nameOf(wellFormed(name), groupOf(apiVersion)),
       uid: uidOf(wellFormed(uid)),
       ...{ controller, blockOwnerDeletion },
     })
@@ -93,17 +105,24 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
 }
 
 /**
- * A text that no object can have as its uid or name: the reference names an owner that never was,
- * and is decided like any other such, so a digest stands for it. As a name it has a slash, which no
- * path can have. Where an entry is to be removed, the API server compares it with the real text, so
- * that patch is refused and no other entry is taken for it.
+ * A text that no object can have: the reference names an owner that never was, and is decided like
+ * any other such, so a digest stands for it. No patch removes such an entry (ports/cap.ts).
+ *
+ * A uid is made by the API server. An aggregated one may make longer ones: what is found with such a
+ * uid proves nothing (answer.ts).
  */
 function uidOf(text: string): string {
-  return text.length <= UID_LENGTH ? text : `beyond-caps:sha256:${digestOf(text)}`
+  return text.length <= UID_LENGTH ? text : DIGEST_OF_UID + digestOf(text)
 }
 
-function nameOf(text: string): string {
-  return text.length <= NAME_LENGTH ? text : `beyond-caps/sha256/${digestOf(text)}`
+/**
+ * As a name the digest has a slash, which no path can have. Only in the core group is every name a
+ * DNS name: elsewhere a living owner may have a longer one (a ClusterRole, an object of an
+ * aggregated server), so the name stays, and with it the object is beyond the caps.
+ */
+function nameOf(text: string, group: string): string {
+  const isOfNobody = text.length > NAME_LENGTH && group === ''
+  return isOfNobody ? DIGEST_OF_NAME + digestOf(text) : text
 }
 
 function digestOf(text: string): string {

@@ -1,6 +1,7 @@
 /** The guard of each change, as it is sent. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import { DIGEST_OF_UID } from '../../ports/cap.ts'
 import {
   deleteObject,
   OTHER_OWNER,
@@ -52,6 +53,14 @@ test('tests the uid and every entry before it removes the first, the last entry 
 
 test('removes a reference that is named twice once', () => {
   const paths = patchGuard(orphanDependent({ references: [OWNER, OTHER_OWNER], drop: [0, 0] }))
+    .filter(({ op }) => op === 'remove')
+    .map(({ path }) => path)
+  deepEqual(paths, ['/metadata/ownerReferences/0'])
+})
+
+test('leaves a reference of which only a digest is known, and removes the others', () => {
+  const long = { ...OWNER, uid: `${DIGEST_OF_UID}${'0'.repeat(64)}` }
+  const paths = patchGuard(orphanDependent({ references: [OTHER_OWNER, long], drop: [1, 0] }))
     .filter(({ op }) => op === 'remove')
     .map(({ path }) => path)
   deepEqual(paths, ['/metadata/ownerReferences/0'])

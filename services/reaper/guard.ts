@@ -8,6 +8,7 @@ import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/
 import { invariant } from '../../core/model/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import { timeText } from '../../core/model/time-text.ts'
+import { isKnownByDigest } from '../../ports/cap.ts'
 import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
 
 /** `resourceVersion` is the command's, or that of a later GET of an unchanged object. */
@@ -45,13 +46,14 @@ interface GuardedEntry {
   readonly value: unknown
 }
 
-/** Descending, so that no removal moves an entry still to be removed. */
+/** Descending, so that no removal moves an entry still to be removed. One known by a digest stays: it may not keep the others. */
 function droppedEntries(command: OrphanDependent): readonly GuardedEntry[] {
   return [...new Set(command.drop)]
     .sort((a, b) => b - a)
-    .map((index) => {
+    .flatMap((index) => {
       const reference = command.references[index]
       invariant(reference !== undefined, `${command.id} drops reference ${index}, which it lacks`)
+      if (isKnownByDigest(reference)) return []
       return { path: `/metadata/ownerReferences/${index}`, value: storedEntry(reference) }
     })
 }
