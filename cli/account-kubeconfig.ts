@@ -77,7 +77,7 @@ async function kubeconfigOf(context: Context, flags: Flags, token: string): Prom
     ...(ca !== undefined && { 'certificate-authority-data': base64(ca) }),
     ...(servername !== undefined && { 'tls-server-name': servername }),
     ...(rejectUnauthorized === false && { 'insecure-skip-tls-verify': true }),
-    ...(proxyUrl !== null && { 'proxy-url': proxyUrl }),
+    ...(proxyUrl !== null && { 'proxy-url': withoutUser(proxyUrl) }),
   }
   return {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
@@ -85,6 +85,16 @@ async function kubeconfigOf(context: Context, flags: Flags, token: string): Prom
     users: [{ name: user, user: { token } }],
     contexts: [{ name, context: { cluster: name, user } }],
   }
+}
+
+/** Your name and password there are yours: Kinfold needs its own, or a proxy that asks for none. */
+function withoutUser(proxyUrl: string): string {
+  const url = new URL(proxyUrl)
+  if (url.username === '' && url.password === '') return proxyUrl
+  url.username = ''
+  url.password = ''
+  process.stderr.write('warning: name and password of your proxy are left out\n')
+  return url.href
 }
 
 type Certificates = string | Buffer | readonly (string | Buffer)[]
