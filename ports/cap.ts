@@ -73,7 +73,7 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
   }
 }
 
-/** A text of it is not known: no patch can compare it with the stored one. */
+/** A text of it is not known: no patch can compare it with the stored one (services/reaper/guard.ts). */
 export function isKnownByDigest({ uid, name }: OwnerReference): boolean {
   return uid.startsWith(DIGEST_OF_UID) || name.startsWith(DIGEST_OF_NAME)
 }

@@ -106,7 +106,7 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
 
 /**
  * A text that no object can have: the reference names an owner that never was, and is decided like
- * any other such, so a digest stands for it. No patch removes such an entry (ports/cap.ts).
+ * any other such, so a digest stands for it. A patch removes such an entry by the object's version.
  *
  * A uid is made by the API server. An aggregated one may make longer ones: what is found with such a
  * uid proves nothing (answer.ts).

@@ -4,11 +4,9 @@ import { test } from 'node:test'
 import type { Command } from '../../core/model/command.ts'
 import type { OwnerReference } from '../../core/model/object.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import { DIGEST_OF_NAME, DIGEST_OF_UID } from '../../ports/cap.ts'
 import {
   CLAIM,
   deleteObject,
-  OWNER,
   object,
   orphanDependent,
   POD,
@@ -37,9 +35,6 @@ const FINE: Facts = {
   policyMode: 'enforce',
   unlocked: undefined,
 }
-
-const LONG_NAMED = { ...OWNER, name: `${DIGEST_OF_NAME}${'0'.repeat(64)}` }
-const LONG_UID = { ...OWNER, uid: `${DIGEST_OF_UID}${'0'.repeat(64)}` }
 
 const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
 
@@ -131,11 +126,6 @@ const faulty: readonly (readonly [string, Command, string])[] = [
     'a drop of nothing',
     orphanDependent({ drop: [2] }),
     'the command drops no reference, or one that it does not list',
-  ],
-  [
-    'a drop of references of which it has digests only',
-    orphanDependent({ references: [LONG_NAMED, LONG_UID], drop: [1, 0] }),
-    'its references are too long for a patch that compares them: remove them by hand',
   ],
   ['a finalizer not listed', removeFinalizer({ finalizers: [] }), 'no such finalizer listed'],
 ]

@@ -17,7 +17,6 @@ import type {
 import { type Phase, phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Mode } from '../../core/model/policy.ts'
-import { isKnownByDigest } from '../../ports/cap.ts'
 import type { GetAnswer } from '../../ports/cluster.ts'
 import { projectionDigest, projectionOf } from '../../ports/projection.ts'
 
@@ -158,9 +157,6 @@ function missingGuard(command: Command): string | undefined {
   if (command.type === 'OrphanDependent' && !dropsListed(command)) {
     return 'the command drops no reference, or one that it does not list'
   }
-  if (command.type === 'OrphanDependent' && !dropsComparable(command)) {
-    return 'its references are too long for a patch that compares them: remove them by hand'
-  }
   if (command.references.length === 0) return 'the object had no owner references'
   const { freshness, owners } = command
   return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
@@ -183,11 +179,6 @@ const MOST_NAMED = 5
 
 function dropsListed({ drop, references }: OrphanDependent): boolean {
   return drop.length > 0 && drop.every((index) => references[index] !== undefined)
-}
-
-/** Without this, its patch would remove nothing and count as done. */
-function dropsComparable({ drop, references }: OrphanDependent): boolean {
-  return drop.some((index) => !isKnownByDigest(references[index]!))
 }
 
 /**

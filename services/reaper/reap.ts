@@ -300,7 +300,9 @@ async function call(
     }
     case 'OrphanDependent':
     case 'RemoveFinalizer':
-      return send('PATCH', (to) => to.patch(target, patchGuard(command), dryRun, signal, id))
+      return send('PATCH', (to) =>
+        to.patch(target, patchGuard(command, resourceVersion), dryRun, signal, id),
+      )
     case 'WarnObject': {
       if (dryRun) return WOULD_WARN
       const { reason, message } = command

@@ -246,6 +246,24 @@ export const IDENTITIES: readonly Scenario[] = [
     },
   },
   {
+    rows: 'B79 R4',
+    says: 'drops such a reference beside one to a living owner',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const [uid, name] = ['u'.repeat(200), 'n'.repeat(300)]
+      const dangling: Reference[] = [
+        { ...CORE, name: 'never', uid },
+        { ...CORE, name, uid },
+      ]
+      const kept = await world.makeMany(SECRET, 'kept', dangling.length, (index) => ({
+        owners: [...dangling.slice(index, index + 1), owner],
+      }))
+      for (const each of kept) await world.sees(each, { owners: ['owner'] })
+      await world.quiet()
+      await world.untouched(owner)
+    },
+  },
+  {
     rows: 'B78',
     says: 'takes what names an owner as no object can be called, with a slash or by two dots',
     run: async (world) => await takesNamed(world, ['a/b', '..']),
