@@ -34,7 +34,7 @@ export const POLICY: PolicyChanged = {
 export function beginning(): readonly LoggedEvent[] {
   const told = { cluster: CLUSTER, epoch: EPOCH }
   return [
-    { type: 'WatcherStarted', ...told, name: 'bench', clusterEpoch: 1 },
+    { type: 'WatcherStarted', serverTime: null, ...told, name: 'bench', clusterEpoch: 1 },
     ...[REPLICA_SET, POD].flatMap((each, index): LoggedEvent[] => {
       const { group, kind, resource, scope, version } = each
       const about = { ...told, group, kind }

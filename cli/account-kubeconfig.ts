@@ -9,7 +9,7 @@
  */
 import { type Command, Option } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
-import { accountTokenOf, type Context, loadedContexts } from './clusters.ts'
+import type { Context } from './clusters.ts'
 import { accountName, type RightsOf } from './role-manifest.ts'
 import { bad, duration } from './setting.ts'
 import { yaml } from './yaml.ts'
@@ -44,6 +44,8 @@ export function addKubeconfig(program: Command): void {
     .action(async (flags: Flags) => {
       const ms = duration({ key: 'duration', value: flags.duration, from: '--duration' }) ?? 0
       if (ms < LEAST_MS) throw bad('--duration: an API server gives tokens of 10m at least')
+      // Loaded here: they have the client of the API server.
+      const { loadedContexts } = await import('./clusters.ts')
       const contexts = flags.context === undefined ? [] : [flags.context]
       const [context] = loadedContexts(flags.kubeconfig, contexts)
       if (context === undefined) throw bad('the kubeconfig names no context')
@@ -53,6 +55,7 @@ export function addKubeconfig(program: Command): void {
 }
 
 async function tokenFor(context: Context, flags: Flags, ms: number): Promise<string> {
+  const { accountTokenOf } = await import('./clusters.ts')
   const { namespace, service } = flags
   const account = accountName(service)
   const asked = { namespace, account, seconds: Math.floor(ms / 1_000) }
@@ -74,7 +77,7 @@ async function kubeconfigOf(context: Context, flags: Flags, token: string): Prom
     ...(ca !== undefined && { 'certificate-authority-data': base64(ca) }),
     ...(servername !== undefined && { 'tls-server-name': servername }),
     ...(rejectUnauthorized === false && { 'insecure-skip-tls-verify': true }),
-    ...(proxyUrl !== null && { 'proxy-url': proxyUrl }),
+    ...(proxyUrl !== null && { 'proxy-url': withoutUser(proxyUrl) }),
   }
   return {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
@@ -82,6 +85,16 @@ async function kubeconfigOf(context: Context, flags: Flags, token: string): Prom
     users: [{ name: user, user: { token } }],
     contexts: [{ name, context: { cluster: name, user } }],
   }
+}
+
+/** Your name and password there are yours: Kinfold needs its own, or a proxy that asks for none. */
+function withoutUser(proxyUrl: string): string {
+  const url = new URL(proxyUrl)
+  if (url.username === '' && url.password === '') return proxyUrl
+  url.username = ''
+  url.password = ''
+  process.stderr.write('warning: name and password of your proxy are left out\n')
+  return url.href
 }
 
 type Certificates = string | Buffer | readonly (string | Buffer)[]

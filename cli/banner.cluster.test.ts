@@ -92,8 +92,12 @@ test('each command of the banner works as it is printed, the archive among them'
   // C5: the tour ends with everything back.
   const back = await pasted(restored!, cwd)
   equal(back.code, 0, back.stdout + back.stderr)
-  const again = await pasted(tree!, cwd)
-  match(again.stdout, /^Deployment\/web -n shop .*ConfigMap\/web-settings/s, again.stderr)
+  // The watch reports what was created in its own time.
+  await eventually('the tree is as it was', async () => {
+    const { stdout, stderr } = await pasted(tree!, cwd)
+    const isBack = /^Deployment\/web -n shop {2}\(cluster north\)\n.*ConfigMap\/web-settings/s
+    return isBack.test(stdout) || stdout + stderr
+  })
   const followed = await pasted(`${tail} | head -n 1`, cwd)
   deepEqual([followed.code, followed.stdout.split('\n').length], [0, 2], followed.stderr)
   const alias = /^alias kinfold=(.*)$/m.exec(text)?.[1]

@@ -167,6 +167,8 @@ export class CopiedData {
     const { [own.directory]: _f, [own.directory + SECOND]: _s, ...rest } = starts.entries
     const others = Object.fromEntries(Object.entries(rest).slice(-MOST_ENTRIES))
     if (this.#isOthers(first, known)) {
+      // What was read decides; that the write is refused makes it no less a copy.
+      this.#became(cluster, known, { type: 'second', other: startIn(first) })
       await cluster.writeStarts(
         starts,
         { ...others, [own.directory]: first, [own.directory + SECOND]: mine },
@@ -222,6 +224,7 @@ export class CopiedData {
   /** A refusal says that our account may not; all else that it is not known for now. */
   #failed({ name }: StartsCluster, known: Known, error: Error): void {
     const { clock, logger } = this.#parts
+    if (known.status.type === 'second') return
     const isBlind = error instanceof ClusterError && REFUSALS.has(error.code)
     const isRenewed = clock.monotonicMs() - known.renewedMs < RENEWED_WITHIN_MS
     if (!isBlind && isRenewed) return

@@ -55,6 +55,8 @@ test('objects of a namespace, of all, deleted ones, by name and by age', async (
     ['pods -n empty', 0, ''],
     ['deploy/web -n shop', 0, 'deployment.apps/web'],
     ['po,deploy -n shop', 0, 'pod/a pod/b deployment.apps/web'],
+    ['pods,po -n shop', 0, 'pod/a pod/b'],
+    ['pods,deplyments -n shop', 2, ''],
     ['all -n shop', 0, 'pod/a pod/b deployment.apps/web'],
     ['deploy/ -n shop', 2, ''],
     ['deploy,po/a -n shop', 2, ''],

@@ -12,7 +12,6 @@ import type { AsOf, DependentList, ObjectList, Queries } from './answer.ts'
 import type { ObjectFlags, Server } from './client.ts'
 import { answerTo, serverOf, warnPartial, withMoment, withObject } from './client.ts'
 import { ORDERS, orderOf } from './get-order.ts'
-import { misnamedText } from './misnamed.ts'
 import { outputOf, structured } from './output.ts'
 import { styleOfPhase } from './paint.ts'
 import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from './scope.ts'
@@ -68,16 +67,19 @@ export function addGet(program: Command): void {
           refuseBeside()
         const document = await dependents(flags.ownedBy, flags)
         warnPartial(document.partial)
-        process.stdout.write(renderDependents(document, output, compare, Date.now()))
+        const { misnamedText } = await import('./misnamed.ts')
+        const misnamed = misnamedText(document.misnamed, document.owner)
+        process.stdout.write(renderDependents(document, output, compare, Date.now(), misnamed))
         return
       }
       const { kinds: asked, name } = wordsOf(word, second)
-      const { document, kinds } = joined(
-        await Promise.all(asked.map((kind) => answered(kind, name, flags))),
-      )
+      const all = await Promise.all(asked.map((kind) => answered(kind, name, flags)))
+      // One that is misspelt must not hide behind the others.
+      for (const [index, each] of all.entries()) refuseUnserved(asked[index], each)
+      const { document } = joined(all)
       if (document.asOf.length === 0) refuseUnasked(document.partial)
       warnPartial(document.partial)
-      if (document.objects.length === 0) refuseNothing(word ?? '', name, kinds, document.partial)
+      if (document.objects.length === 0) refuseNothing(word ?? '', name, document.partial)
       const objects = [...document.objects].sort(compare)
       const hasNamespace = flags.allNamespaces === true
       const time = flags.at === undefined ? null : (document.asOf[0]?.time ?? null)
@@ -113,6 +115,11 @@ function joined(all: readonly Listed[]): Listed {
   if (first === undefined) throw new Error('one kind is asked for at least')
   if (all.length === 1) return first
   const documents = all.map(({ document }) => document)
+  const objects = new Map(
+    documents.flatMap((each) =>
+      each.objects.map((object) => [`${object.cluster.id}/${object.uid}`, object]),
+    ),
+  )
   const asOf = new Map(documents.flatMap((each) => each.asOf.map((at) => [at.partition, at])))
   const doubts = new Set(documents.map(({ partial }) => partial).filter((text) => text !== ''))
   return {
@@ -120,7 +127,7 @@ function joined(all: readonly Listed[]): Listed {
       ...first.document,
       partial: [...doubts].join('; '),
       asOf: [...asOf.values()],
-      objects: documents.flatMap(({ objects }) => objects),
+      objects: [...objects.values()],
     },
     kinds: new Set(all.flatMap(({ kinds }) => [...kinds])),
   }
@@ -254,16 +261,15 @@ function refuseUnasked(partial: string): void {
   if (partial !== '') throw new ExitError(EXIT.failure, partial)
 }
 
-/** An empty list is an answer, but not to a name, nor to a kind that nobody serves. */
-function refuseNothing(
-  kind: string,
-  name: string | undefined,
-  kinds: ReadonlySet<string>,
-  partial: string,
-): void {
-  if (kinds.size === 0 && partial === '') {
-    throw new ExitError(EXIT.input, `no cluster that is asked serves a kind ${kind}`)
-  }
+/** An empty list is an answer, but not to a kind that no cluster serves. */
+function refuseUnserved(kind: string | undefined, { document, kinds }: Listed): void {
+  const isUnserved = document.objects.length === 0 && kinds.size === 0 && document.partial === ''
+  if (kind === undefined || !isUnserved) return
+  throw new ExitError(EXIT.input, `no cluster that is asked serves a kind ${kind}`)
+}
+
+/** Nor to a name. */
+function refuseNothing(kind: string, name: string | undefined, partial: string): void {
   if (name !== undefined) {
     throw new ExitError(
       partial === '' ? EXIT.input : EXIT.failure,
@@ -301,6 +307,7 @@ export function renderDependents(
   output: Output,
   compare: Order,
   now: number,
+  misnamed = '',
 ): string {
   const { cluster } = document
   const listed = document.objects.map((object) => ({ ...object, cluster, goneAt: null }))
@@ -318,7 +325,7 @@ export function renderDependents(
     case 'wide':
       return (
         (listed.length === 0 ? 'No dependents.\n' : rows(listed, output === 'wide', true, now)) +
-        misnamedText(document.misnamed, document.owner)
+        misnamed
       )
   }
 }

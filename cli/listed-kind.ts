@@ -30,7 +30,7 @@ export function listedKinds(setting: Setting): readonly ListedKind[] | undefined
 }
 
 /** In what `kinfold rbac` printed: its comment names the kinds. */
-const PRINTED = /^# Give Kinfold the same list: --kinds (\S+)$/m
+const PRINTED = /^# Give Kinfold the same list: --kinds (\S+)$/gm
 
 /** What `kinfold rbac` printed, or names, a line each or between commas; from # on a line is a comment. */
 function namesInFile(file: string, from: string): readonly string[] {
@@ -40,10 +40,19 @@ function namesInFile(file: string, from: string): readonly string[] {
   } catch (error) {
     throw bad(`${from}: ${file} cannot be read: ${(error as Error).message}`)
   }
-  const [, printed] = PRINTED.exec(content) ?? []
-  if (printed !== undefined) return splitList(printed, `${from} @${file}`)
+  const lists = [...content.matchAll(PRINTED)].map(([, list = '']) =>
+    splitList(list, `${from} @${file}`),
+  )
+  // All of what several runs of `kinfold rbac` printed.
+  if (lists.length > 0 && /^apiVersion:/m.test(content)) return [...new Set(lists.flat())]
   const words = content.replaceAll(/#.*$/gm, '').split(/[\s,]+/)
-  return words.filter((each) => each !== '')
+  const names = words.filter((each) => each !== '')
+  if (lists.length > 0 && names.length > 0) {
+    throw bad(
+      `${from}: ${file} lists kinds in a comment of kinfold rbac and besides: keep one of the two`,
+    )
+  }
+  return lists.length > 0 ? [...new Set(lists.flat())] : names
 }
 
 function listedKind(name: string, from: string): ListedKind {

@@ -26,14 +26,12 @@ const MOST_ROWS = 1e9
 
 export interface Page extends Document {
   readonly asOf: readonly AsOf[]
-  readonly hidden?: number
   readonly continue: string | null
 }
 
 /** Of `ChangeList` and `DeletionList`. */
 export interface PastPage extends Page {
   readonly since: string | null
-  readonly hidden: number
 }
 
 export function withSpan(command: Command): Command {
@@ -83,12 +81,10 @@ export async function* pagesOf<T extends Page>(
 ): AsyncIterable<T> {
   const most = await mostOf(limit)
   const doubts = new Set<string>()
-  let hidden = 0
   for (let rows = 0; ; ) {
     if (most !== undefined) params.set('limit', String(Math.min(PAGE_ROWS, most - rows)))
     const page = (await (await ask(server, `${path}?${params}`)).json()) as T
     rows += countOf(page)
-    hidden += page.hidden ?? 0
     if (page.partial !== '' && !doubts.has(page.partial)) warnPartial(page.partial)
     doubts.add(page.partial)
     yield page
@@ -101,9 +97,6 @@ export async function* pagesOf<T extends Page>(
     }
     params.set('continue', page.continue)
   }
-  if (hidden > 0) {
-    process.stderr.write(`warning: ${hidden} more are of kinds that you may not list\n`)
-  }
 }
 
 /** All pages as one document: what the first one says, and the rows of all. */
@@ -113,19 +106,17 @@ export async function joined<T extends PastPage>(
 ): Promise<T> {
   let first: T | undefined
   let last: T | undefined
-  let hidden = 0
   const all: unknown[] = []
   const doubts = new Set<string>()
   for await (const page of pages) {
     first ??= page
     last = page
-    hidden += page.hidden
     if (page.partial !== '') doubts.add(page.partial)
     all.push(...(page[rows] as readonly unknown[]))
   }
   if (first === undefined) throw new ExitError(EXIT.failure, 'kinfold answered no page')
   const partial = [...doubts].join('; ')
-  return { ...first, partial, [rows]: all, hidden, continue: last?.continue ?? null }
+  return { ...first, partial, [rows]: all, continue: last?.continue ?? null }
 }
 
 export async function write(text: string): Promise<void> {

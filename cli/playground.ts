@@ -14,7 +14,7 @@ import type { Playground } from '../playground/playground.ts'
 import { type Address, parseAddress } from '../runtime/address.ts'
 import { EXIT, ExitError, stopSignal } from '../runtime/lifecycle.ts'
 import { ResourceStack } from '../runtime/resource-stack.ts'
-import { type ArchiveFlags, addArchiveOptions } from './archive-config.ts'
+import { type ArchiveFlags, addArchiveKindsOption, addArchiveOptions } from './archive-config.ts'
 import { urlWithoutFlags } from './client.ts'
 import { addLogOptions, collect, type UpConfig, upConfig } from './config.ts'
 import { becomeLean, keepCompiled } from './lean-process.ts'
@@ -57,16 +57,18 @@ export function addPlayground(program: Command): void {
       'address of an API server without credentials; once for each of the two (default: 127.0.0.1, any port)',
       collect,
     )
-  addLogOptions(addArchiveOptions(command), QUIET).action(async (flags: PlaygroundFlags) => {
-    const listen = listenOf(flags.listen ?? [])
-    becomeLean()
-    await play(flags, listen, stopSignal())
-    process.exitCode = EXIT.ok
-  })
+  addLogOptions(addArchiveKindsOption(addArchiveOptions(command)), QUIET).action(
+    async (flags: PlaygroundFlags) => {
+      const listen = listenOf(flags.listen ?? [])
+      becomeLean()
+      await play(flags, listen, stopSignal())
+      process.exitCode = EXIT.ok
+    },
+  )
 }
 
 function settingsOf(flags: PlaygroundFlags): UpConfig {
-  const archiveKinds = flags.archive === true ? ARCHIVED : undefined
+  const archiveKinds = flags.archiveKinds ?? (flags.archive === true ? ARCHIVED : undefined)
   return upConfig({
     ...{ logLevel: QUIET, ...flags, lock: 'off' },
     ...(archiveKinds !== undefined && { archiveKinds }),

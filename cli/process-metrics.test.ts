@@ -11,12 +11,11 @@ const DOCUMENT = join(import.meta.dirname, '..', 'docs', 'metrics.md')
 /** OpenTelemetry's. */
 const NOT_OURS = 'target_info'
 
-/** A playground has no lock, no watch that is broken, and no cap that cuts; traces are off. */
+/** A playground has no lock and no watch that is broken; traces are off. */
 const NOT_HERE = [
   'kinfold_lock',
   'kinfold_watch_broken_since_seconds',
   'kinfold_telemetry_spans_total',
-  'kinfold_cap_cuts_total',
 ]
 
 test('what is served is documented, and what is documented is served', async (t) => {

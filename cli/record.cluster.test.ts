@@ -188,14 +188,14 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
   }
 
   async function restore(name: string, ...more: readonly string[]): Promise<Ran> {
-    const from = ['--data', data, '--kubeconfig', plane.kubeconfig]
+    const from = ['--data', data, '--kubeconfig', plane.kubeconfig, '--include', 'secrets']
     return await runKinfold(['restore', `deploy/${name}`, ...from, ...more])
   }
 
   async function archived(name: string, count: number): Promise<Ran> {
     let last: Ran | undefined
     await eventually(`all of ${name} are in the archive`, async () => {
-      last = await restore(name)
+      last = await restore(name, '--archive-key-file', key)
       const is = new RegExp(`^${count} to create, 0 there already, 0 refused`, 'm')
       return is.test(last.stdout) || last.stdout + last.stderr
     })

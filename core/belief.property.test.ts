@@ -156,7 +156,12 @@ class Life {
   #start(): void {
     this.#epoch += 1
     const about = { cluster: CLUSTER, name: 'test', epoch: this.#epoch }
-    this.#tell({ type: 'WatcherStarted', ...about, clusterEpoch: this.#clusterEpoch })
+    this.#tell({
+      type: 'WatcherStarted',
+      serverTime: null,
+      ...about,
+      clusterEpoch: this.#clusterEpoch,
+    })
   }
 
   #restart(): void {

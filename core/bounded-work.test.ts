@@ -16,7 +16,7 @@ function begun(batchSize: number): Folder {
   const begun = folder(batchSize)
   const policy = policyFor('enforce', 'parity')
   const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
-  begun.fold({ type: 'WatcherStarted', ...started })
+  begun.fold({ type: 'WatcherStarted', serverTime: null, ...started })
   begun.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   for (const short of ['cm', 'rs']) {
     begun.fold(served(short, true))

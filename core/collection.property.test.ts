@@ -48,7 +48,7 @@ class Loop {
     this.cluster = new ModelCluster(onRemoved, () => {})
     const policy = policyFor('enforce', 'parity')
     const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
-    this.tell({ type: 'WatcherStarted', ...cluster })
+    this.tell({ type: 'WatcherStarted', serverTime: null, ...cluster })
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const short of MONITORED) this.cluster.relist(short, 0, false)
   }

@@ -173,7 +173,7 @@ function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
 function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
   const queued = step.graph.get(queuedKey(cluster, uid))
   if (queued?.type === 'Queued' && !queued.isWhole) {
-    const change = moveWitness(step, cluster, uid, Math.max(0, step.references))
+    const change = moveWitness(step, cluster, uid, step.references)
     if (change === 'perhaps') return false
     if (change === 'stays') step.graph.remove(queuedKey(cluster, uid))
     if (change === 'stays') return true

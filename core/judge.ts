@@ -21,7 +21,7 @@ import { waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
 import { endVerification, verifyOwners } from './issue/verification.ts'
-import { isMisplaced, warningsOf } from './issue/warning.ts'
+import { isMisplaced, recentWarnings, warningsOf } from './issue/warning.ts'
 import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
@@ -56,7 +56,7 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   else endVerification(step, cluster, node.object)
   const completion = completionOf(step.graph, cluster, node)
   if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
-  const isWarned = warn(step, state, cluster, node, decision)
+  const { isWarned, warnedAt } = warn(step, state, cluster, node, decision)
   const attempt = attemptFor(step, state, cluster, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   const { price } = decision
@@ -76,7 +76,10 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
   const isFreed = node.isFreed || isFreeing
 
-  putNode(step, cluster, held, { ...node, isFreed, letGoAt, isWarned, verdict, hold, attempt })
+  putNode(step, cluster, held, {
+    ...{ ...node, isFreed, letGoAt, isWarned, warnedAt },
+    ...{ verdict, hold, attempt },
+  })
   if (verdict === node.verdict || verdict === null) return
   touch(step, cluster, uid)
   tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
@@ -85,18 +88,25 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   })
 }
 
-/** Before the verdict's command, so that the Event exists when the object is deleted. Returns whether it exists, or will. */
+type Warned = Pick<Node, 'isWarned' | 'warnedAt'>
+
+/** Before the verdict's command, so that the Event exists when the object is deleted. */
 function warn(
   step: Step,
   state: ClusterState,
   cluster: ClusterId,
   node: Node,
   { verdict, stands }: Decision,
-): boolean {
-  if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) return false
+): Warned {
+  const { warnedAt } = node
+  if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) {
+    return { isWarned: false, warnedAt }
+  }
   // An Event has no dry run, so none is issued in mode dry-run.
   const isReal = policyOf(step.graph).policy.mode === 'enforce'
-  if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) return node.isWarned
+  if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) {
+    return { isWarned: node.isWarned, warnedAt }
+  }
   const { object } = node
   const target = targetOf(object, kindOf(step.graph, cluster, object))
   const { because, basis } = verdict
@@ -106,10 +116,13 @@ function warn(
     because,
     basis,
   })
-  for (const warning of warningsOf(stands, object.namespace, base)) {
+  const recent = recentWarnings(node, state.now)
+  const times = [...recent]
+  for (const warning of warningsOf(stands, object.namespace, recent.length, base)) {
     step.outcome.commands.push(warning)
+    times.push(state.now)
   }
-  return true
+  return { isWarned: true, warnedAt: times }
 }
 
 /** For an owner that waits for dependents: a timer for what may release it without any event. */

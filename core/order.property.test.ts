@@ -26,7 +26,14 @@ const OUTCOMES: readonly CommandSettled['outcome'][] = [
 function beginning(preset: Preset = 'parity', epoch = 1): readonly Event[] {
   const policy = policyFor('enforce', preset)
   return [
-    { type: 'WatcherStarted', cluster: CLUSTER, name: 'test', epoch, clusterEpoch: 1 },
+    {
+      type: 'WatcherStarted',
+      serverTime: null,
+      cluster: CLUSTER,
+      name: 'test',
+      epoch,
+      clusterEpoch: 1,
+    },
     { type: 'PolicyChanged', policy, who: 'test', why: 'test' },
   ]
 }
@@ -127,7 +134,12 @@ test('a resumed watch that tells again what it told changes nothing', () => {
         resumed.fold(event)
       }
       const issued = once.commands.length
-      const started = { type: 'WatcherStarted', cluster: CLUSTER, name: 'test' } as const
+      const started = {
+        type: 'WatcherStarted',
+        serverTime: null,
+        cluster: CLUSTER,
+        name: 'test',
+      } as const
       for (const each of [once, resumed]) each.fold({ ...started, epoch: 2, clusterEpoch: 1 })
       streams.forEach((stream, index) => {
         const live = stream.filter((event) => told.includes(event) && isLive(event))

@@ -58,7 +58,12 @@ class Loop {
 
   #start(): void {
     const about = { cluster: CLUSTER, name: 'test', epoch: this.#epoch }
-    this.tell({ type: 'WatcherStarted', ...about, clusterEpoch: this.#clusterEpoch })
+    this.tell({
+      type: 'WatcherStarted',
+      serverTime: null,
+      ...about,
+      clusterEpoch: this.#clusterEpoch,
+    })
   }
 
   tell(event: Event): void {

@@ -20,7 +20,7 @@ function told(others: number): Event[] {
   const world = new World()
   const about = { cluster: 'c', epoch: 1 }
   return [
-    { type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 },
+    { type: 'WatcherStarted', serverTime: null, ...about, name: 'test', clusterEpoch: 1 },
     world.policy('enforce', 'parity'),
     ...['rs', 'pod'].flatMap((short) => [world.served(short, true), ...world.relist(short)]),
     ...(others === 0 ? [] : world.events(`many ${others} pod/a#`)),

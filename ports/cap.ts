@@ -23,8 +23,11 @@ export const HOLD_REFERENCE: OwnerReference = {
 /** The API server bounds names, mostly, but no server bounds the texts that users type into references. Characters, unless it says bytes. */
 const MOST_FINALIZERS = 256
 const FINALIZER_LENGTH = 320
-const NAME_LENGTH = 253
-const UID_LENGTH = 128
+export const NAME_LENGTH = 253
+export const UID_LENGTH = 128
+/** How the digests begin that stand for longer ones in references (adapters/kubernetes/meta.ts). */
+export const DIGEST_OF_UID = 'beyond-caps:sha256:'
+export const DIGEST_OF_NAME = 'beyond-caps/sha256/'
 /** A DNS name, a slash and a label. */
 const API_VERSION_LENGTH = 317
 const KIND_LENGTH = 63
@@ -68,6 +71,11 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
     labels: [],
     annotations: [],
   }
+}
+
+/** A text of it is not known: no patch can compare it with the stored one (services/reaper/guard.ts). */
+export function isKnownByDigest({ uid, name }: OwnerReference): boolean {
+  return uid.startsWith(DIGEST_OF_UID) || name.startsWith(DIGEST_OF_NAME)
 }
 
 function isReferenceBeyondCaps({ apiVersion, kind, name, uid }: OwnerReference): boolean {

@@ -489,6 +489,25 @@ function patches(given: Given): void {
     deepEqual(await current(given(), object), object)
   })
 
+  test('a reference away by its place, of the version that was read only', async () => {
+    const { object } = await owned('placed')
+    const answers: string[] = []
+    for (const version of [`${object.resourceVersion}0`, object.resourceVersion]) {
+      const answer = await given().cluster.patch(
+        target(object),
+        [
+          { op: 'test', path: '/metadata/uid', value: object.uid },
+          { op: 'test', path: '/metadata/resourceVersion', value: version },
+          { op: 'remove', path: REFERENCE },
+        ],
+        false,
+        deadline(),
+      )
+      answers.push(answer.type)
+    }
+    deepEqual(answers, ['Conflict', 'Changed'])
+  })
+
   test('nothing that is absent', async () => {
     const { object, stored } = await owned('patched-late')
     const elsewhere = { ...object, name: 'patched-too-late' }

@@ -36,10 +36,24 @@ test('one holder may have all of it, until another one asks', () => {
 })
 
 test('what a holder has up to the floor is never taken from it', () => {
+  const { shares } = sharesOf(6, 2)
+  for (const holder of ['a', 'a', 'a', 'a', 'b', 'b']) equal(taken(shares, holder), true)
+  deepEqual(
+    [1, 2, 3].map(() => taken(shares, 'c')),
+    [true, true, false],
+  )
+  equal(taken(shares, 'a'), false)
+  deepEqual([shares.of('a'), shares.of('b'), shares.of('c')], [2, 2, 2])
+})
+
+test('where there are more holders than floors, each has an equal part', () => {
   const { shares } = sharesOf(4, 2)
-  for (const holder of ['a', 'a', 'b', 'b']) equal(taken(shares, holder), true)
-  equal(taken(shares, 'c'), false)
-  deepEqual([shares.of('a'), shares.of('b')], [2, 2])
+  for (const holder of ['a', 'a', 'b', 'b', 'c', 'd']) equal(taken(shares, holder), true)
+  deepEqual(
+    ['a', 'b', 'c', 'd'].map((each) => shares.of(each)),
+    [1, 1, 1, 1],
+  )
+  equal(taken(shares, 'e'), false)
 })
 
 test('what is given back is there for anybody, once', () => {

@@ -51,7 +51,10 @@ export class Shares {
   giver(holder: string, amount = 1): string | null {
     if (this.#taken + amount <= this.cap.total) return null
     const wanted = this.of(holder) + amount
-    let [largest, most] = [holder, Math.max(wanted, this.cap.floor)]
+    // Where there are more holders than floors fit, the floor is an equal part.
+    const holders = this.#held.size + (this.#held.has(holder) ? 0 : 1)
+    const floor = Math.min(this.cap.floor, Math.floor(this.cap.total / holders))
+    let [largest, most] = [holder, Math.max(wanted, floor)]
     for (const [other, held] of this.#held) {
       if (other !== holder && held > most) [largest, most] = [other, held]
     }

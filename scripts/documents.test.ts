@@ -74,7 +74,7 @@ function numbered(prefix: string, last: number): readonly string[] {
 }
 
 const DEMANDED: readonly string[] = [
-  ...numbered('B', 78),
+  ...numbered('B', 79),
   ...numbered('D', 12),
   ...numbered('U', 18),
   ...numbered('U12.', 17),

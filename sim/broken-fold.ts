@@ -593,9 +593,10 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: '  if (isKnown) return\n',
+        from: '  if (isKnown && (former.isWhole || !isWhole)) return\n',
         to: '',
       },
+      { file: 'core/fold.ts', from: '  if (isKnown) return\n', to: '' },
     ],
     by: {
       file: 'core/hostile-tenant.test.ts',
@@ -623,8 +624,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/verification.ts',
-        from: "isWitness ? moveWitness(step, cluster, uid, REFERENCES_AT_ONCE) : 'stays'",
-        to: "'stays'",
+        from: "  if (!isWitness) return 'stays'\n",
+        to: "  return 'stays'\n",
       },
     ],
     by: {

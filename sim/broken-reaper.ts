@@ -22,6 +22,36 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a patch removes by its place what it cannot compare',
+    mistake: 'where the list has moved meanwhile, another owner is taken off',
+    changes: [
+      {
+        file: 'services/reaper/guard.ts',
+        from: 'if (entries.every(({ value }) => value !== undefined)) return []',
+        to: 'if (entries.length > 0) return []',
+      },
+    ],
+    by: {
+      file: 'services/reaper/guard.test.ts',
+      test: 'removes a reference of which only a digest is known, where nothing of the object has changed',
+    },
+  },
+  {
+    name: 'a uid too long to compare is another one',
+    mistake: 'an owner whose uid stands as a digest in references counts as absent while it lives',
+    changes: [
+      {
+        file: 'adapters/kubernetes/answer.ts',
+        from: 'object.uid.length > UID_LENGTH',
+        to: 'object.uid.length > 2 * UID_LENGTH',
+      },
+    ],
+    by: {
+      file: 'adapters/kubernetes/answer.test.ts',
+      test: 'with an object whose uid equals no digest of it in a reference proves nothing',
+    },
+  },
+  {
     name: 'a DELETE without the uid',
     mistake: 'a namesake goes instead',
     changes: [

@@ -62,7 +62,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/known-object.ts',
-        from: ' || isOtherHold(before, after)',
+        from: ' || isOtherHold(node.before, node.after)',
         to: '',
       },
     ],
@@ -77,8 +77,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/batch.ts',
-        from: 'else if (isRuleKey(key)) this.#putFormer',
-        to: 'else if (false) this.#putFormer',
+        from: 'if (isRuleKey(key)) this.#putFormer',
+        to: 'if (false) this.#putFormer',
       },
     ],
     by: {

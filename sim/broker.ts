@@ -138,6 +138,8 @@ export class Broker {
         this.#pass({ call: 'commit', topic: 'changelog', partition, by }, async () => {
           const end = await task.commit(commit)
           for (const output of commit.outputs) this.#observer({ ...output, by: by.name })
+          const records = commit.changelog
+          this.#observer({ topic: 'changelog', partition, records, by: by.name })
           return end
         }),
       [Symbol.asyncDispose]: () => by.call('ask', async () => await task[Symbol.asyncDispose]()),

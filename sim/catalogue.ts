@@ -48,6 +48,8 @@ export const DATA: Rows = {
   I34: 'Clusters are spread over the partitions: none holds two while another holds none, unless a holder died while it chose.',
   I35: 'No record makes the fold judge more owner references than a stated number, whatever is written in a namespace.',
   I36: 'What is written in one namespace delays deletions in others by a bounded number of records and calls.',
+  I37: 'What is written to the log because of one object stays within 20 bytes for each byte that users sent about it, and 16 KiB for each effect on it or on an owner that it names and for each result of a command about it.',
+  I38: 'A namespace has no more than 32 live GETs under way, however many owners its objects name.',
 }
 
 /** Faults that the simulator does not draw. */
@@ -176,7 +178,7 @@ export const EXPECTED: Rows = {
   kill: 'A new process goes on from the log.',
   protect: 'Protected objects stay.',
   tenant:
-    'Its objects are decided like all others; no record does more work for it than for anybody (I35), and others wait no longer (I36).',
+    'Its objects are decided like all others; no record does more work for it than for anybody (I35), others wait no longer (I36), and its bytes and live GETs are bounded (I37, I38).',
 }
 
 /**

@@ -46,7 +46,7 @@ export function beginFault(world: World, users: readonly Users[], fault: Schedul
 export const BY_THEMSELVES: Readonly<Record<string, string>> = {
   F10: 'with F9, when an object that was deleted exists again',
   F25: 'users write references to kinds in groups that are not served',
-  F27: 'a tenant writes references with longer names and uids than are taken in',
+  F27: 'a tenant writes references with longer kinds than are taken in',
   F62: 'each log is folded again at the end, in other batches',
   F66: 'users misspell names, kinds and versions',
   F73: 'users delete an object and create another one under its name',

@@ -5,6 +5,7 @@
  *
  * Not here: the meaning of ownership in the API (testing/oracle.ts).
  */
+import { createHash } from 'node:crypto'
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Ground, Leftover, OracleObject, OracleServer } from '../testing/oracle.ts'
@@ -72,7 +73,12 @@ function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
 }
 
 /** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
-const LONGEST = { name: 253, uid: 128 }
+const LONGEST = { apiVersion: 317, kind: 63 }
+/**
+ * No object has a longer uid, and none of the core group a longer name: such an owner never was. In
+ * other groups it may exist, so there the name counts as the texts above do.
+ */
+const LONGEST_OF_ANY = { name: 253, uid: 128 }
 const BEYOND = {
   apiVersion: 'hold.kinfold.invalid/v1',
   kind: 'beyond caps',
@@ -80,14 +86,32 @@ const BEYOND = {
   uid: 'beyond-caps',
 }
 
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
 /** The references of an object that a graph may hold. */
 export function takenIn(
   references: readonly oracle.OracleReference[],
 ): readonly oracle.OracleReference[] {
   const isBeyond = references.some(
-    ({ name, uid }) => name.length > LONGEST.name || uid.length > LONGEST.uid,
+    ({ apiVersion, kind, name }) =>
+      apiVersion.length > LONGEST.apiVersion ||
+      kind.length > LONGEST.kind ||
+      (name.length > LONGEST_OF_ANY.name && oracle.groupIn(apiVersion) !== ''),
   )
-  return isBeyond ? [BEYOND] : references
+  if (isBeyond) return [BEYOND]
+  const isLong = ({ name, uid }: oracle.OracleReference): boolean =>
+    name.length > LONGEST_OF_ANY.name || uid.length > LONGEST_OF_ANY.uid
+  if (!references.some(isLong)) return references
+  return references.map((each) => {
+    const { name, uid } = each
+    return {
+      ...each,
+      name: name.length > LONGEST_OF_ANY.name ? `beyond-caps/sha256/${digestOf(name)}` : name,
+      uid: uid.length > LONGEST_OF_ANY.uid ? `beyond-caps:sha256:${digestOf(uid)}` : uid,
+    }
+  })
 }
 
 function kindOf(

@@ -23,6 +23,13 @@ export interface Acting {
   readonly sentMs: number
 }
 
+/** Effects on one object, of users and ours, and how many bytes the bodies of users had. */
+export interface Sent {
+  readonly namespace: string
+  effects: number
+  bytes: number
+}
+
 export type SiteObserver = (site: Site, effect: Effect, acting: Acting | undefined) => void
 
 /** A write, or a restore that bumped the versions. */
@@ -59,6 +66,10 @@ export class Site {
   #replayedMs: number | undefined
   #chance: ReturnType<typeof seeded>
   #acting: Acting | undefined
+  /** How many bytes the user's request has that is being carried out. */
+  #sending = 0
+  /** Of each object, by uid. */
+  readonly sent: Map<string, Sent> = new Map()
   #server: ApiServer
 
   /** `kinds`: the built-in ones that it serves, by resource; by default all of them but the later ones. */
@@ -105,8 +116,11 @@ export class Site {
     const headers = { 'content-type': type, accept: 'application/json' }
     const request = { method, path, headers, body: body === null ? null : JSON.stringify(body) }
     this.#write(request, undefined)
+    this.#sending = Buffer.byteLength(request.body ?? '')
     // The server carries it out before it returns the promise of its answer.
-    void this.#server.handle(request, NOBODY).then(({ status }) => {
+    const answer = this.#server.handle(request, NOBODY)
+    this.#sending = 0
+    void answer.then(({ status }) => {
       if (status !== 400) return
       throw new Error(`a user's ${method} ${path} makes no sense: ${request.body}`)
     })
@@ -184,7 +198,18 @@ export class Site {
       bookmarkMs: BOOKMARK_MS,
       serves: this.#serves,
     })
-    server.observe((effect) => this.#observer(this, effect, this.#acting))
+    server.observe((effect) => {
+      if (!this.isReplaying) this.#countSent(effect)
+      this.#observer(this, effect, this.#acting)
+    })
     return server
+  }
+
+  #countSent({ before, after }: Effect): void {
+    const { uid, namespace = '' } = (after ?? before)!.metadata
+    const sent = this.sent.get(uid) ?? { namespace, effects: 0, bytes: 0 }
+    sent.effects += 1
+    sent.bytes += this.#sending
+    this.sent.set(uid, sent)
   }
 }

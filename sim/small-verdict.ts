@@ -28,7 +28,7 @@ export interface Findings {
 export function beginning(fold: SmallFold, told: readonly Event[]): void {
   const policy = policyFor('enforce', 'parity')
   const cluster = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
-  fold.fold({ type: 'WatcherStarted', ...cluster }, 0)
+  fold.fold({ type: 'WatcherStarted', serverTime: null, ...cluster }, 0)
   fold.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
   for (const event of told) fold.fold(event)
   beat(fold, BEGINNING_MS)

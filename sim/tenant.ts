@@ -20,6 +20,13 @@ const ACTS = 5
 const PAUSE_MS = 2 * MINUTE
 const SOON_MS = 400
 
+/** Lives of one name, changes of one object, patches of one long list. */
+const LIVES = 50
+const CHANGES = 90
+const PATCHES = 25
+const MERGE = 'application/merge-patch+json'
+const JSON_PATCH = 'application/json-patch+json'
+
 const CORE = `/api/v1/namespaces/${TENANT}`
 const APPS = `/apis/apps/v1/namespaces/${TENANT}`
 
@@ -34,7 +41,15 @@ interface Reference {
 /** Texts that an API server takes in a reference, as it only asks for some text. */
 const ODD = {
   apiVersions: ['V1', 'v1 ', 'v9', 'apps/v1beta9', 'nowhere/v1', 'apps/__internal', '__proto__'],
-  kinds: ['configmap', 'ConfigMaps', 'ConfigMap ', 'constructor', 'ReplicaSet', 'Конфиг'],
+  kinds: [
+    'configmap',
+    'ConfigMaps',
+    'ConfigMap ',
+    'constructor',
+    'ReplicaSet',
+    'Конфиг',
+    'K'.repeat(80),
+  ],
   names: ['a/b', '..', '%2F', 'x\ny', '\u202eevil', ' ', 'x'.repeat(300), '?watch=true', '#'],
   uids: ['/', '..', '%', '__proto__', ' ', 'u'.repeat(200), '\u0000', 'toString', '~'],
 } as const
@@ -64,6 +79,11 @@ class Tenant {
       () => this.#ownNothing(),
       () => this.#misspell(),
       () => this.#shareMany(),
+      () => this.#liveOften(),
+      () => this.#changeOften(),
+      () => this.#patchLong(),
+      () => this.#ownNothingAtLength(),
+      () => this.#bearStranger(),
     ]
     acts[this.#chance.below(acts.length)]?.()
   }
@@ -123,7 +143,7 @@ class Tenant {
       const odd = Array.from({ length: 1 + this.#chance.below(6) }, () => {
         return { ...(right[0] ?? known), uid: this.#never(), ...this.#slip() }
       })
-      if (takenIn(odd) !== odd) this.#reached('F27')
+      if (takenIn(odd)[0]?.uid === 'beyond-caps') this.#reached('F27')
       this.#depend(this.#chance.next() < 0.3 ? [...odd, ...right] : odd)
     }
     this.#delete(this.#site.server.object('', 'configmaps', TENANT, right[0]?.name ?? ''), 'Orphan')
@@ -137,6 +157,66 @@ class Tenant {
     })
     for (let i = 0; i < 40; i++) this.#depend([...referenceTo(owner), ...references])
     this.#delete(owner, 'Background')
+  }
+
+  /** T6: many lives of one name, and an object of another kind that bears it. */
+  #liveOften(): void {
+    const name = `e${this.#id}-${++this.#count}`
+    this.#site.user('POST', `${APPS}/replicasets`, { metadata: { name } })
+    const owner = this.#site.server.object('apps', 'replicasets', TENANT, name)
+    for (let life = 0; life < LIVES; life++) {
+      const ownerReferences = life % 3 === 0 ? referenceTo(owner) : []
+      this.#site.user('POST', `${CORE}/configmaps`, { metadata: { name, ownerReferences } })
+      this.#delete(this.#site.server.object('', 'configmaps', TENANT, name), 'Background')
+    }
+    this.#depend(referenceTo(owner))
+    this.#delete(owner, this.#chance.pick(['Background', 'Foreground']))
+  }
+
+  /** T7: many changes of one object, until it has no owner left. */
+  #changeOften(): void {
+    const owner = this.#make(`${CORE}/configmaps`, [])
+    const object = this.#make(`${CORE}/configmaps`, referenceTo(owner))
+    for (let change = 0; change < CHANGES; change++) {
+      const finalizers = change % 2 === 0 ? [`example.com/f${change}`] : []
+      this.#patch(object, { metadata: { finalizers } }, MERGE)
+    }
+    this.#delete(owner, 'Background')
+  }
+
+  /** T9: small patches of an object with a long list of owner references, one of which lives. */
+  #patchLong(): void {
+    const owner = this.#make(`${CORE}/configmaps`, [])
+    const count = this.#chance.pick([70, 300])
+    const never = this.#neverOwned(count)
+    const object = this.#make(`${CORE}/configmaps`, [...referenceTo(owner), ...never])
+    for (let patch = 0; patch < PATCHES; patch++) {
+      const at = 1 + this.#chance.below(count)
+      const path = `/metadata/ownerReferences/${at}`
+      const value = this.#neverOwned(1)[0]
+      const op = this.#chance.pick(['replace', 'add', 'test'])
+      if (op !== 'test') this.#patch(object, [{ op, path, value }], JSON_PATCH)
+      else this.#patch(object, { metadata: { labels: { patch: `${patch}` } } }, MERGE)
+    }
+    if (this.#chance.next() < 0.5) this.#delete(owner, 'Background')
+  }
+
+  /** T10: hundreds of owners that never were, each named once. */
+  #ownNothingAtLength(): void {
+    for (let i = 0; i < 6; i++) this.#depend(this.#neverOwned(60))
+  }
+
+  /** T4, T5: objects that bear the uid and the name of a stranger, who is in another namespace. */
+  #bearStranger(): void {
+    const strangers = this.#site.all().filter(({ metadata }) => metadata.namespace !== TENANT)
+    const stranger = strangers[this.#chance.below(strangers.length)]
+    for (let i = 0; i < 40; i++) this.#depend(referenceTo(stranger))
+  }
+
+  #neverOwned(count: number): Reference[] {
+    return Array.from({ length: count }, (): Reference => {
+      return { apiVersion: 'v1', kind: 'Secret', name: `n${++this.#count}`, uid: this.#never() }
+    })
   }
 
   #slip(): Partial<Reference> {
@@ -172,11 +252,16 @@ class Tenant {
   }
 
   #delete(object: ApiObject | undefined, propagationPolicy: string): void {
-    if (object === undefined) return
-    const { kind, metadata } = object
-    const path = kind === 'ConfigMap' ? `${CORE}/configmaps` : `${APPS}/replicasets`
-    this.#site.user('DELETE', `${path}/${metadata.name}`, { propagationPolicy })
+    if (object !== undefined) this.#site.user('DELETE', pathOf(object), { propagationPolicy })
   }
+
+  #patch(object: ApiObject | undefined, body: object, type: string): void {
+    if (object !== undefined) this.#site.user('PATCH', pathOf(object), body, type)
+  }
+}
+
+function pathOf({ kind, metadata }: ApiObject): string {
+  return `${kind === 'ConfigMap' ? `${CORE}/configmaps` : `${APPS}/replicasets`}/${metadata.name}`
 }
 
 function referenceTo(owner: ApiObject | undefined): Reference[] {
@@ -192,7 +277,7 @@ function pickOf<T>(chance: Chance, all: readonly T[]): T {
 export const tenantFaults: readonly Fault[] = [
   {
     row: 'tenant',
-    what: 'a tenant writes into its own namespace whatever an API server takes: hundreds of names of one uid, a stranger’s as well; bursts; owners that never were; odd spellings',
+    what: 'a tenant writes into its own namespace whatever an API server takes: hundreds of names of one uid, a stranger’s as well, by that stranger’s name, too; bursts; many lives of a name, changes of an object, patches of a long list; owners that never were; odd spellings',
     lastsMs: [5 * MINUTE, 30 * MINUTE],
     most: 2,
     begin(context) {

@@ -101,7 +101,7 @@ export class PastRig {
       clock: { ...systemClock(), now, monotonicMs: now },
     })
     const rig = new PastRig(log, await log.openTask(0), clock)
-    await rig.#append({ type: 'WatcherStarted', ...rig.#started() })
+    await rig.#append({ type: 'WatcherStarted', serverTime: null, ...rig.#started() })
     await rig.#rule('parity')
     for (const short of MONITORED) rig.#cluster.relist(short, 0, false)
     await rig.drain(Number.MAX_SAFE_INTEGER)
@@ -168,7 +168,7 @@ export class PastRig {
     this.#cluster = this.#backup.copy()
     this.#epoch += 1
     this.#commands.length = 0
-    await this.#append({ type: 'WatcherStarted', ...this.#started() })
+    await this.#append({ type: 'WatcherStarted', serverTime: null, ...this.#started() })
     for (const stream of this.#cluster.streams.values()) stream.length = 0
     for (const short of MONITORED) this.#cluster.relist(short, 0, false)
   }

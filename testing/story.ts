@@ -58,6 +58,7 @@ export class World {
   begin(): void {
     this.tell({
       type: 'WatcherStarted',
+      serverTime: null,
       cluster: this.#at.cluster,
       name: 'test',
       epoch: this.#at.epoch,
@@ -193,7 +194,14 @@ export class World {
     this.#at.epoch += 1
     this.#at.clusterEpoch = clusterEpoch
     const epoch = this.#at.epoch
-    return { type: 'WatcherStarted', cluster: this.#at.cluster, name: 'test', epoch, clusterEpoch }
+    return {
+      type: 'WatcherStarted',
+      serverTime: null,
+      cluster: this.#at.cluster,
+      name: 'test',
+      epoch,
+      clusterEpoch,
+    }
   }
 
   /** Perhaps with for how long the watch of a kind has delivered nothing. */

@@ -28,7 +28,14 @@ export class ToldLog {
   /** `paces`: how many entries are folded after each appended one, in turn; otherwise none is folded before `foldAll`. */
   constructor(policy: Policy, paces: readonly number[] = []) {
     this.#paces = paces
-    this.tell({ type: 'WatcherStarted', cluster: CLUSTER, epoch: 1, name: 'test', clusterEpoch: 1 })
+    this.tell({
+      type: 'WatcherStarted',
+      serverTime: null,
+      cluster: CLUSTER,
+      epoch: 1,
+      name: 'test',
+      clusterEpoch: 1,
+    })
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     const world = new World()
     for (const short of ['rs', 'pod']) {

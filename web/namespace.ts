@@ -17,7 +17,7 @@ import { Notice, Section, Table } from './frame.ts'
 import { Counts, Standing, useHeld } from './held.ts'
 import { firstPage } from './past.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { countOf, hiddenText, kindText, lineOf, nameText, recordedText, timeText } from './text.ts'
+import { countOf, kindText, lineOf, nameText, recordedText, timeText } from './text.ts'
 
 type Change = ChangeList['changes'][number]
 
@@ -127,7 +127,7 @@ interface Lately {
 async function recentOf(where: Where, wanted: string, signal: AbortSignal): Promise<Lately> {
   const last = new Map<string, Change>()
   const doubts = new Set<string>()
-  let [count, hidden] = [0, 0]
+  let count = 0
   const { since, first } = await firstPage(where, wanted, signal)
   let page = first
   for (let pages = 1; ; pages++) {
@@ -137,11 +137,10 @@ async function recentOf(where: Where, wanted: string, signal: AbortSignal): Prom
       last.set(each.uid, each)
     }
     count += page.changes.length
-    hidden += page.hidden
     doubts.add(page.partial)
     if (page.continue === null) break
     if (pages === MOST_PAGES) {
-      doubts.add(`only the first ${countOf(count + hidden, 'change')} were looked through`)
+      doubts.add(`only the first ${countOf(count, 'change')} were looked through`)
       break
     }
     page = await ask(
@@ -150,7 +149,6 @@ async function recentOf(where: Where, wanted: string, signal: AbortSignal): Prom
       signal,
     )
   }
-  doubts.add(hiddenText(hidden))
   const partial = [...doubts].filter((text) => text !== '').join('; ')
   return { partial, last: [...last.values()].reverse(), count }
 }

@@ -15,7 +15,7 @@ import { Notice, Section, Table } from './frame.ts'
 import { inOrder } from './moment.ts'
 import { Drawing } from './picture.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { countOf, hiddenText, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
+import { countOf, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
 import { differences } from './tree-difference.ts'
 import { itemOfTree } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
@@ -401,11 +401,10 @@ async function stepsOf(
   for (const uid of deleted.uids) members.add(uid)
   if (deleted.partial !== '') doubts.push(deleted.partial)
   const changes: Change[] = []
-  let [read, hidden] = [0, 0]
+  let read = 0
   for (let page = first; ; ) {
     changes.push(...page.changes.filter(({ uid }) => members.has(uid)))
-    read += page.changes.length + page.hidden
-    hidden += page.hidden
+    read += page.changes.length
     if (page.partial !== '' && !doubts.includes(page.partial)) doubts.push(page.partial)
     if (page.continue === null) break
     if (read >= MOST_READ) {
@@ -415,7 +414,6 @@ async function stepsOf(
     const query = { ...where, since, limit: PAGE, continue: page.continue }
     page = await ask('/v1/changes', query, signal)
   }
-  if (hidden > 0) doubts.push(hiddenText(hidden))
   return { partial: doubts.join('; '), changes }
 }
 

@@ -94,13 +94,6 @@ export function nameText({ kind, name }: Pick<Named, 'kind' | 'name'>): string {
   return lineOf(`${kind}/${name}`)
 }
 
-/** What an answer about changes left out; empty: nothing. */
-export function hiddenText(changes: number): string {
-  return changes === 0
-    ? ''
-    : `left out: ${countOf(changes, 'change')} of kinds that you may not list`
-}
-
 /** Such as `12 s` and `3 min`. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))

@@ -99,7 +99,7 @@ function nodeOf(most: ObjectMeta): Node {
       ringed: false,
       isReaped: false,
     },
-    ...{ protectedUntil: null, isWarned: false, hold: null },
+    ...{ protectedUntil: null, isWarned: false, warnedAt: [], hold: null },
     verdict: { type: 'drop', evidence: 'deleted', because: 'it is gone', basis: basisOf(most) },
     attempt: {
       ...{ command: '0-1-0', verb: 'OrphanDependent', intent: `drop ${indexes.join(',')}` },

@@ -339,6 +339,7 @@ const node: Fields<'Node'> = {
   isReaped: truth,
   protectedUntil: maybe(number),
   isWarned: truth,
+  warnedAt: list(number),
   verdict: maybe(verdict),
   hold: maybe(hold),
   attempt: maybe(attempt),
@@ -391,7 +392,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     calls: number,
   },
   Continue: {},
-  WatcherStarted: { ...told, name: text, clusterEpoch: number },
+  WatcherStarted: { ...told, name: text, clusterEpoch: number, serverTime: maybe(number) },
   SyncStarted: { ...groupKind, ...told, sync: number },
   SyncFinished: {
     ...groupKind,
@@ -697,6 +698,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     now: number,
     nextDue: number,
     pulses: list(record({ ...groupKind, aliveAt: number })),
+    clockLeadMs: number,
   },
   PolicyState: {
     policy,

@@ -245,6 +245,13 @@ describe('an answer', () => {
     deepEqual(absent, ABSENT)
   })
 
+  test('with an object whose uid equals no digest of it in a reference proves nothing', () => {
+    const asked = { target: WIDGET, allow: { labels: [], annotations: [] }, now: NOW }
+    const typeOf = (length: number): string =>
+      readGet(reply(200, partial({ ...META, name: 'blue', uid: 'u'.repeat(length) })), asked).type
+    deepEqual([128, 129].map(typeOf), ['Found', 'Unknown'])
+  })
+
   test('that is a NotFound about something else says what does not fit', () => {
     const asked = { target: WIDGET, allow: { labels: [], annotations: [] }, now: NOW }
     const reasonOf = (details?: object): string => {

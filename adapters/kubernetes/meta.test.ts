@@ -1,10 +1,11 @@
 /** Shows which fields of an object are kept, and that one beyond the caps keeps its identity and can never be judged. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
+import { isPathSegmentName } from '../../ports/object-name.ts'
 import { readMeta } from './meta.ts'
 
 const PODS: Resource = {
@@ -149,10 +150,18 @@ describe('metadata', () => {
     Array.from({ length: count }, (_, uid) => ({ ...REFERENCE, uid: `${uid}` }))
   const beyond: [string, object][] = [
     ['too many references', { ownerReferences: many(40_000) }],
-    ['a reference with a huge uid', { ownerReferences: [{ ...REFERENCE, uid: 'x'.repeat(129) }] }],
     [
-      'a reference with a huge name',
-      { ownerReferences: [{ ...REFERENCE, name: 'x'.repeat(254) }] },
+      'a reference with a huge name outside of the core group, as a living ClusterRole may have',
+      {
+        ownerReferences: [
+          {
+            apiVersion: 'rbac.authorization.k8s.io/v1',
+            kind: 'ClusterRole',
+            name: 'x'.repeat(254),
+            uid: 'role-1',
+          },
+        ],
+      },
     ],
     ['a reference with a huge kind', { ownerReferences: [{ ...REFERENCE, kind: 'x'.repeat(64) }] }],
     [
@@ -170,6 +179,27 @@ describe('metadata', () => {
       deepEqual([ownerReferences, finalizers], [[HOLD_REFERENCE], []])
     })
   }
+
+  test('with a reference whose uid or name no object can have names an owner that never was, by a digest', () => {
+    const long = { uid: 'x'.repeat(129), name: 'y'.repeat(254) }
+    const [byUid, byName, other] = read({
+      ownerReferences: [
+        { ...REFERENCE, uid: long.uid },
+        { ...REFERENCE, apiVersion: 'v1', kind: 'ConfigMap', name: long.name },
+        { ...REFERENCE, uid: 'z'.repeat(129) },
+      ],
+    }).ownerReferences
+    match(byUid?.uid ?? '', /^beyond-caps:sha256:[0-9a-f]{64}$/)
+    equal(byUid?.name, REFERENCE.name)
+    match(byName?.name ?? '', /^beyond-caps\/sha256\/[0-9a-f]{64}$/)
+    equal(isPathSegmentName(byName?.name ?? ''), false)
+    equal(byName?.uid, REFERENCE.uid)
+    notEqual(byUid?.uid, other?.uid)
+    const [most] = read({
+      ownerReferences: [{ ...REFERENCE, uid: 'x'.repeat(128) }],
+    }).ownerReferences
+    equal(most?.uid, 'x'.repeat(128))
+  })
 
   test('beyond the caps still orphans its dependents, if that was asked for', () => {
     const finalizers = [...Array.from({ length: 257 }, (_, it) => `${it}`), 'orphan']

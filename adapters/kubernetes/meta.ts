@@ -6,8 +6,21 @@
  * is kept (ports/cap.ts).
  */
 
-import type { ObjectMeta, OwnerReference, Pair } from '../../core/model/object.ts'
-import { identityOf, isBeyondCaps } from '../../ports/cap.ts'
+import { createHash } from 'node:crypto'
+import {
+  groupOf,
+  type ObjectMeta,
+  type OwnerReference,
+  type Pair,
+} from '../../core/model/object.ts'
+import {
+  DIGEST_OF_NAME,
+  DIGEST_OF_UID,
+  identityOf,
+  isBeyondCaps,
+  NAME_LENGTH,
+  UID_LENGTH,
+} from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
 
 /** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
@@ -83,12 +96,37 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
     references.push({
       apiVersion: wellFormed(apiVersion),
       kind: wellFormed(kind),
-      name: wellFormed(name),
-      uid: wellFormed(uid),
+      name: nameOf(wellFormed(name), groupOf(apiVersion)),
+      uid: uidOf(wellFormed(uid)),
       ...{ controller, blockOwnerDeletion },
     })
   }
   return references
+}
+
+/**
+ * A text that no object can have: the reference names an owner that never was, and is decided like
+ * any other such, so a digest stands for it. A patch removes such an entry by the object's version.
+ *
+ * A uid is made by the API server. An aggregated one may make longer ones: what is found with such a
+ * uid proves nothing (answer.ts).
+ */
+function uidOf(text: string): string {
+  return text.length <= UID_LENGTH ? text : DIGEST_OF_UID + digestOf(text)
+}
+
+/**
+ * As a name the digest has a slash, which no path can have. Only in the core group is every name a
+ * DNS name: elsewhere a living owner may have a longer one (a ClusterRole, an object of an
+ * aggregated server), so the name stays, and with it the object is beyond the caps.
+ */
+function nameOf(text: string, group: string): string {
+  const isOfNobody = text.length > NAME_LENGTH && group === ''
+  return isOfNobody ? DIGEST_OF_NAME + digestOf(text) : text
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function readFinalizers(raw: unknown): readonly string[] | null {

@@ -49,7 +49,7 @@ class Rig {
   constructor() {
     const about = { cluster: CLUSTER, epoch: 1 }
     const policy = { ...policyFor('enforce', 'guarded'), budgets: BUDGETS }
-    this.tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
+    this.tell({ type: 'WatcherStarted', serverTime: null, ...about, name: 'test', clusterEpoch: 1 })
     this.tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const short of ['rs', 'pod']) {
       this.tell(new World().served(short, true))

@@ -70,7 +70,13 @@ class Run {
   constructor(things: readonly Thing[]) {
     this.#things = things
     const about = { cluster: CLUSTER, epoch: 1 }
-    this.#tell({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
+    this.#tell({
+      type: 'WatcherStarted',
+      serverTime: null,
+      ...about,
+      name: 'test',
+      clusterEpoch: 1,
+    })
     this.#tell({
       type: 'PolicyChanged',
       policy: policyFor('enforce', 'guarded'),

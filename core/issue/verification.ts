@@ -25,7 +25,6 @@ import type { Stand } from '../judge/standing.ts'
 import { ownerAt, standingOf } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
 import {
-  backoffMs,
   COMMAND_LIFE_MS,
   COMMAND_MARGIN_MS,
   LOOKED_AT_IN_A_TURN,
@@ -99,7 +98,8 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
   const state = clusterOf(step.graph, cluster)
   if (verification === undefined || node === undefined || state === undefined) return 'done'
   const { ownerReferences } = node.object
-  const end = Math.min(ownerReferences.length, verification.next + LOOKED_AT_IN_A_TURN)
+  const most = Math.max(0, Math.min(LOOKED_AT_IN_A_TURN, step.references))
+  const end = Math.min(ownerReferences.length, verification.next + most)
   let { next } = verification
   let hasRoom = true
   for (; next < end; next++) {
@@ -107,7 +107,7 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
     hasRoom = !isUnknown(stand) || verifyStand(step, state, cluster, stand, lane) !== 'no room'
     if (!hasRoom) break
   }
-  charge(step, next - verification.next + 1)
+  charge(step, Math.min(next + 1, end) - verification.next)
   const isQueued = next < ownerReferences.length
   const isOver = !isQueued && verification.witness >= ownerReferences.length
   if (isOver || (!isQueued && ownerReferences.length <= REFERENCES_AT_ONCE))
@@ -146,23 +146,25 @@ export function changeBy(step: Step, work: Work, cluster: ClusterId, uid: Uid): 
     return 'stays'
   }
   const isWitness = witness.uid === owner.uid && witness.name === owner.place.name
-  return isWitness ? moveWitness(step, cluster, uid, REFERENCES_AT_ONCE) : 'stays'
+  if (!isWitness) return 'stays'
+  // A page may have many such dependents, and what they look at counts for the record (I35).
+  return moveWitness(step, cluster, uid, Math.min(REFERENCES_AT_ONCE, step.references))
 }
 
-/** Looks at `most` references for one that is still unverified. */
+/** Looks at `most` references, none where that is below one, for one that is still unverified. */
 export function moveWitness(step: Step, cluster: ClusterId, uid: Uid, most: number): VerdictChange {
   const verification = verificationOf(step.graph, cluster, uid)
   const node = nodeOf(step.graph, cluster, uid)
   if (verification === undefined || node === undefined) return 'due'
   const { length } = node.object.ownerReferences
-  const end = Math.min(length, verification.witness + most)
+  const end = Math.min(length, verification.witness + Math.max(0, most))
   let { witness } = verification
   let standing: Standing = 'dangling'
   for (; witness < end; witness++) {
     standing = standAt(step.graph, cluster, node, witness).standing
     if (SETTLES_ALL.has(standing)) break
   }
-  charge(step, witness - verification.witness + 1)
+  charge(step, Math.min(witness + 1, end) - verification.witness)
   const isDue = witness >= length || standing === 'orphaned' || standing === 'unresolvable'
   putVerification(step, cluster, uid, { ...verification, witness: isDue ? length : witness })
   if (isDue) return 'due'
@@ -185,8 +187,15 @@ function askAgain(
   const version = versionOf(named?.apiVersion ?? '')
   const askedFor = laneOfGets(object.namespace)
   if (verifyOwner(step, state, cluster, { uid, place, version, askedFor }) !== 'no room') return
-  const { attempt } = ownerOf(step.graph, cluster, uid, place) ?? UNKNOWN_OWNER
-  ownerTimer(step, cluster, state.now + backoffMs(attempt?.count ?? 1), uid, place)
+  // The lane of the namespace asks again from there on: a timer needs a record of the owner, which may be over.
+  const verification = verificationOf(step.graph, cluster, object.uid)
+  const index = named === undefined ? -1 : object.ownerReferences.indexOf(named)
+  if (verification === undefined || index < 0) return
+  const next = Math.min(verification.next, index)
+  putVerification(step, cluster, object.uid, { ...verification, next, isQueued: true })
+  if (!verification.isQueued)
+    enqueue(step, { work: 'verify', cluster, namespace: askedFor, uid: object.uid })
+  wakeLane(step, cluster, askedFor)
 }
 
 function standAt(

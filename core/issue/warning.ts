@@ -9,26 +9,44 @@
  */
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
+import type { Node } from '../model/node.ts'
 
-/** For one object, which may have thousands of references: after so many warnings their reader knows what is wrong. */
-const MOST_WARNINGS = 16
+/** Events about one object within an hour of log time, however many of its references are wrong, and however often it changes. */
+const MOST_AN_HOUR = 3
+const HOUR_MS = 60 * 60_000
+
+/** Log times of its warnings that count for the hour before `now`. */
+export function recentWarnings(
+  { warnedAt }: Pick<Node, 'warnedAt'>,
+  now: number,
+): readonly number[] {
+  return warnedAt.filter((at) => at > now - HOUR_MS)
+}
 
 const REASON = 'OwnerRefInvalidNamespace'
 
-/** Of the first references to a namespaced owner that was never seen where the dependent could have one. */
+/**
+ * Of the first references to a namespaced owner that was never seen where the dependent could have
+ * one. `recent`: how many there were within the hour; the last one counts the references left out.
+ */
 export function* warningsOf(
   stands: readonly Stand[],
   namespace: string,
+  recent: number,
   baseOf: () => CommandBase,
 ): Generator<WarnObject, void, undefined> {
-  for (const { reference } of stands.filter(isMisplaced).slice(0, MOST_WARNINGS)) {
+  const all = stands.filter(isMisplaced)
+  const told = all.slice(0, Math.max(0, MOST_AN_HOUR - recent))
+  for (const [index, { reference }] of told.entries()) {
     const { apiVersion, kind, name, uid } = reference
+    const left = index === told.length - 1 ? all.length - told.length : 0
+    const more = left === 0 ? '' : `; nor do the owners of ${left} more references`
     const owner = `${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}`
     yield {
       ...baseOf(),
       type: 'WarnObject',
       reason: REASON,
-      message: `ownerRef [${owner}] does not exist in namespace "${namespace}"`,
+      message: `ownerRef [${owner}] does not exist in namespace "${namespace}"${more}`,
     }
   }
 }

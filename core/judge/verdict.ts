@@ -172,7 +172,9 @@ function isOlderThanKind(
   const kind = place === null ? undefined : kindOf(graph, cluster, place)
   if (kind === undefined || place === null) return false
   const { scopedAt, goneAt, resource } = kind
-  const createdAt = object.createdAt ?? 0
+  const lead = clusterOf(graph, cluster)?.clockLeadMs ?? 0
+  // By its server's clock, which may be ahead of the log time that the rest is in.
+  const createdAt = (object.createdAt ?? 0) - lead
   if (createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)) return true
   return wasRedefined(graph, cluster, { resource, group: place.group }, createdAt + 1, at - 1)
 }

@@ -148,6 +148,8 @@ export interface WatcherStarted {
   readonly epoch: number
   /** Counts how often the cluster was restored. A new epoch voids pending commands, and a `deleted` proof from before it proves nothing. */
   readonly clusterEpoch: number
+  /** What the API server's clock said then, in milliseconds; null where it said nothing. */
+  readonly serverTime: number | null
 }
 
 export interface SyncStarted extends GroupKind {

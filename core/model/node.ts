@@ -204,6 +204,8 @@ export interface Node {
   readonly protectedUntil: number | null
   /** The author of its references has been warned of them, for this verdict. */
   readonly isWarned: boolean
+  /** Log times of the latest warnings, three at most. */
+  readonly warnedAt: readonly number[]
   readonly verdict: Verdict | null
   /** Null while it is not to be deleted, or nothing holds it. */
   readonly hold: Hold | null

@@ -186,6 +186,12 @@ export interface ClusterState {
   /** No timer is due before. */
   readonly nextDue: number
   readonly pulses: readonly Pulse[]
+  /**
+   * How far the API server's clock was ever seen ahead of log time, in milliseconds. Times of the
+   * one and of the other are compared as if it were so still: log time may have stood while Kinfold
+   * was down and nothing confirmed how long (decision 0054).
+   */
+  readonly clockLeadMs: number
 }
 
 export interface Pulse extends GroupKind {

@@ -110,7 +110,10 @@ test('what went with its definition is never taken for a deletion by a person, a
             if (command.type === 'DeleteObject') gone.push(command.target.name)
         }
         const about = { cluster: CLUSTER, epoch: 1 }
-        log.append({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 }, 0)
+        log.append(
+          { type: 'WatcherStarted', serverTime: null, ...about, name: 'test', clusterEpoch: 1 },
+          0,
+        )
         const policy = policyFor('enforce', 'guarded')
         log.append({ type: 'PolicyChanged', policy, who: 'test', why: 'test' }, 0)
         const world = new World()

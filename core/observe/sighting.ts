@@ -26,10 +26,13 @@ import type { ClusterState, Owner, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
+import { noteClock } from './sync.ts'
 
 export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
   const state = currentCluster(step, event)
-  if (state !== undefined) sight(step, state, event.cluster, event.object, event.sync)
+  if (state === undefined) return
+  const noted = noteClock(step, state, event.cluster, event.object)
+  sight(step, noted, event.cluster, event.object, event.sync)
 }
 
 /** Folds one sighting of an object. `isOurs`: a server's answer to taking a finalizer off. */
@@ -145,6 +148,7 @@ function appeared(
     isReaped: false,
     protectedUntil: null,
     isWarned: false,
+    warnedAt: [],
     verdict: null,
     hold: null,
     attempt: null,

@@ -24,7 +24,7 @@ import type {
 } from '../model/event.ts'
 import { EMPTY_SET, isSameSet } from '../model/hash.ts'
 import { invariant } from '../model/invariant.ts'
-import type { ClusterId, GroupKind, Scope } from '../model/object.ts'
+import type { ClusterId, GroupKind, ObjectMeta, Scope } from '../model/object.ts'
 import { clusterOfHome } from '../model/partition.ts'
 import { FOLD_VERSION } from '../model/policy.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
@@ -51,8 +51,27 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
     now: Math.max(state?.now ?? 0, step.at.timestamp),
     nextDue: state?.nextDue ?? Number.MAX_SAFE_INTEGER,
     pulses: state?.pulses ?? [],
+    clockLeadMs: Math.max(state?.clockLeadMs ?? 0, (event.serverTime ?? 0) - step.at.timestamp),
   })
 }
+
+/** An object that was created just now by its server's clock shows how far that is ahead. */
+export function noteClock(
+  step: Step,
+  state: ClusterState,
+  cluster: ClusterId,
+  { createdAt, deletedAt }: Pick<ObjectMeta, 'createdAt' | 'deletedAt'>,
+): ClusterState {
+  // A deletionTimestamp lies ahead by the grace period, so it shows nothing.
+  const leadMs = deletedAt === null ? (createdAt ?? 0) - step.at.timestamp : 0
+  if (leadMs <= Math.max(state.clockLeadMs, CLOCK_SLACK_MS)) return state
+  const noted = { ...state, clockLeadMs: leadMs }
+  step.graph.put(clusterKey(cluster), noted)
+  return noted
+}
+
+/** Servers write whole seconds, and clocks are read one after the other. */
+const CLOCK_SLACK_MS = 5_000
 
 export function heartbeat(step: Step, event: Heartbeat): void {
   const state = currentCluster(step, event)

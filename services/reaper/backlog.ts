@@ -3,7 +3,7 @@
  * decision first; namespaces take turns, and in each of them kinds do.
  *
  * What must stay true: two changes of one object are never under way together; a command that is superseded was never sent. A kind whose calls
- * hang or fail does not block those of others (I21), and neither does a namespace with thousands of them (I36).
+ * hang or fail does not block those of others (I21), and neither does a namespace with thousands of them (I36), or with those that take long.
  *
  * Not here: whose turn it is (rotation.ts), the number of concurrent calls (throttle.ts), the results of superseded commands (reaper.ts).
  */
@@ -42,6 +42,11 @@ interface Subject {
   readonly waiting: Map<string, Job>
 }
 
+/** Beyond a limit, for namespaces that have less than an eighth of it; the rest is for such kinds. */
+function mostOfNamespaces(limit: number): number {
+  return limit + Math.ceil(limit / 4)
+}
+
 /** Of all kinds together, at a limit. */
 export function mostCalls(limit: number): number {
   return limit + Math.ceil(limit / 2)
@@ -50,6 +55,8 @@ export function mostCalls(limit: number): number {
 export function createBacklog(): Backlog {
   const subjects = new Map<string, Subject>()
   const lanes = new Map<string, Lane>()
+  /** By whose turn it took. */
+  const underWayOf = new Map<string, number>()
   const rotation = createRotation<Subject>()
   let size = 0
   let underWay = 0
@@ -76,10 +83,23 @@ export function createBacklog(): Backlog {
     return keys
   }
 
+  /** Where others' commands take long, as with thousands of owners to prove, it still has its turn. */
+  function takeForFew(limit: number): ReturnType<typeof rotation.take> {
+    if (underWay < limit || underWay >= mostOfNamespaces(limit)) return undefined
+    const may = (turn: string): boolean => (underWayOf.get(turn) ?? 0) < limit / 8
+    return rotation.take(new Set(lanes.keys()), may)
+  }
+
+  function count(turn: string, change: 1 | -1): void {
+    const own = (underWayOf.get(turn) ?? 0) + change
+    underWay += change
+    if (own === 0) underWayOf.delete(turn)
+    else underWayOf.set(turn, own)
+  }
+
   function leave(key: string): void {
     const lane = lanes.get(key) as Lane
     lane.underWay--
-    underWay--
     if (lane.underWay === 0 && lane.waiting === 0) lanes.delete(key)
   }
 
@@ -106,7 +126,7 @@ export function createBacklog(): Backlog {
       return undefined
     },
     next(limit) {
-      const taken = rotation.take(open(limit))
+      const taken = rotation.take(open(limit)) ?? takeForFew(limit)
       if (taken === undefined) return undefined
       const { item: subject, kind } = taken
       const [question, job] = subject.waiting.entries().next().value as [string, Job]
@@ -115,7 +135,7 @@ export function createBacklog(): Backlog {
       const lane = lanes.get(kind) as Lane
       lane.waiting--
       lane.underWay++
-      underWay++
+      count(turnOf(job.command), 1)
       size--
       return job
     },
@@ -128,6 +148,7 @@ export function createBacklog(): Backlog {
       if (subject.waiting.size > 0) makeReady(subject)
       else subjects.delete(key)
       leave(lane)
+      count(turnOf(job.command), -1)
     },
     size: () => size,
   }

@@ -25,7 +25,7 @@ class Watched {
     const about = { cluster: world.id, epoch: 1 }
     const policy = policyFor('enforce', 'parity')
     this.fold({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
-    this.fold({ type: 'WatcherStarted', ...about, name: 'test', clusterEpoch: 1 })
+    this.fold({ type: 'WatcherStarted', serverTime: null, ...about, name: 'test', clusterEpoch: 1 })
     this.fold({
       ...{ type: 'KindServed', ...about, ...KIND, resource: 'configmaps', scope: 'Namespaced' },
       ...{ versions: ['v1'], monitored: true, reason: '', ambiguous: false, aggregated: false },

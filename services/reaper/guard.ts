@@ -1,13 +1,14 @@
 /**
  * The guard of each change: what a call must carry so that it takes effect only on the object the command was judged for.
  *
- * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes, all tests before the first removal, and that the object whose finalizer is removed is still being deleted
+ * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests before the first removal, and that the object whose finalizer is removed is still being deleted
  * (I4). The gate has refused commands that lack the fields needed here. A field that the stored entry lacks is missing from the test, too: absent and false differ.
  */
 import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
 import { invariant } from '../../core/model/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import { timeText } from '../../core/model/time-text.ts'
+import { isKnownByDigest } from '../../ports/cap.ts'
 import type { DeleteOptions, PatchOperation } from '../../ports/cluster.ts'
 
 /** `resourceVersion` is the command's, or that of a later GET of an unchanged object. */
@@ -20,13 +21,20 @@ export function deleteGuard(
   return { uid: target.uid, resourceVersion, propagationPolicy, dryRun, auditId }
 }
 
-export function patchGuard(command: OrphanDependent | RemoveFinalizer): readonly PatchOperation[] {
+/** `resourceVersion` as for a DELETE. */
+export function patchGuard(
+  command: OrphanDependent | RemoveFinalizer,
+  resourceVersion: ResourceVersion,
+): readonly PatchOperation[] {
   const entries =
     command.type === 'OrphanDependent' ? droppedEntries(command) : finalizerEntry(command)
   return [
     { op: 'test', path: '/metadata/uid', value: command.target.uid },
     ...deletion(command),
-    ...entries.map(({ path, value }) => ({ op: 'test', path, value }) as const),
+    ...unmoved(entries, resourceVersion),
+    ...entries.flatMap(({ path, value }) =>
+      value === undefined ? [] : [{ op: 'test', path, value } as const],
+    ),
     ...entries.map(({ path }) => ({ op: 'remove', path }) as const),
   ]
 }
@@ -42,7 +50,16 @@ function deletion(command: OrphanDependent | RemoveFinalizer): readonly PatchOpe
 
 interface GuardedEntry {
   readonly path: string
+  /** Undefined where only a digest of it is known: then nothing of the object may have changed. */
   readonly value: unknown
+}
+
+function unmoved(
+  entries: readonly GuardedEntry[],
+  resourceVersion: ResourceVersion,
+): readonly PatchOperation[] {
+  if (entries.every(({ value }) => value !== undefined)) return []
+  return [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }]
 }
 
 /** Descending, so that no removal moves an entry still to be removed. */
@@ -52,7 +69,8 @@ function droppedEntries(command: OrphanDependent): readonly GuardedEntry[] {
     .map((index) => {
       const reference = command.references[index]
       invariant(reference !== undefined, `${command.id} drops reference ${index}, which it lacks`)
-      return { path: `/metadata/ownerReferences/${index}`, value: storedEntry(reference) }
+      const value = isKnownByDigest(reference) ? undefined : storedEntry(reference)
+      return { path: `/metadata/ownerReferences/${index}`, value }
     })
 }
 

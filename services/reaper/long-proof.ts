@@ -11,8 +11,11 @@ import type { OwnerClaim } from '../../core/model/command.ts'
 import { type GateBounds, isOutdated } from './gate.ts'
 import type { Attested, OwnerLook } from './proof.ts'
 
-/** As many as there are connections for live GETs: more would keep those of other commands waiting. */
-export const LOOKS_AT_ONCE = 64
+/**
+ * Of one command, between two questions for the identity: so few that they are answered well within
+ * `goneProofAfterMs`, also where commands take turns (look-turns.ts).
+ */
+export const LOOKS_AT_ONCE = 16
 
 export interface Looking {
   readonly bounds: GateBounds

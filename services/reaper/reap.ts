@@ -26,6 +26,7 @@ import {
 } from './gate.ts'
 import { deleteGuard, patchGuard } from './guard.ts'
 import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
+import type { LookTurns } from './look-turns.ts'
 import type { Moments } from './moment.ts'
 import type { Proofs } from './proof.ts'
 import { type Ended, type Result, settled, verified } from './result.ts'
@@ -46,6 +47,8 @@ export interface Reaping {
   readonly clock: Clock
   readonly caller: Caller
   readonly proofs: Proofs
+  /** Of live GETs of owners: what a command waits for here is not sent yet, so it does not age. */
+  readonly turns: LookTurns
   readonly config: ReaperConfig
   /** An object to be deleted is archived there first; undefined: it is deleted at once. */
   readonly archive: Archive | undefined
@@ -150,7 +153,7 @@ async function prove(
   { moments, site, signal, onCall }: Life,
   since: number,
 ): Promise<Proof> {
-  const { clock, config, proofs } = site
+  const { clock, config, proofs, turns } = site
   const impostor = await proofs.identity(onCall, signal)
   if (impostor !== undefined) return { type: 'Disproven', reason: impostor }
   // A failure meanwhile may have been a restore: then more has to be proven than before.
@@ -159,7 +162,9 @@ async function prove(
     bounds: config,
     now: () => clock.monotonicMs(),
     troubledMs: () => site.troubledMs(),
-    look: (claim, from) => proofs.owner(claim, from, onCall, signal),
+    // Only who has the turn sends it, so no command shares a GET that waits for another namespace.
+    look: (claim, from) =>
+      turns.run(command.target.namespace, () => proofs.owner(claim, from, onCall, signal)),
     attest: () => proofs.attest(onCall, signal),
   }
   const isDisproof = ({ claim, answer }: ClaimLook): boolean =>
@@ -173,6 +178,9 @@ async function prove(
     if (object !== undefined) site.onFound(command, claim, object)
     return { type: 'Disproven', reason }
   }
+  // The GETs may have waited for their turns longer than the first proof is valid.
+  const later = await proofs.identity(onCall, signal)
+  if (later !== undefined) return { type: 'Disproven', reason: later }
   const isOld = areOutdated(found, looking)
   return { type: isOld ? 'Outdated' : 'Proven' }
 }
@@ -292,7 +300,9 @@ async function call(
     }
     case 'OrphanDependent':
     case 'RemoveFinalizer':
-      return send('PATCH', (to) => to.patch(target, patchGuard(command), dryRun, signal, id))
+      return send('PATCH', (to) =>
+        to.patch(target, patchGuard(command, resourceVersion), dryRun, signal, id),
+      )
     case 'WarnObject': {
       if (dryRun) return WOULD_WARN
       const { reason, message } = command

@@ -8,8 +8,11 @@
 
 export interface Rotation<Item> {
   add(namespace: string, kind: string, item: Item): void
-  /** The first of the next namespace that has one of these kinds. */
-  take(kinds: ReadonlySet<string>): { readonly kind: string; readonly item: Item } | undefined
+  /** The first of the next namespace that has one of these kinds, and may have a turn. */
+  take(
+    kinds: ReadonlySet<string>,
+    may?: (namespace: string) => boolean,
+  ): { readonly kind: string; readonly item: Item } | undefined
   size(): number
 }
 
@@ -48,11 +51,13 @@ export function createRotation<Item>(): Rotation<Item> {
       queue.items.push(item)
       size++
     },
-    take(kinds) {
+    take(kinds, may = () => true) {
       if (kinds.size === 0) return undefined
-      for (const [namespace, queues] of namespaces)
+      for (const [namespace, queues] of namespaces) {
+        if (!may(namespace)) continue
         for (const kind of queues.keys())
           if (kinds.has(kind)) return { kind, item: takeOf(namespace, kind) }
+      }
       return undefined
     },
     size: () => size,

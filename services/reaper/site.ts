@@ -17,6 +17,7 @@ import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
 import { type Facts, judge } from './gate.ts'
 import type { Locks } from './lock.ts'
+import { LookTurns } from './look-turns.ts'
 import type { Moments } from './moment.ts'
 import { createProofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
@@ -105,7 +106,8 @@ class OneCluster implements Site {
     this.#throttle = throttle
     const { onFound } = parts
     const troubledMs = (): number => this.#troubledMs
-    this.#reaping = { clock, caller, proofs, config, archive, troubledMs, facts, onFound }
+    const turns = new LookTurns(() => throttle.limit())
+    this.#reaping = { clock, caller, proofs, turns, config, archive, troubledMs, facts, onFound }
     this.project()
   }
 

@@ -15,6 +15,7 @@ import { confirmAssignment } from './assignment.ts'
 import { type KnownKind, kindKey } from './catalog.ts'
 import { Connection } from './connection.ts'
 import { ControlReader } from './control-reader.ts'
+import { within } from './deadline.ts'
 import { type ArchivedKinds, DeletionArchive } from './deletion-archive.ts'
 import { IdentityGuard, WatcherError } from './identity.ts'
 import type { KindMonitor, MonitorEnd } from './kind-monitor.ts'
@@ -47,6 +48,8 @@ type Loop = (signal: AbortSignal) => Promise<void>
 
 /** A sync's number is its epoch times this, plus a counter. */
 const SYNCS_PER_EPOCH = 1_000_000
+/** What its server's clock says is asked once at the start, and not waited for longer. */
+const SERVER_TIME_MS = 5_000
 
 export class Session {
   readonly reign: Reign
@@ -152,9 +155,19 @@ export class Session {
       name: server.name,
       epoch,
       clusterEpoch,
+      serverTime: await this.#serverTime(),
     })
     await this.#publisher.settled()
     return control
+  }
+
+  /** Null where the server does not say: the fold then knows what objects show. */
+  async #serverTime(): Promise<number | null> {
+    const { clock, server } = this.#deps
+    const ask = async (signal: AbortSignal): Promise<number | null> =>
+      await server.clockSkewMs(signal)
+    const skewMs = await within(clock, SERVER_TIME_MS, this.#cut.signal, ask).catch(() => null)
+    return skewMs === null ? null : clock.now() + skewMs
   }
 
   #loops(control: ControlReader): readonly Loop[] {

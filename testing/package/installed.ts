@@ -103,11 +103,14 @@ function started(file: string, args: readonly string[], node: string, cwd: strin
   return { child, output, ended }
 }
 
+/** A user's own certificates (behind a proxy that has its own) are not the checkout's. */
+const OF_THE_CHECKOUT = /^(npm_|NODE_(?!EXTRA_CA_CERTS$)|KINFOLD_)/i
+
 /** The PATH of a user whose only Node is this one: the folders that npm puts before it for a script of the checkout are left out. */
 function environment(node: string): NodeJS.ProcessEnv {
   const { PATH = '', ...env } = process.env
   const paths = PATH.split(delimiter).filter((path) => !path.includes('node_modules'))
-  const kept = Object.entries(env).filter(([name]) => !/^(npm_|NODE_|KINFOLD_)/i.test(name))
+  const kept = Object.entries(env).filter(([name]) => !OF_THE_CHECKOUT.test(name))
   return { ...Object.fromEntries(kept), PATH: [dirname(node), ...paths].join(delimiter) }
 }
 

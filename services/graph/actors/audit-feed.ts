@@ -111,21 +111,35 @@ export class AuditFeed {
     const { log, codec, clock } = this.#parts
     const { asked, leftOut } = batch.taken()
     const gaps = new Map<string, ActorGap>()
-    const owed = this.#owed.get(cluster) ?? new Map<number, LeftOut>()
-    for (const each of [...leftOut, ...owed.values()]) {
+    const owed = this.#owedOf(cluster)
+    // Other requests are under way meanwhile: what becomes owed by them is theirs.
+    const paid = [...owed]
+    for (const each of [...leftOut, ...paid.map(([, left]) => left)]) {
       const gap = this.#gaps.missing(cluster, each)
       if (gap !== undefined) gaps.set(JSON.stringify(gap), gap)
     }
     const records = [...gaps.values(), ...asked.map((each) => ({ ...each, cluster }))]
-    for (const each of anybodysAt(clock.now())) owed.set(Math.floor(each.at / GAP_MS), each)
-    this.#owed.set(cluster, owed)
-    for (let from = 0; from < records.length; from += APPENDED_AT_ONCE) {
-      const some = records.slice(from, from + APPENDED_AT_ONCE)
-      const encoded = some.map((record) => ({ key: cluster, value: codec.encode(record) }))
-      await log.append('actors', 0, encoded)
+    try {
+      for (let from = 0; from < records.length; from += APPENDED_AT_ONCE) {
+        const some = records.slice(from, from + APPENDED_AT_ONCE)
+        const encoded = some.map((record) => ({ key: cluster, value: codec.encode(record) }))
+        await log.append('actors', 0, encoded)
+      }
+    } catch (error) {
+      for (const each of anybodysAt(clock.now())) owed.set(Math.floor(each.at / GAP_MS), each)
+      throw error
     }
-    this.#owed.delete(cluster)
+    for (const [key, left] of paid) if (owed.get(key) === left) owed.delete(key)
     for (const gap of gaps.values()) this.#gaps.wrote(gap)
+  }
+
+  /** There are as many as clusters. */
+  #owedOf(cluster: ClusterId): Map<number, LeftOut> {
+    const known = this.#owed.get(cluster)
+    if (known !== undefined) return known
+    const owed = new Map<number, LeftOut>()
+    this.#owed.set(cluster, owed)
+    return owed
   }
 }
 

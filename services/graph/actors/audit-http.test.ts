@@ -49,8 +49,16 @@ const HTTP = 'token-of-the-endpoint'
 
 class AwayLog extends MemoryLog {
   isAway = false
+  /** What the next append waits for. */
+  held: Promise<void> | undefined
 
   override async append(...asked: Parameters<MemoryLog['append']>): Promise<bigint> {
+    const { held } = this
+    this.held = undefined
+    if (held !== undefined) {
+      await held
+      return await super.append(...asked)
+    }
     if (this.isAway) throw new LogError('UNAVAILABLE', 'the brokers cannot be reached')
     return await super.append(...asked)
   }
@@ -727,6 +735,22 @@ test('where the log is away an API server is told to send it again', async (t) =
     (await rig.why('cm-a')).partial,
     /are incomplete: events of the audit log could not be read/,
   )
+})
+
+test('what the log did not take is said, though another request of the cluster succeeds meanwhile', async (t) => {
+  const rig = await rigFor(t)
+  const { promise: held, resolve } = Promise.withResolvers<void>()
+  rig.log.held = held
+  const first = rig.send(eventList(auditEvent('b', Date.now())))
+  await eventually('the first is being appended', async () => rig.log.held === undefined)
+  rig.log.isAway = true
+  equal((await rig.send(eventList(auditEvent('a', Date.now())))).status, 503)
+  rig.log.isAway = false
+  resolve()
+  equal((await first).status, 200)
+  await rig.tell('delete cm/a')
+  equal((await rig.send(eventList())).status, 200)
+  match((await rig.why('cm-a')).partial, /are incomplete/)
 })
 
 test('that names of so long ago are not kept any more is said', async (t) => {

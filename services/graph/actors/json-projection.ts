@@ -5,7 +5,8 @@
  * What must stay true: what is held is bounded by the shape alone. A text is kept up to
  * `LONGEST_TEXT` bytes and then ends with `CUT`; what the shape does not name is skipped, by
  * counting brackets; its grammar is not checked. Of the fields that are kept the grammar is
- * checked, and the last of two with one name counts, as in JSON.parse.
+ * checked, and the last of two with one name counts, as in JSON.parse. What is written within a
+ * text is handed on byte by byte (`Within`), so it has no bound of its own here.
  *
  * Not here: what the fields mean (audit-reader.ts).
  */
@@ -18,10 +19,34 @@ const LONGEST_KEY = 64
 const LONGEST_SCALAR = 32
 
 /**
- * `text`: kept where it is one. `number`: the same. `count`: of an array its length. A list of one
+ * `text`: kept where it is one. `number` and `flag`: the same. `count`: of an array its length. A list of one
  * shape: each element is handed over as soon as it is read, and the field is their number.
  */
-export type Shape = 'text' | 'number' | 'count' | readonly [ObjectShape] | ObjectShape
+export type Shape =
+  | 'text'
+  | 'number'
+  | 'flag'
+  | 'count'
+  | readonly [ObjectShape]
+  | Within
+  | ObjectShape
+
+/** A text that holds something of its own, such as JSON. */
+export class Within {
+  /** A new one for each such text. */
+  readonly open: () => TextSink
+
+  constructor(open: () => TextSink) {
+    this.open = open
+  }
+}
+
+/** Takes the bytes of a text. Characters beyond ASCII that were escaped still are (`\u00e9`). */
+export interface TextSink {
+  push(bytes: Uint8Array): void
+  /** What is kept of it as the field's value. */
+  end(): unknown
+}
 
 export interface ObjectShape {
   readonly [key: string]: Shape
@@ -52,6 +77,8 @@ interface ListFrame {
   readonly type: 'list'
   /** Undefined: elements are counted. */
   readonly shape: ObjectShape | undefined
+  /** Its elements are values, as if they stood one after the other. */
+  readonly isRoot: boolean
   count: number
   expects: 'value-or-end' | 'value' | 'comma'
 }
@@ -84,10 +111,16 @@ export class JsonProjection {
   /** Bytes of the escape that is read which have still to come. */
   #escape = 0
   #line = 1
+  /** Of the text that is read. */
+  #within: TextSink | undefined
+  readonly #escaped: number[] = []
+  readonly #isListed: boolean
 
-  constructor(shape: ObjectShape, sink: ProjectionSink) {
+  /** `isListed`: a list at the root is read as its elements, one after the other. */
+  constructor(shape: ObjectShape, sink: ProjectionSink, isListed = false) {
     this.#shape = shape
     this.#sink = sink
+    this.#isListed = isListed
   }
 
   /** Of the next byte, from 1 on. */
@@ -167,6 +200,7 @@ export class JsonProjection {
       throw unexpected(byte)
     }
     this.#frames.pop()
+    if (frame.type === 'list' && frame.isRoot) return
     this.#put(frame.type === 'object' ? frame.fields : frame.count)
   }
 
@@ -176,13 +210,16 @@ export class JsonProjection {
     const shape = this.#shapeOfNext(frame)
     switch (byte) {
       case QUOTE:
-        return this.#beginText('text', shape === 'text' ? LONGEST_TEXT : 0)
+        this.#beginText('text', shape === 'text' ? LONGEST_TEXT : 0)
+        this.#within = shape instanceof Within ? shape.open() : undefined
+        return
       case OPEN_OBJECT:
-        if (shape === undefined || typeof shape === 'string' || isList(shape)) this.#skipped = 1
-        else this.#openObject(shape)
+        if (isObject(shape)) this.#openObject(shape)
+        else this.#skipped = 1
         return
       case OPEN_LIST:
-        if (shape === 'count') this.#openList(undefined)
+        if (frame === undefined && this.#isListed) this.#openList(this.#shape, true)
+        else if (shape === 'count') this.#openList(undefined)
         else if (shape !== undefined && isList(shape)) this.#openList(shape[0])
         else this.#skipped = 1
         return
@@ -202,22 +239,23 @@ export class JsonProjection {
 
   #openObject(shape: ObjectShape): void {
     const fields: Record<string, unknown> = {}
-    if (this.#frames.length === 0) this.#root = fields
+    const frame = this.#frames.at(-1)
+    if (frame === undefined || (frame.type === 'list' && frame.isRoot)) this.#root = fields
     this.#frames.push({ type: 'object', shape, fields, key: '', expects: 'key-or-end' })
   }
 
-  #openList(shape: ObjectShape | undefined): void {
-    this.#frames.push({ type: 'list', shape, count: 0, expects: 'value-or-end' })
+  #openList(shape: ObjectShape | undefined, isRoot = false): void {
+    this.#frames.push({ type: 'list', shape, isRoot, count: 0, expects: 'value-or-end' })
   }
 
   /** A value is over. */
   #put(value: unknown): void {
     const frame = this.#frames.at(-1)
-    if (frame === undefined) {
+    if (frame !== undefined) frame.expects = 'comma'
+    if (frame === undefined || (frame.type === 'list' && frame.isRoot)) {
       this.#root = undefined
       return this.#sink.value(isFields(value) ? value : undefined)
     }
-    frame.expects = 'comma'
     if (frame.type === 'list') {
       frame.count += 1
       if (frame.shape !== undefined)
@@ -250,6 +288,7 @@ export class JsonProjection {
     }
     const wasCut = this.#isCut
     this.#keep(bytes, begin, at)
+    this.#within?.push(bytes.subarray(begin, at))
     if (!wasCut && this.#escape === 0) this.#whole = this.#length
     if (at === bytes.length) return at
     if (byte === QUOTE) this.#endText()
@@ -267,6 +306,9 @@ export class JsonProjection {
       const isShort = this.#escape === FIRST_OF_ESCAPE && bytes[at] !== SMALL_U
       this.#escape = isShort ? 0 : this.#escape - 1
       this.#keep(bytes, at, at + 1)
+      if (this.#within === undefined) continue
+      this.#escaped.push(bytes[at] ?? 0)
+      if (this.#escape === 0) this.#within.push(meantBy(this.#escaped.splice(0)))
     }
     return at
   }
@@ -282,6 +324,9 @@ export class JsonProjection {
     this.#lexeme = 'none'
     const text = this.#room === 0 ? undefined : this.#text()
     if (lexeme === 'text') {
+      const within = this.#within
+      this.#within = undefined
+      if (within !== undefined) return this.#put(within.end())
       if (this.#skipped === 0) this.#put(text)
       return
     }
@@ -316,12 +361,26 @@ export class JsonProjection {
     const written = this.#kept.toString('latin1', 0, this.#length)
     const shape = this.#shapeOfNext(this.#frames.at(-1))
     const value = parsed(written)
-    this.#put(shape === 'number' && typeof value === 'number' ? value : undefined)
+    const isKept =
+      (shape === 'number' && typeof value === 'number') ||
+      (shape === 'flag' && typeof value === 'boolean')
+    this.#put(isKept ? value : undefined)
   }
 }
 
 function isList(shape: Shape): shape is readonly [ObjectShape] {
   return Array.isArray(shape)
+}
+
+function isObject(shape: Shape | undefined): shape is ObjectShape {
+  return typeof shape === 'object' && !isList(shape) && !(shape instanceof Within)
+}
+
+/** What stands after a backslash. Beyond ASCII it stays as it is written. */
+function meantBy(escaped: readonly number[]): Buffer {
+  const written = `\\${Buffer.from(escaped).toString('latin1')}`
+  const meant = unescaped(written)
+  return Buffer.from(meant.charCodeAt(0) < 0x80 ? meant : written)
 }
 
 function isFields(value: unknown): value is Fields {

@@ -209,6 +209,21 @@ const CLUSTER_STATUS = record({
   ),
 })
 
+const OWNER_REFERENCE = record({
+  ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+  ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
+})
+const LONG_OWNERS = record({
+  chunks: say(
+    'All together they are the list, in this order.',
+    listOf(record({ name: TEXT, count: COUNT })),
+  ),
+  added: say(
+    'Those that no entry about this object has had since it was created.',
+    listOf(record({ name: TEXT, references: listOf(OWNER_REFERENCE) })),
+  ),
+})
+
 const PARTS: Readonly<Record<string, Schema>> = {
   Cluster: say(
     'A cluster, by name and id.',
@@ -287,13 +302,12 @@ const PARTS: Readonly<Record<string, Schema>> = {
             ),
             createdAt: MILLISECONDS_OR_NULL,
             deletedAt: MILLISECONDS_OR_NULL,
-            owners: listOf(
-              record({
-                ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-                ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
-              }),
-            ),
+            owners: say('Of more than 64 the first 16.', listOf(OWNER_REFERENCE)),
             held: KNOWN_HOLD,
+            long: say(
+              'Where there are more than 64 owners: all of them, in chunks.',
+              orNull(LONG_OWNERS),
+            ),
           }),
         ),
       ),
@@ -324,6 +338,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
       evidence: orNull(EVIDENCE),
       position: OFFSET,
       at: MILLISECONDS,
+      moreOwners: say('How many owners there are behind those in owners.', COUNT),
     }),
   ),
   Problem: say(

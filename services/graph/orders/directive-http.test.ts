@@ -48,14 +48,24 @@ const USER = 'x-user'
 async function rigFor(
   t: TestContext,
   logTime?: Pick<AppendTime, 'confirmWall' | 'wallAheadMs'>,
+  isRestoring = false,
 ): Promise<Rig> {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const events = eventsOf(STORY)
   await assign(log)
   await appendAll(log, events)
+  const read = log.read.bind(log)
+  const restored = Promise.withResolvers<void>()
+  if (isRestoring) {
+    log.read = async (topic, ...asked) => {
+      if (topic === 'events') await restored.promise
+      return await read(topic, ...asked)
+    }
+  }
+  t.after(() => restored.resolve())
   const running = runTask(log, emptyStore())
-  await running.caughtUp()
+  if (!isRestoring) await running.caughtUp()
   const appended: string[] = []
   const append = log.append.bind(log)
   log.append = async (topic, partition, records) => {
@@ -392,6 +402,15 @@ test('in mode observe an order that is recorded all the same holds nothing until
   match(rig.verdict('pod-a'), /mode observe only records/)
   await rig.tell(['policy enforce parity'])
   match(rig.verdict('pod-a'), /protected by local:somebody/)
+})
+
+test('what stops deletes is taken where no partition says yet which mode is in force', async (t) => {
+  const rig = await rigFor(t, undefined, true)
+  const response = await rig.order({ verb: 'pause', why: 'stop it' })
+  equal(response.status, 200)
+  const { effective } = (await response.json()) as DirectiveAnswer
+  match(effective, /Which mode is in force is not known here\.$/)
+  equal((await rig.control(pauseKey('')))?.verb, 'pause')
 })
 
 test('a reason that is the placeholder of a hint is none', async (t) => {

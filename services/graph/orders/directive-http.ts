@@ -12,6 +12,7 @@ import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET, type SetHash } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
+import type { Mode } from '../../../core/model/policy.ts'
 import { type AppendTime, MOST_AHEAD_MS } from '../../../ports/append-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
@@ -71,7 +72,7 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     }
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
-    const promised = promisedBy(parts, order)
+    const promised = await promisedBy(parts, order)
     const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     const given = async (view?: View): Promise<object> => {
@@ -85,17 +86,65 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
   })
 }
 
-/** Throws `Problem` where the mode cannot keep it, unless it is to be recorded. Undefined: no partition is here, so the mode is not known. */
-function promisedBy({ clusters }: DirectiveParts, { verb, record }: Order): Promised | undefined {
-  const modes = new Set(clusters.readers().map((reader) => policyOf(reader).policy.mode))
-  // While a policy is still being taken over, the strictest that acts counts.
-  const mode = (['enforce', 'dry-run', 'observe'] as const).find((each) => modes.has(each))
-  const promised = mode && PROMISES[verb][mode]
-  if (promised === undefined || promised.isKept || record) return promised
+/**
+ * Throws `Problem` where the mode cannot keep it, unless it is to be recorded. Undefined: the mode
+ * is not known here, since a partition is elsewhere, is being restored or has not folded all there
+ * is. Then the order is taken: one that stops deletes is never refused on a guess.
+ */
+async function promisedBy(
+  { clusters, clock }: DirectiveParts,
+  { verb, record }: Order,
+): Promise<Promised | undefined> {
+  const { modes } = modesIn(clusters)
+  // While a policy is still being taken over, the one that acts most counts.
+  const acting = (['enforce', 'dry-run'] as const).find((each) => modes.has(each))
+  if (acting !== undefined) return PROMISES[verb][acting]
+  const observed = PROMISES[verb].observe
+  if (observed.isKept) return modes.size === 0 ? undefined : observed
+  if (!(await isAllFolded(clusters, clock))) return undefined
+  const now = modesIn(clusters)
+  if (!now.areAll || [...now.modes].join() !== 'observe') return undefined
+  if (record) return observed
   throw new Problem(
     409,
-    `${promised.says}; to record it for another mode, add --record-anyway ("record": true)`,
+    `${observed.says}; to record it for another mode, add --record-anyway ("record": true)`,
   )
+}
+
+/** Of the partitions that fold here and have read a policy; `areAll`: those are all there are. */
+function modesIn(clusters: DirectiveParts['clusters']): {
+  readonly modes: ReadonlySet<Mode>
+  readonly areAll: boolean
+} {
+  const policies = Array.from({ length: clusters.partitions }, (_, partition) => {
+    const here = clusters.here(partition)
+    if (here?.status().state !== 'folding') return []
+    const { policy, position } = policyOf(clusters.readerOf(here))
+    return position < 0n ? [] : [policy.mode]
+  })
+  return { modes: new Set(policies.flat()), areAll: policies.every(({ length }) => length > 0) }
+}
+
+/** Waits a moment until each partition has folded what its log holds now: a policy may be in it. */
+async function isAllFolded(
+  clusters: DirectiveParts['clusters'],
+  clock: DirectiveParts['clock'],
+): Promise<boolean> {
+  const until = clock.monotonicMs() + FOLD_MS
+  const ends = Array.from({ length: clusters.partitions }, (_, partition) => {
+    const status = clusters.here(partition)?.status()
+    return status && status.position + status.lagEntries
+  })
+  const isFolded = (): boolean =>
+    ends.every((end, partition) => {
+      const position = clusters.here(partition)?.status().position
+      return end !== undefined && position !== undefined && position >= end
+    })
+  while (!isFolded()) {
+    if (clock.monotonicMs() >= until) return false
+    await clock.sleep(FOLD_LOOK_MS)
+  }
+  return true
 }
 
 function effectiveIn(promised: Promised | undefined, effective: string): string {

@@ -199,13 +199,16 @@ async function requestFor(
 
 /** The first one first. */
 async function requestsAbout(
-  { actors, doubts }: ActorParts,
+  { actors, doubts, isUserShown = true }: ActorParts,
   about: About,
   span: Span,
 ): Promise<readonly Actor[]> {
   const { found, isCut } = await actors.requests(about, span)
   if (isCut) {
-    const what = `${about.resource ?? about.group} ${[about.namespace, about.name].join('/')}`
+    // Who may know of an object may not know of each of its owners.
+    const what = isUserShown
+      ? `${about.resource ?? about.group} ${[about.namespace, about.name].join('/')}`
+      : 'one of its owners'
     doubts.other(
       `more requests were about ${what} than are read: who deleted it may be another one`,
     )

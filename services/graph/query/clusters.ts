@@ -15,7 +15,7 @@ import type { HistoryIndex } from './history-index.ts'
 import { isAway } from './history-index.ts'
 import type { KindWord } from './kind-word.ts'
 import { createKindWords } from './kind-word.ts'
-import type { Here } from './view.ts'
+import type { Here, LocalPartition } from './view.ts'
 import { readerOf, View } from './view.ts'
 
 /** For so long a record that was read is believed: it changes by an order of a person. */
@@ -42,6 +42,8 @@ export interface Clusters {
   kindWord(word: string): Promise<KindWord>
   /** The plural of a kind in paths, of whatever cluster; undefined where it is not known. */
   resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined>
+  /** Of a partition that this process has. */
+  readerOf(partition: LocalPartition): StateReader
   /** Of each partition that this process has: for orders and policies, which all partitions hold. */
   readers(): readonly StateReader[]
 }
@@ -99,6 +101,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
     },
     one,
     view,
+    readerOf: (partition) => readerOf(partition.store, codec),
     kindWord: async (word) => await kindWords.of(word),
     async resourceOf(kind) {
       const cluster = await one(kind.cluster)

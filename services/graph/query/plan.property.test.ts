@@ -35,7 +35,7 @@ class Loop {
   constructor() {
     const policy = policyFor('enforce', 'parity')
     const started = { cluster: CLUSTER, name: 'test', epoch: 1, clusterEpoch: 1 }
-    this.#tell({ type: 'WatcherStarted', ...started })
+    this.#tell({ type: 'WatcherStarted', serverTime: null, ...started })
     this.#tell({ type: 'PolicyChanged', policy, who: 'test', why: 'test' })
     for (const short of MONITORED) this.cluster.relist(short, 0, false)
   }

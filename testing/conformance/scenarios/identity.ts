@@ -213,6 +213,57 @@ export const IDENTITIES: readonly Scenario[] = [
     },
   },
   {
+    rows: 'B79',
+    says: 'leaves a dependent of a living owner whose name is longer than a DNS name',
+    async run(world) {
+      const owner = await world.make(CLUSTER_ROLE, 'x'.repeat(300))
+      const kept = await world.make(CONFIG_MAP, 'kept', { owners: [owner] })
+      await world.quiet()
+      await world.untouched(owner, kept)
+    },
+  },
+  {
+    rows: 'B79 R4',
+    says: 'takes what names an owner by a uid that no server makes, or in the core group by a name longer than a DNS name',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const widget = await world.make(WIDGET, 'custom')
+      const right = await world.make(SECRET, 'right', { owners: [owner] })
+      const [uid, name] = ['u'.repeat(200), 'n'.repeat(300)]
+      const owners: Reference[] = [
+        { ...referenceTo(owner), uid },
+        { ...referenceTo(widget), uid },
+        { ...CORE, name: 'never', uid },
+        { ...referenceTo(owner), name },
+        { ...CORE, name, uid },
+      ]
+      const taken = await world.makeMany(SECRET, 'taken', owners.length, (index) => ({
+        owners: owners.slice(index, index + 1),
+      }))
+      await world.gone(...taken)
+      await world.quiet()
+      await world.untouched(owner, widget, right)
+    },
+  },
+  {
+    rows: 'B79 R4',
+    says: 'drops such a reference beside one to a living owner',
+    async run(world) {
+      const owner = await world.make(CONFIG_MAP, 'owner')
+      const [uid, name] = ['u'.repeat(200), 'n'.repeat(300)]
+      const dangling: Reference[] = [
+        { ...CORE, name: 'never', uid },
+        { ...CORE, name, uid },
+      ]
+      const kept = await world.makeMany(SECRET, 'kept', dangling.length, (index) => ({
+        owners: [...dangling.slice(index, index + 1), owner],
+      }))
+      for (const each of kept) await world.sees(each, { owners: ['owner'] })
+      await world.quiet()
+      await world.untouched(owner)
+    },
+  },
+  {
     rows: 'B78',
     says: 'takes what names an owner as no object can be called, with a slash or by two dots',
     run: async (world) => await takesNamed(world, ['a/b', '..']),

@@ -1,0 +1,91 @@
+/** Cases that no world has: too many bytes, too many live GETs, an owner by uid alone (I37, I38, I1). */
+import { equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyOutcome } from '../core/graph/outcome.ts'
+import type { Command } from '../core/model/command.ts'
+import type { Event } from '../core/model/event.ts'
+import type { Topic } from '../ports/log.ts'
+import { CLAIM, CLUSTER, deleteObject, OWNER, verifyOwner } from '../testing/reaper.ts'
+import { byteCheckers } from './byte-checkers.ts'
+import { draw } from './options.ts'
+import { TENANT } from './workload.ts'
+import { WholeWorld } from './world.ts'
+
+const CONFIG_MAPS = `/api/v1/namespaces/${TENANT}/configmaps`
+const CONTINUE: Event = { type: 'Continue' }
+
+/** A tenant's object, and what the checkers say of bytes under keys of it. */
+function written(): (topic: Topic, bytes: number) => string {
+  const world = new WholeWorld(draw(1, []), byteCheckers)
+  const site = world.sites[0]!
+  site.user('POST', '/api/v1/namespaces', { metadata: { name: TENANT } })
+  site.user('POST', CONFIG_MAPS, { metadata: { name: 'a', annotations: { a: 'x'.repeat(1_000) } } })
+  const uid = site.server.object('', 'configmaps', TENANT, 'a')?.metadata.uid ?? ''
+  return (topic, bytes) => {
+    const key = topic === 'changelog' ? `owners/${site.id}/${uid}/1.0` : `${site.id}/${uid}`
+    const records = [{ key, value: new Uint8Array(bytes - key.length) }]
+    const appended = { topic, partition: 0, records, by: 'graph' }
+    return byteCheckers.map((checker) => checker.appended?.(world, appended) ?? '').join('')
+  }
+}
+
+/** Folds commands, one record for all; returns the objections. */
+function folds(): (commands: readonly Command[], event?: Event) => string {
+  const world = new WholeWorld(draw(1, []), byteCheckers)
+  let position = 0n
+  return (commands, event = CONTINUE) => {
+    const at = { partition: 0, partitions: 1, position: position++, timestamp: 0 }
+    const outcome = { ...emptyOutcome(), commands: [...commands] }
+    return byteCheckers.map(({ folded }) => folded?.(world, { event, at, outcome }) ?? '').join('')
+  }
+}
+
+function questions(count: number): Command[] {
+  const { target, ...rest } = verifyOwner()
+  return Array.from({ length: count }, (_, i) => {
+    return { ...rest, id: `0-0-${i}`, target: { ...target, namespace: TENANT, uid: `never-${i}` } }
+  })
+}
+
+/** Of the first of them. */
+const ANSWER: Event = {
+  type: 'OwnerAbsent',
+  cluster: CLUSTER,
+  clusterEpoch: 1,
+  owner: { group: '', kind: 'Secret', namespace: TENANT, name: 'never' },
+  uid: 'never-0',
+  how: 'NotFound',
+  otherUid: null,
+  command: '0-0-0',
+}
+
+test('I37: more than 20 bytes for each byte sent, and 16 KiB a cause, are objected to (T9)', () => {
+  const write = written()
+  equal(write('changelog', 20_000), '')
+  equal(write('history', 10_000), '')
+  equal(write('lineage', 6_000), '')
+  match(
+    write('changelog', 3_000),
+    /^cluster-1 .* bytes on the log for .* sent and 1 causes \(I37\)$/,
+  )
+})
+
+test('I38: a 33rd live GET for owners that never were is objected to (T10)', () => {
+  equal(folds()(questions(32)), '')
+  match(folds()(questions(33)), /^33 live GETs under way for owners that never were \(I38\)$/)
+})
+
+test('I38: an answer makes room for one more', () => {
+  const fold = folds()
+  fold(questions(32))
+  equal(fold(questions(33).slice(32), ANSWER), '')
+})
+
+test('I1: a command by an owner elsewhere that bears the uid is objected to (T4, T5)', () => {
+  const command = deleteObject({ references: [OWNER], owners: [CLAIM] })
+  equal(folds()([command]), '')
+  for (const other of [{ namespace: 'other' }, { name: 'other' }, { group: 'other' }]) {
+    const owners = [{ ...CLAIM, ...other }]
+    match(folds()([{ ...command, owners }]), /^DeleteObject of pod rests on a uid \(I1\)$/)
+  }
+})
