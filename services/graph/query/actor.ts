@@ -16,7 +16,7 @@ import type { ActorIndex } from './actor-index.ts'
 import { type About, LAST_MS, type Span } from './actor-key.ts'
 import type { Clusters } from './clusters.ts'
 import { inferredEnd } from './expected-end.ts'
-import type { HistoryIndex, Named } from './history-index.ts'
+import type { HistoryIndex, Indexed, Named } from './history-index.ts'
 import type { SpanIndex } from './span-index.ts'
 
 /**
@@ -122,23 +122,27 @@ export async function deletersOf(
     }
     // Ours, or nobody knows whose: it may be because of an owner.
     if (actor === null || actor.match === 'audit-id') {
-      left.push(...goneOwners(index, of).map((owner) => ({ life: owner, isInferred })))
+      const gone = ownersOf(index, of).filter(({ isGone }) => isGone)
+      left.push(...gone.map((owner) => ({ life: owner, isInferred })))
       continue
     }
     const expected = inferredEnd(known.history, actor)
     if (expected === null) continue
-    const before = goneOwners(index, of).filter(({ at }) => at <= expected.at)
-    left.push(...before.map((owner) => ({ life: owner, isInferred: true })))
+    const owners = ownersOf(index, of)
+    // A collector deletes nothing beside an owner that is there.
+    if (owners.some(({ isGone, at }) => !isGone || at > expected.at)) continue
+    left.push(...owners.map((owner) => ({ life: owner, isInferred: true })))
   }
   if (unread > 0) parts.doubts.other(`of ${unread} of its owners older history is left out`)
   return found
 }
 
-function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Named[] {
+/** Those that were ever known, each as it was last. */
+function ownersOf(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Indexed[] {
   const dependent = index.spans.lastThere(of.cluster, of.uid)
   return (dependent?.owners ?? []).flatMap((reference) => {
     const owner = index.lastOf(of.cluster, reference.uid)
-    if (dependent === undefined || owner?.isGone !== true) return []
+    if (dependent === undefined || owner === undefined) return []
     return isNamedBy(identityOf(of.cluster, owner), dependent, reference) ? [owner] : []
   })
 }

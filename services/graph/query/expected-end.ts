@@ -30,9 +30,9 @@ export function inferredEnd(
   history: readonly History[],
   actor: { readonly user: string; readonly agent: string } | null,
 ): ExpectedEnd | null {
-  if (actor !== null && !isCollector(actor)) return null
+  if (actor !== null && !isController(actor)) return null
   const expected = expectedEnd(history)
-  if (expected !== null || actor === null) return expected
+  if (expected !== null || actor === null || !isGarbageCollector(actor)) return expected
   // It may be faster than the watch by which the record learns of the owner's deletion.
   const gone = history.find(({ change }) => change === 'gone')
   return gone === undefined ? null : { evidence: 'deleted', at: gone.at + SKEW_MS, text: '' }
@@ -48,18 +48,19 @@ function expectedEnd(history: readonly History[]): ExpectedEnd | null {
   return { evidence, at, text }
 }
 
-const COLLECTORS: ReadonlySet<string> = new Set([
-  'system:serviceaccount:kube-system:generic-garbage-collector',
-  'system:kube-controller-manager',
-])
-
-/** Upstream's controllers, its garbage collector among them: what they delete has its cause elsewhere. */
-export function isCollector({
-  user,
-  agent,
-}: {
+interface Client {
   readonly user: string
   readonly agent: string
-}): boolean {
-  return COLLECTORS.has(user) || agent.startsWith('kube-controller-manager/')
 }
+
+/** Upstream's controllers, its garbage collector among them: what they delete has its cause elsewhere. */
+export function isController({ user, agent }: Client): boolean {
+  return isGarbageCollector({ user, agent }) || agent.startsWith('kube-controller-manager/')
+}
+
+/** With `--use-service-account-credentials` by its account, without by the end of its agent. */
+function isGarbageCollector({ user, agent }: Client): boolean {
+  return user === ACCOUNT || /[/:]generic-garbage-collector$/.test(agent)
+}
+
+const ACCOUNT = 'system:serviceaccount:kube-system:generic-garbage-collector'

@@ -14,7 +14,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
 import type { FoundActor } from '../query/actor.ts'
 import { askedOf, selector } from '../query/choice.ts'
-import { type ExpectedEnd, inferredEnd, isCollector } from '../query/expected-end.ts'
+import { type ExpectedEnd, inferredEnd, isController } from '../query/expected-end.ts'
 import { notFound } from '../query/not-found.ts'
 import { behindText } from '../query/query.ts'
 import type { ChangeParts } from './change-question.ts'
@@ -238,7 +238,7 @@ function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly Identity[]):
   if (roots === undefined) return 'yes'
   const own = identityOf(row.cluster.id, row)
   if ([own, ...owners].some((each) => roots.keys.has(identityKey(each)))) return 'yes'
-  const isTheirs = row.deletedBy !== null && isCollector(row.deletedBy)
+  const isTheirs = row.deletedBy !== null && isController(row.deletedBy)
   if (row.by === 'others' && row.root === null && !isTheirs) return 'no'
   return row.root === null ? 'unknown' : 'no'
 }
