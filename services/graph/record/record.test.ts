@@ -565,6 +565,18 @@ test('what lies before the horizon is refused with the earliest moment', async (
     const told = await rig.ask(`/v1/${question}?since=${earliest}`)
     deepEqual([told.status, told.horizon.earliest], [undefined, earliest])
   }
+  for (const question of ['changes?', 'deletions?', 'changes?uid=cm-alone&']) {
+    const some = await rig.ask(`/v1/${question}since=1970-01-01T00:00:00Z&reach=partial`)
+    const isOfOne = question.includes('uid')
+    deepEqual(
+      [some.status, some.since],
+      [undefined, isOfOne ? '1970-01-01T00:00:00.000Z' : earliest],
+    )
+    equal(
+      some.partial.includes(`nothing is known of before ${earliest}: what was older was`),
+      !isOfOne,
+    )
+  }
   // The index has the whole life of what was created before.
   equal((await rig.all(`/v1/changes?uid=cm-alone&since=${begun.since}`)).length, 2)
   // A cursor of before leads to what is there no longer.
@@ -600,6 +612,12 @@ test('an index that was built later refuses what it does not have', async (t) =>
   }
   const refused = await ask(`&since=${begun.since}`)
   deepEqual([refused.status, refused.detail.includes(at(begin?.at ?? 0))], [410, true])
+  const some = await ask(`&since=${begun.since}&reach=partial`)
+  deepEqual([some.status, some.since], [undefined, at(begin?.at ?? 0)])
+  match(
+    some.partial,
+    /^nothing is known of before .*: the index of histories was built from then on/,
+  )
   const told = await ask('')
   deepEqual(names(told.changes), ['gone Pod/c'])
   deepEqual([told.since, told.horizon.earliest], [at(begin?.at ?? 0), at(begin?.at ?? 0)])
