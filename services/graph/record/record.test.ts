@@ -541,7 +541,7 @@ async function sendAudit({ url }: GraphProcess, events: readonly AuditFields[]):
   equal(kept, events.length)
 }
 
-test('what lies before the horizon is refused with the earliest moment', async (t) => {
+test('what lies before the horizon is refused with the earliest moment, or answered with less where that is asked for (C9)', async (t) => {
   const rig = await rigFor(t, {
     story: [...STORY, ...Array.from({ length: 5 }, (_, n) => `put cm/x${n}`)],
   })
