@@ -142,3 +142,26 @@ test('a user who asks about everything makes nobody else forget a right', async 
   equal(await authority.may(ANN, 'one', GET, false), true)
   equal(asked.length, before)
 })
+
+test('a namespace with thousands of accounts makes nobody else forget a right', async () => {
+  const { authority, asked } = rig()
+  for (let index = 0; index < 50; index++) {
+    await authority.may(ANN, 'one', { ...GET, namespace: `ns-${index}` }, false)
+  }
+  for (let index = 0; index < 10_100; index++) {
+    const account = { ...ANN, name: `system:serviceaccount:evil:a${index}` }
+    await authority.may(account, 'one', GET, false)
+  }
+  const before = asked.length
+  equal(await authority.may(ANN, 'one', { ...GET, namespace: 'ns-0' }, false), true)
+  equal(asked.length, before)
+})
+
+test('users who differ in one group among thousands have no right of each other', async () => {
+  const { authority, state } = rig()
+  const groups = Array.from({ length: 5_000 }, (_, index) => `group-${index}`)
+  equal(await authority.may({ ...ANN, groups }, 'one', GET, false), true)
+  state.allowed = false
+  equal(await authority.may({ ...ANN, groups }, 'one', GET, false), true)
+  equal(await authority.may({ ...ANN, groups: groups.with(4_999, 'x') }, 'one', GET, false), false)
+})

@@ -2,13 +2,15 @@
  * Who may ask what, as clusters say: whom a token belongs to, and what that user may do.
  *
  * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for what changes anything none counts but a fresh one. Who
- * cannot be reviewed is not let in. Nobody's questions make others wait: reviews of a cluster are shared by user, and no cluster is waited for but the one
- * that is asked about.
+ * cannot be reviewed is not let in. Nobody's questions make others wait: reviews of a cluster are shared by user (client.ts), and no cluster is waited for but
+ * the one that is asked about.
  *
  * Not here: the reviews themselves (ports/review.ts), tokens (token-reviews.ts), what a question needs (services/graph/query/access.ts).
  */
+import { createHash } from 'node:crypto'
 import type { Clock } from '../ports/clock.ts'
 import { type Access, type Review, ReviewError, type User } from '../ports/review.ts'
+import { holderOf, USERS } from './client.ts'
 import { Cuts } from './cuts.ts'
 import { FairQueue } from './fair-queue.ts'
 import { Problem } from './problem.ts'
@@ -20,9 +22,9 @@ import { type Shown, TokenReviews } from './token-reviews.ts'
 export const AUDIENCE = 'kinfold'
 const ALLOWED_MS = 60_000
 const DENIED_MS = 30_000
-/** Rights that were reviewed, by user. */
+/** Rights that were reviewed, by user; of service accounts by namespace. */
 const REMEMBERED = { name: 'remembered rights', total: 10_000, floor: 100 }
-/** Of one cluster, by user. */
+/** Of one cluster, by the same. */
 const WAITING = { name: 'access reviews', total: 1_000, floor: 16, groupFloor: 16 }
 const AT_ONCE = 32
 const OF_ONE = 16
@@ -41,15 +43,9 @@ export interface AuthorityParts {
   readonly cuts?: Cuts
 }
 
-interface Right {
-  readonly isAllowed: boolean
-  /** Monotonic. */
-  readonly until: number
-}
-
 export function createAuthority(parts: AuthorityParts): Authority {
   const { reviews, clock, cuts = new Cuts(clock) } = parts
-  const rights = new SharedMemory<Right>(REMEMBERED, cuts)
+  const rights = new SharedMemory<boolean>({ cap: REMEMBERED, clock, cuts })
   const places = new ReviewPlaces(reviews, clock)
   // A cluster that is silent holds up what is asked of it, and nothing else.
   const queues = new Map(
@@ -74,25 +70,22 @@ export function createAuthority(parts: AuthorityParts): Authority {
     const review = cluster === null ? reviews[0] : await places.of(cluster)
     const queue = review && queues.get(review)
     if (review === undefined || queue === undefined) return false
-    const client = { group: 'users', name: user.name }
+    const client = { group: USERS, name: holderOf(user) }
     const isAllowed = await queue.run(
       client,
       async () => await askedOf(review.mayDo(user, access, limit())),
     )
-    const until = clock.monotonicMs() + (isAllowed ? ALLOWED_MS : DENIED_MS)
-    rights.set(user.name, key, { isAllowed, until })
+    rights.set(client.name, key, isAllowed, isAllowed ? ALLOWED_MS : DENIED_MS)
     return isAllowed
   }
 
   return {
     identify: async (shown, isFresh) => await tokens.userOf(shown, isFresh),
     async may(user, cluster, access, isFresh) {
-      const { verb, group, resource, namespace, name } = access
-      const who = [user.name, user.uid, user.groups, user.extra]
-      const key = JSON.stringify([who, cluster, verb, group, resource, namespace, name])
+      const key = keyOf(user, cluster, access)
       if (isFresh) return await reviewed(user, cluster, access, key)
       const known = rights.get(key)
-      if (known !== undefined && clock.monotonicMs() < known.until) return known.isAllowed
+      if (known !== undefined) return known
       const shared = underWay.get(key)
       if (shared !== undefined) return await shared
       const answer = reviewed(user, cluster, access, key)
@@ -104,6 +97,14 @@ export function createAuthority(parts: AuthorityParts): Authority {
       }
     },
   }
+}
+
+/** Of one length, however many groups a user is in. */
+function keyOf(user: User, cluster: string | null, access: Access): string {
+  const { verb, group, resource, namespace, name } = access
+  const who = [user.name, user.uid, user.groups, user.extra]
+  const all = JSON.stringify([who, cluster, verb, group, resource, namespace, name])
+  return createHash('sha256').update(all).digest('base64')
 }
 
 function limit(): AbortSignal {

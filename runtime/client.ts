@@ -3,10 +3,12 @@
  *
  * What must stay true: it rests on what the connection and the proof of the request show, and on
  * nothing that a client may choose; operators (a token of the file, or this machine where nothing
- * has to be shown) are a group of their own, so users, however many, cannot crowd them out.
+ * has to be shown) are a group of their own, so users, however many, cannot crowd them out. Accounts
+ * that one tenant may make at will are one holder.
  */
 import { isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
+import type { User } from '../ports/review.ts'
 import type { Holder } from './grouped-shares.ts'
 import { principalOf } from './principal.ts'
 
@@ -15,9 +17,17 @@ export const USERS = 'users'
 
 export function clientOf(request: FastifyRequest): Holder {
   const { by, user, cluster } = principalOf(request)
-  if (user !== null) return { group: USERS, name: `user ${user.name}` }
+  if (user !== null) return { group: USERS, name: holderOf(user) }
   if (by === 'cluster') return { group: USERS, name: `cluster ${cluster}` }
   return { group: OPERATORS, name: `at ${sourceOf(request.ip)}` }
+}
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):[^:]+$/
+
+/** A service account counts for its namespace: who may create one there may create a thousand. */
+export function holderOf({ name }: Pick<User, 'name'>): string {
+  const namespace = SERVICE_ACCOUNT.exec(name)?.[1]
+  return namespace === undefined ? `user ${name}` : `accounts of ${namespace}`
 }
 
 /** An address as one source: of IPv6 the first 64 bits, since one machine has all behind them. */

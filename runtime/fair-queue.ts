@@ -18,6 +18,8 @@ export interface FairQueueParts {
   /** Done at a time: of all clients, and of one. */
   readonly atOnce: number
   readonly ofOne: number
+  /** Done at a time of groups that may not have all of it, so that others never wait for them. */
+  readonly ofGroup?: ReadonlyMap<string, number>
   readonly cuts: Cuts
 }
 
@@ -33,8 +35,9 @@ export class FairQueue {
   readonly #parts: FairQueueParts
   readonly #shares: GroupedShares
   readonly #waiting = new Map<string, Group>()
-  /** By client. */
+  /** By client, and by group. */
   readonly #running = new Map<string, number>()
+  readonly #runningOf = new Map<string, number>()
   #atOnce = 0
 
   constructor(parts: FairQueueParts) {
@@ -70,8 +73,10 @@ export class FairQueue {
   }
 
   #mayStart(client: Holder): boolean {
-    const { atOnce, ofOne } = this.#parts
-    return this.#atOnce < atOnce && (this.#running.get(keyOf(client)) ?? 0) < ofOne
+    const { atOnce, ofOne, ofGroup } = this.#parts
+    const its = this.#runningOf.get(client.group) ?? 0
+    const isFree = this.#atOnce < atOnce && its < (ofGroup?.get(client.group) ?? atOnce)
+    return isFree && (this.#running.get(keyOf(client)) ?? 0) < ofOne
   }
 
   #startNext(): void {
@@ -118,11 +123,16 @@ export class FairQueue {
   }
 
   #count(client: Holder, change: 1 | -1): void {
-    const own = (this.#running.get(keyOf(client)) ?? 0) + change
     this.#atOnce += change
-    if (own === 0) this.#running.delete(keyOf(client))
-    else this.#running.set(keyOf(client), own)
+    add(this.#running, keyOf(client), change)
+    add(this.#runningOf, client.group, change)
   }
+}
+
+function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
 }
 
 function keyOf({ group, name }: Holder): string {

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../adapters/memory/clock.ts'
-import { OPERATORS, sourceOf, USERS } from './client.ts'
+import { holderOf, OPERATORS, sourceOf, USERS } from './client.ts'
 import { Cuts } from './cuts.ts'
 import type { Holder } from './grouped-shares.ts'
 import type { Problem } from './problem.ts'
@@ -49,6 +49,23 @@ test('T14: users without end leave operators their sixteen, and each other one',
   equal(streams.open, MOST_STREAMS)
   equal(fill(OPERATOR, 16).filter((each) => each !== undefined).length, 16)
   equal(streams.open, MOST_STREAMS)
+})
+
+test('T14: one account after another of one namespace is one client', () => {
+  const { fill, take, ended } = rig()
+  fill(user(holderOf({ name: 'ann' })), 8)
+  for (let index = 0; index < 10 * MOST_STREAMS; index++) {
+    take(user(holderOf({ name: `system:serviceaccount:evil:a${index}` })))
+  }
+  ok(take(user(holderOf({ name: 'system:serviceaccount:good:a1' }))))
+  ok(take(user(holderOf({ name: 'ann' }))))
+  deepEqual(new Set(ended), new Set(['accounts of evil']))
+})
+
+test('who may name itself like an account of a namespace is none', () => {
+  equal(holderOf({ name: 'accounts of good' }), 'user accounts of good')
+  equal(holderOf({ name: 'system:serviceaccount:good' }), 'user system:serviceaccount:good')
+  equal(holderOf({ name: 'oidc:system:serviceaccount:a:b' }), 'user oidc:system:serviceaccount:a:b')
 })
 
 test('the oldest of the largest ends, once, and a client that has most is refused', () => {

@@ -3,7 +3,7 @@
  * remembered for a while.
  *
  * What must stay true: of one token one review is under way at a time. A token that the cluster knew
- * within the last hour waits behind no unknown one; how many unknown ones are reviewed, at once and
+ * within the last hour waits for no unknown one; how many unknown ones are reviewed, at once and
  * a second, is shared by where they come from, so whoever makes up tokens is refused, and nobody
  * else. What is remembered of refused ones pushes out no known one. For what changes anything no
  * review counts that began before it was asked for. Tokens are remembered by their digests only.
@@ -13,6 +13,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../ports/clock.ts'
 import type { User } from '../ports/review.ts'
+import { holderOf } from './client.ts'
 import type { Cuts } from './cuts.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { Holder } from './grouped-shares.ts'
@@ -28,9 +29,12 @@ const KNOWN_MS = 3_600_000
 const LONGEST = 8_192
 const KNOWN = { name: 'known tokens', total: 10_000, floor: 16 }
 const REFUSED = { name: 'refused tokens', total: 10_000, floor: 16 }
+const UNKNOWN = 'unknown'
 /** `known` ones and `unknown` ones are the groups. */
 const WAITING = { name: 'token reviews', total: 256, floor: 4, groupFloor: 64 }
 const AT_ONCE = 16
+/** So that a known one never waits for a cluster that unknown ones keep busy. */
+const OF_UNKNOWN = 12
 const OF_ONE = 4
 /** Unknown tokens from one source. */
 const A_SECOND = 10
@@ -63,8 +67,7 @@ export interface TokenReviewsParts {
 export class TokenReviews {
   readonly #parts: TokenReviewsParts
   readonly #known: SharedMemory<Known>
-  /** Until when they count. */
-  readonly #refused: SharedMemory<number>
+  readonly #refused: SharedMemory<true>
   readonly #queue: FairQueue
   readonly #rates: Rates
   readonly #underWay = new Map<string, UnderWay>()
@@ -74,9 +77,12 @@ export class TokenReviews {
   constructor(parts: TokenReviewsParts) {
     const { clock, cuts } = parts
     this.#parts = parts
-    this.#known = new SharedMemory(KNOWN, cuts)
-    this.#refused = new SharedMemory(REFUSED, cuts)
-    this.#queue = new FairQueue({ cap: WAITING, atOnce: AT_ONCE, ofOne: OF_ONE, cuts })
+    this.#known = new SharedMemory({ cap: KNOWN, clock, cuts })
+    this.#refused = new SharedMemory({ cap: REFUSED, clock, cuts })
+    this.#queue = new FairQueue({
+      ...{ cap: WAITING, atOnce: AT_ONCE, ofOne: OF_ONE, cuts },
+      ofGroup: new Map([[UNKNOWN, OF_UNKNOWN]]),
+    })
     this.#rates = new Rates(clock, A_SECOND)
     cuts.know(RATE)
   }
@@ -90,7 +96,7 @@ export class TokenReviews {
     const known = this.#known.get(key)
     if (!isFresh && known !== undefined && now < known.at + ALLOWED_MS) return known.user
     // Whoever was refused a moment ago and orders something is asked about anew, as unknown.
-    if (!isFresh && now < (this.#refused.get(key) ?? 0)) return undefined
+    if (!isFresh && this.#refused.get(key) === true) return undefined
     const asked = ++this.#last
     for (let one = this.#underWay.get(key); one !== undefined; one = this.#underWay.get(key)) {
       if (!isFresh || one.began > asked) return await one.answer
@@ -109,13 +115,12 @@ export class TokenReviews {
   async #reviewed(token: string, key: string, source: string): Promise<User | undefined> {
     const { ask, clock } = this.#parts
     const user = await this.#queue.run(this.#holderOf(key, source), async () => await ask(token))
-    const now = clock.monotonicMs()
     if (user !== undefined) {
       this.#refused.delete(key)
-      this.#known.set(user.name, key, { user, at: now })
+      this.#known.set(holderOf(user), key, { user, at: clock.monotonicMs() }, KNOWN_MS)
     } else {
       this.#known.delete(key)
-      this.#refused.set(source, key, now + DENIED_MS)
+      this.#refused.set(source, key, true, DENIED_MS)
     }
     return user
   }
@@ -123,10 +128,8 @@ export class TokenReviews {
   /** Throws where an unknown token may not be asked about now. */
   #holderOf(key: string, source: string): Holder {
     const known = this.#known.get(key)
-    if (known !== undefined && this.#parts.clock.monotonicMs() < known.at + KNOWN_MS) {
-      return { group: 'known', name: known.user.name }
-    }
-    if (this.#rates.take(source)) return { group: 'unknown', name: source }
+    if (known !== undefined) return { group: 'known', name: holderOf(known.user) }
+    if (this.#rates.take(source)) return { group: UNKNOWN, name: source }
     this.#parts.cuts.note(RATE, source)
     throw new Problem(
       429,

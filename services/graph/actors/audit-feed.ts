@@ -14,6 +14,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { ActorGap } from '../../../ports/service-record.ts'
+import { holderOf } from '../../../runtime/client.ts'
 import type { Cuts } from '../../../runtime/cuts.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { RateShares } from '../../../runtime/rate-shares.ts'
@@ -171,7 +172,8 @@ class Batch {
       return
     }
     const { namespace, user, at } = asked
-    if (this.#shares.take([this.#cluster, namespace, user])) {
+    const holder = holderOf({ name: user })
+    if (this.#shares.take([this.#cluster, namespace, holder, user])) {
       this.#kept += 1
       this.#asked.push(asked)
       return

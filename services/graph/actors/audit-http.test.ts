@@ -612,6 +612,20 @@ test('T20: what is above the share of one user costs that user alone, and is sai
   deepEqual(new Set(deletions.deletions.map(({ name }) => name)), new Set(['a', 'b']))
 })
 
+test('T20: a thousand accounts of one namespace have one share', async (t) => {
+  const rig = await rigFor(t, { auditKeptADay: 100 })
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const flood = Array.from({ length: 1_000 }, (_, index) => {
+    const username = `system:serviceaccount:evil:a${index}`
+    return auditEvent('y', now, { user: { username }, auditID: `flood-${index}` })
+  })
+  const response = await rig.send(eventList(...flood, auditEvent('a', now)))
+  const { kept, overShare } = (await response.json()) as AuditFields
+  deepEqual([kept, overShare], [101, 900])
+  deepEqual((await rig.why('cm-a')).told, ['name-and-time alice cm-a 0'])
+})
+
 test("T21: requests that delete nothing are nobody's share", async (t) => {
   const rig = await rigFor(t, { auditKeptADay: 1 })
   await rig.tell('delete cm/a')
