@@ -1,6 +1,6 @@
 /** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
 import { intrusionInto } from '../runtime/file-access.ts'
-import { type Check, failed, passed, warned } from '../runtime/health.ts'
+import { type Check, type CheckName, failed, passed, warned } from '../runtime/health.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
 import type { Tls } from '../runtime/tls.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
@@ -107,7 +107,7 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
   ]
 }
 
-function connectionOf(name: string, isConnected: boolean, reason: string): Check {
+function connectionOf(name: CheckName, isConnected: boolean, reason: string): Check {
   if (!isConnected) return failed(name, reason || 'not connected yet')
   // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
   return reason === '' ? passed(name) : warned(name, reason)
@@ -116,7 +116,7 @@ function connectionOf(name: string, isConnected: boolean, reason: string): Check
 /** Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is said. */
 function checkOfKind(cluster: string, kind: KindStatus): Check {
   const { synced, reason, state } = kind
-  const name = `synced/${cluster}/${nameOf(kind)}`
+  const name: CheckName = `synced/${cluster}/${nameOf(kind)}`
   if (!synced || REFUSED.test(reason)) return failed(name, reason || state)
   const broken = brokenWatch(kind)
   if (broken === undefined) return passed(name)

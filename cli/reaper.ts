@@ -49,7 +49,7 @@ export async function openReaperService(parts: ServiceParts): Promise<Service> {
       ...clusters.map((cluster) => {
         const isKnown = connected.some((each) => each.cluster === cluster)
         const failure = isKnown ? identities.failure(cluster) : 'has not said who it is'
-        const name = `cluster/${cluster.name}`
+        const name = `cluster/${cluster.name}` as const
         return failure === '' ? passed(name) : failed(name, failure)
       }),
       ...(reaper?.status().locks ?? []).map(checkOfLock),

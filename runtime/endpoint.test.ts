@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ManualClock } from '../adapters/memory/clock.ts'
 import type { Authority } from './authority.ts'
 import { type EndpointParts, type HttpSettings, type Served, serveEndpoint } from './endpoint.ts'
-import { passed, warned } from './health.ts'
+import { failed, passed, SORTS, warned } from './health.ts'
 import type { HttpToken } from './http-token.ts'
 import { EXIT } from './lifecycle.ts'
 import type { Fields } from './logger.ts'
@@ -149,6 +149,36 @@ test('a token for the metrics is refused where everything else would be open', a
     exitCode: EXIT.input,
     message: /--http-metrics-token-file: .*name a file of tokens for that as well/,
   })
+})
+
+/** Says of everybody that it is who its token names; `bob` alone may see all. */
+const BOB_SEES_ALL: Authority = {
+  async identify({ authorization = '' }) {
+    return { name: authorization.replace('Bearer ', ''), uid: '', groups: [], extra: {} }
+  },
+  may: async ({ name }) => name === 'bob',
+}
+
+test('T11: of no check is a name or a reason shown to who may not see all', async (t) => {
+  const make = [passed, warned, failed]
+  const settings = { authority: BOB_SEES_ALL, isReadingReviewed: true }
+  for (const path of ['/readyz', '/healthz']) {
+    for (const [index, made] of make.entries()) {
+      const checks = SORTS.flatMap((sort) => [
+        made(sort, 'of topsecret'),
+        made(`${sort}/topsecret/topsecret`, 'of topsecret'),
+      ])
+      const { url } = await serve(t, settings, [], undefined, () => checks)
+      const ask = async (name: string): Promise<string> => {
+        const headers = { authorization: `Bearer ${name}` }
+        return await (await fetch(`${url}${path}?verbose`, { headers })).text()
+      }
+      const shown = await ask('ann')
+      doesNotMatch(shown, /topsecret/)
+      equal(shown.split('\n').length, SORTS.length + 2, `${index}`)
+      equal((await ask('bob')).split('topsecret').length, 1 + 4 * SORTS.length)
+    }
+  }
 })
 
 test('names of other tenants are for who may see all; others get states and counts (T11)', async (t) => {

@@ -4,22 +4,50 @@
  * What must stay true: not ready is never reported as ready, and says why. What is absent, or cannot be carried out, is never `ok`: where it
  * makes the process unready it has failed, otherwise it is a warning.
  */
+
+/** What checks are about; each is a constant, and is shown to whoever may ask at all. */
+export const SORTS = [
+  'archive',
+  'audit-token',
+  'blocked',
+  'clock',
+  'cluster',
+  'data',
+  'data-copy',
+  'disk',
+  'group',
+  'http-metrics-token',
+  'http-tls',
+  'http-token',
+  'lock',
+  'log',
+  'notify',
+  'standby',
+  'synced',
+  'task',
+  'tasks',
+  'unwatched',
+] as const
+
+/** Behind the slash: of a cluster, a kind or the like, for those who may see all. */
+export type CheckName = `${(typeof SORTS)[number]}${'' | `/${string}`}`
+
 export type Check =
-  | { readonly name: string; readonly state: 'ok'; readonly note?: string }
+  | { readonly name: CheckName; readonly state: 'ok'; readonly note?: string }
   /** Somebody should see to it; the process is ready all the same. */
-  | { readonly name: string; readonly state: 'warning'; readonly reason: string }
-  | { readonly name: string; readonly state: 'failed'; readonly reason: string }
+  | { readonly name: CheckName; readonly state: 'warning'; readonly reason: string }
+  | { readonly name: CheckName; readonly state: 'failed'; readonly reason: string }
 
 /** `note`: for people. */
-export function passed(name: string, note = ''): Check {
+export function passed(name: CheckName, note = ''): Check {
   return note === '' ? { name, state: 'ok' } : { name, state: 'ok', note }
 }
 
-export function warned(name: string, reason: string): Check {
+export function warned(name: CheckName, reason: string): Check {
   return { name, state: 'warning', reason }
 }
 
-export function failed(name: string, reason: string): Check {
+export function failed(name: CheckName, reason: string): Check {
   return { name, state: 'failed', reason }
 }
 
@@ -33,7 +61,7 @@ export function verbose(checks: readonly Check[]): string {
   return [...checks.map(lineOf), end, ''].join('\n')
 }
 
-/** How many of each sort are in which state: the sort is what a name begins with, and names nothing of a cluster. */
+/** How many of each sort are in which state: the sort is what a name begins with (`SORTS`), and names nothing of a cluster. */
 export function counted(checks: readonly Check[]): string {
   const sorts = Map.groupBy(checks, ({ name, state }) => `${name.split('/')[0]} ${state}`)
   const marks = { ok: '+', warning: '!', failed: '-' } as const
