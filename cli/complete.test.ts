@@ -77,6 +77,25 @@ suite('at a Tab', () => {
     deepEqual(await complete(['up', '--config', 'k']), { values: [], directive: 0 })
   })
 
+  test('a flag with its value in one word is read, and completed, however the shell parts it (C11)', async () => {
+    deepEqual(await values('up', '--mode=d'), ['dry-run'])
+    deepEqual(await values('up', '--mode='), ['observe', 'dry-run', 'enforce'])
+    deepEqual(await values('up', '--mode', '='), ['observe', 'dry-run', 'enforce'])
+    deepEqual(await values('up', '--mode', '=', 'd'), ['dry-run'])
+    deepEqual(await values('tree', '--output=json', '--own'), ['--owners'])
+    deepEqual(await values('tree', '--output', '=', 'json', '--own'), ['--owners'])
+    const here = ['--server=http://127.0.0.1:1', '--namespace=shop']
+    deepEqual(await values('tree', ...here, 'dep'), ['deploy/'])
+    deepEqual(await values('tree', '--server', '=', 'http://127.0.0.1:1', 'dep'), ['deploy/'])
+  })
+
+  test('each kind of several is completed, and none twice (C11)', async () => {
+    deepEqual(await values('get', ...NOWHERE, 'po,dep'), ['po,deploy'])
+    deepEqual(await values('get', ...NOWHERE, 'deploy,po,dep'), [])
+    // These take one.
+    deepEqual(await values('diff', ...NOWHERE, 'po,dep'), [])
+  })
+
   test('without a Kinfold the kinds that every cluster has are offered, and no space after them', async () => {
     const { values, directive } = await complete(['tree', ...NOWHERE, 'dep'])
     deepEqual([values, directive], [[['deploy/', '']], 6])
@@ -123,8 +142,9 @@ suite('at a Tab', () => {
     }
     equal((await values('lineage', 'export', ...here, '--kind', 'configm')).join(), 'configmap')
     await eventually('it knows names', async () => {
+      const near = ['--data', data, '--cluster=south', '--namespace=shop']
       const offered = [
-        await values('tree', ...here, 'deploy/w'),
+        await values('tree', ...near, 'deploy/w'),
         await values('get', ...here, 'deploy', 'w'),
         await values('why', ...here, 'deploy', 'w'),
         await values('get', '--data', data, '--cluster', 'south', '-n', 'sho'),

@@ -55,16 +55,33 @@ export const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
   restore: ['text', 'json', 'yaml'],
 }
 
+const LONG = /^--[a-z]/
 const SHELLS = ['bash', 'zsh', 'fish']
 const NOTHING: Completion = { values: [], directive: NO_FILE }
 const FILES: Completion = { values: [], directive: 0 }
 
-/** `words`: all after the program's name; the last one is to be completed, and may be empty. */
+/**
+ * `words`: all after the program's name; the last one is to be completed, and may be empty. Of
+ * `--flag=value` values are offered without the flag, as Cobra does.
+ */
 export async function complete(words: readonly string[]): Promise<Completion> {
-  const before = words.slice(0, -1)
-  const word = words.at(-1) ?? ''
+  const all = words.reduce(withWord, []).flatMap(parted)
+  const before = all.slice(0, -1)
+  const word = all.at(-1) ?? ''
   const { values, directive } = await candidates(before, word)
   return { values: values.filter(([value]) => value.startsWith(word)), directive }
+}
+
+/** bash has `--flag=value` as three words, or as two while it has no value. */
+function withWord(all: readonly string[], word: string): readonly string[] {
+  const last = all.at(-1) ?? ''
+  const isRest = LONG.test(last) && (word === '=' || last.endsWith('='))
+  return isRest && !/=./.test(last) ? [...all.slice(0, -1), last + word] : [...all, word]
+}
+
+function parted(word: string): readonly string[] {
+  const at = word.indexOf('=')
+  return LONG.test(word) && at > 0 ? [word.slice(0, at), word.slice(at + 1)] : [word]
 }
 
 /** As it is written for the shell. */
@@ -176,12 +193,25 @@ async function argumentsOf(
   if (given > 0 || argument === undefined) return NOTHING
   if (argument.name() === 'shell') return plain(SHELLS)
   if (['dir', 'file'].includes(argument.name())) return FILES
-  if (argument.name() === 'kind') return plain(await kindsOf(flags))
+  if (argument.name() === 'kind') return plain(await listedKinds(command, flags, word))
   return isObject ? await objectsOf(flags, word) : NOTHING
 }
 
 async function kindsOf(flags: ClientFlags): Promise<readonly string[]> {
   return [...new Set([...SHORT_NAMES, ...(await watched(flags)).kinds])].sort()
+}
+
+/** `get` takes several with commas: what stands before the last of them is kept. */
+async function listedKinds(
+  command: Command,
+  flags: ClientFlags,
+  word: string,
+): Promise<readonly string[]> {
+  const kinds = await kindsOf(flags)
+  const comma = command.name() === 'get' ? word.lastIndexOf(',') : -1
+  const given = word.slice(0, comma + 1)
+  const taken = new Set(given.split(','))
+  return kinds.filter((kind) => !taken.has(kind)).map((kind) => given + kind)
 }
 
 /** Kinds first; behind a slash the names of that kind. */

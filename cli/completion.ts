@@ -38,7 +38,8 @@ const ZSH = String.raw`#compdef kinfold
 # zsh completion of kinfold
 _kinfold() {
   local line directive=4
-  local -a values shown space
+  local -a values shown space flag
+  if [[ $words[CURRENT] == --*=* ]]; then flag=(-P "\${words[CURRENT]%%=*}="); fi
   for line in "\${(@f)$("$words[1]" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     case $line in
       :*) directive=\${line#:} ;;
@@ -52,7 +53,7 @@ _kinfold() {
   if ((directive == 0)); then
     _files
   elif ((#values)); then
-    compadd -l -d shown $space -- $values
+    compadd -l -d shown $flag $space -- $values
   fi
 }
 if [[ $funcstack[1] == _kinfold ]]; then _kinfold; else compdef _kinfold kinfold; fi
@@ -64,11 +65,14 @@ function __kinfold_complete
     set -l program $words[1]
     set -e words[1]
     set -l word (commandline -ct)
+    set -l flag (string match -r -- '^--[^=]*=' "$word")
     set -l answer ($program __complete $words "$word" 2>/dev/null)
     if test "$answer[-1]" = ':0'
         __fish_complete_path "$word"
     else
-        string match -v ':*' -- $answer
+        for line in (string match -v ':*' -- $answer)
+            echo -- $flag$line
+        end
     end
 end
 complete -c kinfold -f -a '(__kinfold_complete)'
