@@ -14,17 +14,48 @@ export const GUARDS = ['rbac', 'admission', 'crds', 'apiservices', 'secrets'] as
 /** A word of `--include`. */
 export type Guard = (typeof GUARDS)[number]
 
-const BY_GROUP: Readonly<Record<string, Guard>> = {
-  'rbac.authorization.k8s.io': 'rbac',
-  'authorization.openshift.io': 'rbac',
-  'admissionregistration.k8s.io': 'admission',
-  'apiextensions.k8s.io': 'crds',
-  'apiregistration.k8s.io': 'apiservices',
+/** All kinds of a group, or one of them. Add those of other servers that do the same. */
+const KNOWN: Readonly<Record<Exclude<Guard, 'secrets'>, readonly string[]>> = {
+  rbac: [
+    'rbac.authorization.k8s.io',
+    'certificates.k8s.io',
+    'authorization.openshift.io',
+    'security.openshift.io',
+    'user.openshift.io',
+    'oauth.openshift.io',
+    'OAuth.config.openshift.io',
+    'iamauthenticator.k8s.aws',
+    'GlobalRole.management.cattle.io',
+    'GlobalRoleBinding.management.cattle.io',
+    'RoleTemplate.management.cattle.io',
+    'ClusterRoleTemplateBinding.management.cattle.io',
+    'ProjectRoleTemplateBinding.management.cattle.io',
+  ],
+  admission: [
+    'admissionregistration.k8s.io',
+    'flowcontrol.apiserver.k8s.io',
+    'PodSecurityPolicy.policy',
+    'PodSecurityPolicy.extensions',
+    'kyverno.io',
+    'policies.kyverno.io',
+    'templates.gatekeeper.sh',
+    'constraints.gatekeeper.sh',
+    'mutations.gatekeeper.sh',
+  ],
+  crds: ['apiextensions.k8s.io'],
+  apiservices: ['apiregistration.k8s.io'],
 }
+
+const BY_NAME = new Map(
+  GUARDS.flatMap((guard) =>
+    guard === 'secrets' ? [] : KNOWN[guard].map((name) => [name, guard] as const),
+  ),
+)
 
 /** Undefined: whoever restores what it hung on gets it, too. */
 export function guardOf({ group, kind }: GroupKind): Guard | undefined {
-  return group === '' && kind === 'Secret' ? 'secrets' : BY_GROUP[group]
+  if (group === '') return kind === 'Secret' ? 'secrets' : undefined
+  return BY_NAME.get(group) ?? BY_NAME.get(`${kind}.${group}`)
 }
 
 const WHAT: Readonly<Record<Guard, string>> = {

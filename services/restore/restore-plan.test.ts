@@ -510,12 +510,34 @@ test('a name that several objects had is every one of them, the last first', () 
   deepEqual(rootsOf(objects, elsewhere, unserved), [])
 })
 
-test('what hands out rights, or is a Secret, is created only where it is named', () => {
+test('T4: what hands out rights, or is a Secret, is created only where it is named', () => {
   const kinds: readonly (readonly [group: string, kind: string, guard: Guard])[] = [
     ['rbac.authorization.k8s.io', 'RoleBinding', 'rbac'],
     ['rbac.authorization.k8s.io', 'ClusterRole', 'rbac'],
     ['admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', 'admission'],
     ['admissionregistration.k8s.io', 'MutatingWebhookConfiguration', 'admission'],
+    ['certificates.k8s.io', 'CertificateSigningRequest', 'rbac'],
+    ['certificates.k8s.io', 'ClusterTrustBundle', 'rbac'],
+    ['authorization.openshift.io', 'RoleBinding', 'rbac'],
+    ['security.openshift.io', 'SecurityContextConstraints', 'rbac'],
+    ['user.openshift.io', 'Group', 'rbac'],
+    ['oauth.openshift.io', 'OAuthClient', 'rbac'],
+    ['config.openshift.io', 'OAuth', 'rbac'],
+    ['iamauthenticator.k8s.aws', 'IAMIdentityMapping', 'rbac'],
+    ['management.cattle.io', 'GlobalRole', 'rbac'],
+    ['management.cattle.io', 'GlobalRoleBinding', 'rbac'],
+    ['management.cattle.io', 'RoleTemplate', 'rbac'],
+    ['management.cattle.io', 'ClusterRoleTemplateBinding', 'rbac'],
+    ['management.cattle.io', 'ProjectRoleTemplateBinding', 'rbac'],
+    ['flowcontrol.apiserver.k8s.io', 'FlowSchema', 'admission'],
+    ['flowcontrol.apiserver.k8s.io', 'PriorityLevelConfiguration', 'admission'],
+    ['policy', 'PodSecurityPolicy', 'admission'],
+    ['extensions', 'PodSecurityPolicy', 'admission'],
+    ['kyverno.io', 'ClusterPolicy', 'admission'],
+    ['policies.kyverno.io', 'MutatingPolicy', 'admission'],
+    ['templates.gatekeeper.sh', 'ConstraintTemplate', 'admission'],
+    ['constraints.gatekeeper.sh', 'K8sRequiredLabels', 'admission'],
+    ['mutations.gatekeeper.sh', 'Assign', 'admission'],
     ['apiextensions.k8s.io', 'CustomResourceDefinition', 'crds'],
     ['apiregistration.k8s.io', 'APIService', 'apiservices'],
     ['', 'Secret', 'secrets'],
@@ -530,5 +552,19 @@ test('what hands out rights, or is a Secret, is created only where it is named',
     const [refused] = planned(others)
     deepEqual(refused?.type === 'refuse' && refused.guard, guard, kind)
     deepEqual(planned([guard]).map(show), ['create it'])
+  }
+})
+
+test('kinds beside those that hand out rights are restored as any other', () => {
+  const survey = { at: () => ABSENT, owner: () => ABSENT }
+  const wishes = { lost: 'refuse', controlled: false, included: new Set<Guard>() } as const
+  for (const [group, kind] of [
+    ['policy', 'PodDisruptionBudget'],
+    ['config.openshift.io', 'Proxy'],
+    ['management.cattle.io', 'Project'],
+    ['', 'ConfigMap'],
+  ] as const) {
+    const planned = planRestore([archived('it', { group, kind })], survey, wishes)
+    deepEqual(planned.map(show), ['create it'], kind)
   }
 })

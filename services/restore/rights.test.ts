@@ -47,7 +47,12 @@ const cases: readonly (readonly [string, JsonObject, readonly string[]])[] = [
     { aggregationRule: {} },
     ['has the rules of other ClusterRoles, by labels'],
   ],
-  ['fields of other types', { rules: 'all', subjects: 7, roleRef: null }, []],
+  [
+    'security context constraints',
+    { allowPrivilegedContainer: true, users: ['eve'], groups: ['devs'] },
+    ['gives what it allows to User eve, Group devs'],
+  ],
+  ['fields of other types', { rules: 'all', subjects: 7, roleRef: null, users: {} }, []],
 ]
 
 for (const [what, body, expected] of cases) {

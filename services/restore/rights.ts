@@ -1,5 +1,5 @@
 /**
- * Which rights an object of RBAC hands out, in words: a person decides by them whether it is to
+ * Which rights an object hands out, in words: those of RBAC, and whom it names beside them: a person decides by them whether it is to
  * come back.
  *
  * What must stay true: what is not named is counted; bodies are what users wrote, so any field may
@@ -17,6 +17,11 @@ export function rightsIn(body: JsonObject): readonly string[] {
   const told = rules.slice(0, MOST_NAMED).map(ruleText)
   if (rules.length > MOST_NAMED) told.push(`and ${rules.length - MOST_NAMED} more rules`)
   if (isObject(body['aggregationRule'])) told.push('has the rules of other ClusterRoles, by labels')
+  const users = [
+    ...textsIn(body['users']).map((name) => `User ${name}`),
+    ...textsIn(body['groups']).map((name) => `Group ${name}`),
+  ]
+  if (users.length > 0) told.push(`gives what it allows to ${listed(users)}`)
   if (role === undefined) return told
   const subjects = listed(objectsIn(body['subjects']).map(subjectText))
   return [...told, `gives ${textIn(role, 'kind')}/${textIn(role, 'name')} to ${subjects}`]
