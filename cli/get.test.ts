@@ -137,6 +137,7 @@ const pod: ListedObject = {
   goneAt: null,
   verdict: { type: 'keep', because: 'its owner exists' },
   owners: ['u-0'],
+  moreOwners: 0,
 }
 const gone: ListedObject = {
   ...{ ...pod, name: 'b\u001b[2J', uid: 'u-2', phase: 'gone', createdAt: null, verdict: null },
@@ -154,6 +155,8 @@ north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
 `,
   )
   match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
+  const long = { ...told, objects: [{ ...pod, moreOwners: 54 }] }
+  match(render(long, 'wide', false, NOW), /pod\/a .* 3h +u-1 +55 /)
   equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
   equal(
     render({ ...told, objects: [] }, 'table', false, NOW),

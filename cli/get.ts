@@ -331,7 +331,8 @@ export function renderDependents(
 }
 
 /** A dependent has no uids of owners: each has the one that it was asked for. */
-type Row = Omit<ListedObject, 'owners'> & Partial<Pick<ListedObject, 'owners'>>
+type Row = Omit<ListedObject, 'owners' | 'moreOwners'> &
+  Partial<Pick<ListedObject, 'owners' | 'moreOwners'>>
 
 function rows(
   objects: readonly Row[],
@@ -345,7 +346,7 @@ function rows(
   return table(
     isWide ? [...head, ...wide] : head,
     objects.map((object) => {
-      const { cluster, namespace, verdict, uid, owners } = object
+      const { cluster, namespace, verdict, uid, owners, moreOwners = 0 } = object
       const said = verdict === null ? '' : `${verdictText(verdict.type)}: ${verdict.because}`
       return [
         labelOf(cluster),
@@ -353,7 +354,7 @@ function rows(
         objectName(object),
         stateOf(object),
         ageText(object, now),
-        ...(isWide ? [uid, ...(owners === undefined ? [] : [`${owners.length}`]), said] : []),
+        ...(isWide ? [uid, ...(owners === undefined ? [] : [`${owners.length + moreOwners}`]), said] : []),
       ]
     }),
     (row, column) =>

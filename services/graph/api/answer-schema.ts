@@ -575,7 +575,8 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
             ...{ cluster: ref('Cluster'), ...NAMED, phase: TEXT },
             ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
             verdict: SHORT_VERDICT,
-            owners: say('Uids.', listOf(TEXT)),
+            owners: say('Uids; of a deleted object with more than 64 the first 16.', listOf(TEXT)),
+            moreOwners: say('How many owners there are behind those in owners.', COUNT),
           },
           {
             references: say(

@@ -164,6 +164,18 @@ test('times are RFC 3339, and of a deleted object it is said when that was', asy
   match(gone?.goneAt ?? '', /^1970-01-01T00:16:\d\d\.\d{3}Z$/)
 })
 
+test('of a deleted object with a long list of owners the first are shown, and the others counted', async (t) => {
+  const asked = await lister(t)
+  const owners = Array.from({ length: 70 }, (_, index) => `deploy/o${index}`)
+  await asked.step(`put pod/old in shop <- ${owners.join(', ')}`)
+  const look = async () => (await asked.page('kind=pod&namespace=shop&name=old&gone=true')).objects[0]
+  const there = await look()
+  deepEqual([there?.owners.length, there?.moreOwners], [70, 0])
+  await asked.step('delete pod/old in shop')
+  const gone = await look()
+  deepEqual([gone?.owners.length, gone?.moreOwners], [16, 54])
+})
+
 test('a count lists nothing', async (t) => {
   const asked = await lister(t)
   await asked.step(...STORY)

@@ -68,8 +68,10 @@ export interface ListedObject {
   readonly goneAt: string | null
   /** Null where there is none. */
   readonly verdict: Pick<Verdict, 'type' | 'because'> | null
-  /** Uids, as it referenced them last. */
+  /** Uids, as it referenced them last; of a deleted one with a long list the first ones. */
   readonly owners: readonly Uid[]
+  /** How many there are behind those. */
+  readonly moreOwners: number
   /** The same in full, where that is asked for; null of a deleted one. */
   readonly references?: readonly OwnerReference[] | null
 }
@@ -207,7 +209,7 @@ function objectOf(
   if (last === undefined) return undefined
   const isKnown = view.partial() === ''
   if (!isGone && isKnown) return undefined
-  const { group, kind, namespace, name, owners, at } = last
+  const { group, kind, namespace, name, owners, moreOwners = 0, at } = last
   return {
     ...{ cluster, group, kind, namespace, name, uid },
     phase: isKnown ? 'gone' : 'unknown',
@@ -216,6 +218,7 @@ function objectOf(
     goneAt: isKnown && last.isGone ? timeOf(at) : null,
     verdict: null,
     owners,
+    moreOwners,
     ...(hasReferences && { references: null }),
   }
 }
@@ -229,6 +232,7 @@ function existing(cluster: ClusterRef, { object, phase, verdict }: Node): Listed
     goneAt: null,
     verdict: verdict && { type: verdict.type, because: verdict.because },
     owners: [...new Set(ownerReferences.map((owner) => owner.uid))],
+    moreOwners: 0,
   }
 }
 

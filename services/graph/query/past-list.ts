@@ -118,5 +118,6 @@ function listedAs(cluster: ClusterRef, past: PastObject): ListedObject {
     goneAt: phase === 'gone' ? timeOf(since) : null,
     verdict: null,
     owners: [...new Set(owners.map((owner) => owner.uid))],
+    moreOwners: 0,
   }
 }
