@@ -354,7 +354,9 @@ function rows(
         objectName(object),
         stateOf(object),
         ageText(object, now),
-        ...(isWide ? [uid, ...(owners === undefined ? [] : [`${owners.length + moreOwners}`]), said] : []),
+        ...(isWide
+          ? [uid, ...(owners === undefined ? [] : [`${owners.length + moreOwners}`]), said]
+          : []),
       ]
     }),
     (row, column) =>

@@ -168,7 +168,8 @@ test('of a deleted object with a long list of owners the first are shown, and th
   const asked = await lister(t)
   const owners = Array.from({ length: 70 }, (_, index) => `deploy/o${index}`)
   await asked.step(`put pod/old in shop <- ${owners.join(', ')}`)
-  const look = async () => (await asked.page('kind=pod&namespace=shop&name=old&gone=true')).objects[0]
+  const look = async () =>
+    (await asked.page('kind=pod&namespace=shop&name=old&gone=true')).objects[0]
   const there = await look()
   deepEqual([there?.owners.length, there?.moreOwners], [70, 0])
   await asked.step('delete pod/old in shop')
