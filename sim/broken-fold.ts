@@ -600,7 +600,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'core/hostile-tenant.test.ts',
-      test: '20 objects that share 1,000 owners cost a few judgements each when these go, and another namespace a few records',
+      test: '6 objects that share 200 owners cost a few judgements each when these go, and another namespace a few records',
     },
   },
   {
