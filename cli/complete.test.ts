@@ -101,7 +101,7 @@ suite('at a Tab', () => {
     deepEqual(await values('constructor', ''), [])
   })
 
-  test('a running Kinfold has its clusters and kinds', async (t) => {
+  test('a running Kinfold has its clusters, kinds, names and namespaces, wherever they stand (C11)', async (t) => {
     const data = directory(t)
     const main = join(import.meta.dirname, 'main.ts')
     const args = [main, 'playground', '--http', '127.0.0.1:0', '--data', data]
@@ -117,7 +117,6 @@ suite('at a Tab', () => {
       const kinds = await values('tree', '--data', data, 'confi')
       return kinds.join() === 'configmap/' || kinds.join()
     })
-    // C11: kinds, names and namespaces, wherever they stand.
     const here = ['--data', data, '--cluster', 'south', '-n', 'shop']
     for (const command of ['get', 'deletions', 'diff']) {
       equal((await values(command, ...here, 'configm')).join(), 'configmap')

@@ -140,11 +140,11 @@ suite('kinfold delete, on a real API server,', { skip: skip ?? false }, () => {
   })
 
   suite('on a terminal', { skip: noScript }, () => {
-    test('few objects take a yes, more the name, and another word deletes nothing', async () => {
+    test('few objects take a yes, more the name, and another word deletes nothing; each question is readable (C8)', async () => {
       const few = await family('few', 1)
       const no = await asked('few', async () => 'n')
       deepEqual([no.code, await missingOf(plane, few)], [3, []], no.stdout)
-      // C8: the question as it is meant, without sequences that were escaped.
+      // The question as it is meant, without sequences that were escaped.
       match(no.stdout, /Delete configmap\/few\? \(y\/N\) /)
       doesNotMatch(no.stdout, /u001b/)
       const yes = await asked('few', async () => 'y')

@@ -97,13 +97,16 @@ export function printerOf(
 }
 
 function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): readonly string[] {
-  const { at, cluster, namespace, by, evidence, root, partition, position } = deletion
+  const { at, cluster, namespace, by, evidence, root, isInferred, partition, position } = deletion
   const { uid, observed, command, deletedBy, text } = deletion
   return [
     ...[at ?? '-', labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),
     ...[objectName(deletion), by, userOf(deletedBy)],
-    ...[evidence ?? '-', root === null ? '-' : objectName(root)],
+    ...[
+      evidence ?? '-',
+      root === null ? '-' : `${objectName(root)}${isInferred ? ' (inferred)' : ''}`,
+    ],
     ...(isWide ? [`pos:${partition}-${position}`, uid] : []),
     ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),
     ...(isWide ? [recordedText(text)] : []),

@@ -230,6 +230,7 @@ test('hostile names are text, in one row each', () => {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
+    isInferred: true,
     deletedBy: {
       ...({ user: NAME, impersonated: NAME, agent: NAME, verb: 'delete', auditId: NAME } as const),
       ...({ match: 'name-and-time', others: 1, at: AT } as const),

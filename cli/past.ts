@@ -63,6 +63,8 @@ export async function setSpan(
     const { moment } = await import('./setting.ts')
     params.set(key, moment({ key, value, from: `--${key}` }, now) ?? '')
   }
+  // How long ago is no moment that must be known: on the first day it is all that there is.
+  if (since !== undefined && !/^\d{4}-/.test(since)) params.set('reach', 'partial')
 }
 
 async function mostOf(value: string | undefined): Promise<number | undefined> {

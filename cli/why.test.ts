@@ -95,7 +95,7 @@ TIME                       POSITION   CHANGE    DETAILS
 
 const asked = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
 const by = {
-  ...{ object: asked, user: 'alice', impersonated: null },
+  ...{ object: asked, isInferred: false, user: 'alice', impersonated: null },
   verb: 'delete',
   match: 'uid',
   ...{ agent: 'kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e', others: 0, auditId: 'x', at: AT },
@@ -106,7 +106,7 @@ test('who deleted it is named, a guess as a guess', () => {
   const agent = 'kinfold/0.1.0 (reaper)'
   const deletedBy = [
     { ...by, user: 'kinfold', agent, match: 'audit-id' },
-    { ...by, object: owner },
+    { ...by, object: owner, isInferred: true },
     { ...by, object: owner, match: 'name-and-time', others: 2, verb: 'evict' },
     { ...by, match: 'collection-and-time', impersonated: 'bob', agent: '' },
   ] as const
@@ -116,7 +116,7 @@ test('who deleted it is named, a guess as a guess', () => {
   const at = '2026-11-26T10:25:18Z'
   deepEqual(lines, [
     `Deleted by kinfold (kinfold/0.1.0 (reaper)), by Audit-ID, ${at}.`,
-    `Owner ReplicaSet/web deleted by alice (kubectl/v1.33.0), by uid, ${at}.`,
+    `Owner ReplicaSet/web deleted by alice (kubectl/v1.33.0), by uid, ${at}; inferred: after it another collector deleted this.`,
     `Owner ReplicaSet/web probably evicted by alice (kubectl/v1.33.0), by name and time, ${at}; 2 of other users fit as well.`,
     `Probably deleted by alice as bob, by a delete of the whole collection, and time, ${at}.`,
   ])

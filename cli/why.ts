@@ -85,7 +85,8 @@ function deletedByText(by: DeletedBy, asked: string): string {
   const deleted = verb === 'evict' ? 'evicted' : 'deleted'
   const said = `${what}${isGuess(by) ? 'probably ' : ''}${deleted} by ${actorText(by)}`
   const more = others === 0 ? '' : `; ${others} of other users fit as well`
-  const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}.`
+  const inferred = by.isInferred ? '; inferred: after it another collector deleted this' : ''
+  const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}${inferred}.`
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
 }
 

@@ -101,7 +101,7 @@ function tokenOf(secret: string): HttpToken {
   return { isShown: (shown) => shown === `Bearer ${secret}`, failure: () => '' }
 }
 
-test('who shows a token for the metrics may read them, and nothing else', async (t) => {
+test('who shows a token for the metrics may read them, and nothing else (T25)', async (t) => {
   const asked: (string | undefined)[] = []
   const authority: Authority = {
     async identify({ authorization }) {

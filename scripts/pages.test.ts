@@ -1,6 +1,6 @@
 /** docs/invariants.md and docs/faults.md have the rows of the code, docs/cli.md the commands; `npm run pages` (or `UPDATE=1` here) writes them again. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -39,6 +39,24 @@ test('each checker begins with the invariants that it checks', () => {
     (invariant) => !/^I\d+( I\d+)*: [^:]+$/.test(invariant),
   )
   deepEqual(wrong, [])
+})
+
+test('each row of what others can try, and of a first hour, is named by a test', () => {
+  const tests = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+  // As `(T1)`, `(T1, T2)` or at the begin of a title.
+  const NAMED = /(?:\(|['"`])([CT]\d+(?:, [CT]\d+)*)(?=\)|: )/g
+  const named = new Set(
+    tests.flatMap((text) => [...text.matchAll(NAMED)].flatMap(([, ids = '']) => ids.split(', '))),
+  )
+  const rows = ['docs/attacks.md', 'docs/first-hour.md'].flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/^\| ([CT]\d+) \|/gm)].map(([, id]) => id),
+  )
+  deepEqual(
+    rows.filter((id) => id !== undefined && !named.has(id)),
+    [],
+  )
 })
 
 /** Ids that no page has are put together here, since tidy reads this file, too. */

@@ -89,6 +89,8 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
       world.step('beat 1')
       await appendAll(log, events.splice(0))
       await running.caughtUp()
+      // On a busy machine one wait of a question's is not enough for thousands of entries.
+      while ((await index.caughtUp()) > 0n);
       return new Date(at).toISOString()
     },
     ask,

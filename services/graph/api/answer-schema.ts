@@ -277,6 +277,10 @@ const PARTS: Readonly<Record<string, Schema>> = {
   Obstacle: record(OBSTACLE),
   DeletedBy: record({
     object: record(NAMED),
+    isInferred: say(
+      'Of an owner: another collector deleted what it owned, and the record has that this was why.',
+      FLAG,
+    ),
     ...DELETER,
   }),
   Deleter: record(DELETER),
@@ -621,8 +625,12 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
           command: say('Id of the command of Kinfold.', orNull(TEXT)),
           root: say(
-            'The owner after whose deletion by others Kinfold deleted it, perhaps through others; null where that is not known, and of what Kinfold did not delete.',
+            'The owner after whose deletion by others it was deleted, perhaps through others; null where that is not known, and of what a user deleted.',
             orNull(record(NAMED)),
+          ),
+          isInferred: say(
+            'Another collector deleted it, and the record has that `root` was why.',
+            FLAG,
           ),
           deletedBy: say(
             "Who asked for it, as the cluster's audit log says; null where nobody can say.",

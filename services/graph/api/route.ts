@@ -89,6 +89,12 @@ const SOME_UID: Parameter = {
 }
 const SPAN: readonly Parameter[] = [
   time('since', 'as far back as is known without it; 410 for what lies before that.'),
+  {
+    name: 'reach',
+    description:
+      'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
+    schema: { type: 'string', enum: ['refuse', 'partial'] },
+  },
   time('until', 'up to now without it.'),
 ]
 const PAGE: readonly Parameter[] = [

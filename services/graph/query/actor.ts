@@ -15,7 +15,8 @@ import type { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
 import { type About, LAST_MS, type Span } from './actor-key.ts'
 import type { Clusters } from './clusters.ts'
-import type { HistoryIndex, Named } from './history-index.ts'
+import { inferredEnd } from './expected-end.ts'
+import type { HistoryIndex, Indexed, Named } from './history-index.ts'
 import type { SpanIndex } from './span-index.ts'
 
 /**
@@ -37,6 +38,8 @@ export interface FoundActor extends Pick<Actor, 'user' | 'impersonated' | 'agent
 
 /** Whose deletion was asked for, and by whom. */
 export interface DeletedBy extends FoundActor {
+  /** Of an owner: another collector deleted what it owned, and the record has that this was why. */
+  readonly isInferred: boolean
   readonly object: Pick<Named, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
 }
 
@@ -84,7 +87,11 @@ export async function actorOf(
   return (await requestFor(parts, object, life, sign)) ?? null
 }
 
-/** Of the object, and of those of its owners that are deleted: who asked for each, the object first. Above one that somebody else deleted nothing is looked for. */
+/**
+ * Of the object, and of those of its owners that are deleted: who asked for each, the object first.
+ * Above one that a user deleted nothing is looked for; above one that another collector deleted the
+ * owners that were gone when the record decided the same.
+ */
 export async function deletersOf(
   parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf' | 'spans'> },
   object: Named,
@@ -93,8 +100,11 @@ export async function deletersOf(
   const found: DeletedBy[] = []
   let unread = 0
   const seen = new Set<string>()
-  const left = [object]
-  for (let life = left.shift(); life !== undefined; life = left.shift()) {
+  const left: { readonly life: Named; readonly isInferred: boolean }[] = [
+    { life: object, isInferred: false },
+  ]
+  for (let next = left.shift(); next !== undefined; next = left.shift()) {
+    const { life, isInferred } = next
     if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
     seen.add(life.uid)
     const of = identityOf(life.cluster, life)
@@ -107,20 +117,32 @@ export async function deletersOf(
     const its = { ...parts, isUserShown: life === object }
     const actor = await actorOf(its, life, known, last?.isGone === true)
     const { group, kind, namespace, name, uid } = life
-    if (actor !== null) found.push({ object: { group, kind, namespace, name, uid }, ...actor })
+    if (actor !== null) {
+      found.push({ object: { group, kind, namespace, name, uid }, isInferred, ...actor })
+    }
     // Ours, or nobody knows whose: it may be because of an owner.
-    if (actor !== null && actor.match !== 'audit-id') continue
-    left.push(...goneOwners(index, of))
+    if (actor === null || actor.match === 'audit-id') {
+      const gone = ownersOf(index, of).filter(({ isGone }) => isGone)
+      left.push(...gone.map((owner) => ({ life: owner, isInferred })))
+      continue
+    }
+    const expected = inferredEnd(known.history, actor)
+    if (expected === null) continue
+    const owners = ownersOf(index, of)
+    // A collector deletes nothing beside an owner that is there.
+    if (owners.some(({ isGone, at }) => !isGone || at > expected.at)) continue
+    left.push(...owners.map((owner) => ({ life: owner, isInferred: true })))
   }
   if (unread > 0) parts.doubts.other(`of ${unread} of its owners older history is left out`)
   return found
 }
 
-function goneOwners(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Named[] {
+/** Those that were ever known, each as it was last. */
+function ownersOf(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Indexed[] {
   const dependent = index.spans.lastThere(of.cluster, of.uid)
   return (dependent?.owners ?? []).flatMap((reference) => {
     const owner = index.lastOf(of.cluster, reference.uid)
-    if (dependent === undefined || owner?.isGone !== true) return []
+    if (dependent === undefined || owner === undefined) return []
     return isNamedBy(identityOf(of.cluster, owner), dependent, reference) ? [owner] : []
   })
 }

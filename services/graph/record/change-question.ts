@@ -23,7 +23,7 @@ import { behindText, type Query, verdictsFirst } from '../query/query.ts'
 import type { View } from '../query/view.ts'
 import { positionText } from '../stream-position.ts'
 import { inOwnOrder } from './change-scan.ts'
-import { beyond, type Horizon } from './horizon.ts'
+import { type Horizon, reached } from './horizon.ts'
 import { type LogParts, onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
@@ -177,9 +177,10 @@ async function pageOfOne(
   ends.set(partition, end)
   const horizon = await horizonOfOne(index, object, partition)
   const earliest = horizon.earliest === null ? null : Date.parse(horizon.earliest)
-  if (from === undefined && span.since !== null && !horizon.isWhole) {
-    if (earliest === null || span.since < earliest) throw beyond(horizon, span.since)
-  }
+  const isWhole = from !== undefined || horizon.isWhole
+  const { since, partial: missing } = isWhole
+    ? { since: span.since ?? earliest, partial: '' }
+    : reached(horizon, span)
   const isAsked = filterOf(words, span)
   const changes: ListedChange[] = []
   let next = from ?? 0n
@@ -203,7 +204,6 @@ async function pageOfOne(
     }
   }
   const { isWhole: _, ...told } = horizon
-  const since = span.since ?? earliest
   const more = isOver ? null : cursorText({ route: ROUTE, words }, [uid, next.toString()])
   const resume = from === undefined ? positionText(ends) : null
   const rest = {
@@ -215,7 +215,7 @@ async function pageOfOne(
     resume,
   } as const
   const asked = { cluster: ref, group, kind, namespace, name, uid }
-  const partial = [view.partial(), behind, unread].filter((text) => text !== '').join('; ')
+  const partial = [view.partial(), behind, unread, missing].filter((text) => text !== '').join('; ')
   return { answer: { object: asked, ...rest, changes: verdictsFirst(changes) }, partial }
 }
 

@@ -14,13 +14,14 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
 import type { FoundActor } from '../query/actor.ts'
 import { askedOf, selector } from '../query/choice.ts'
+import { type ExpectedEnd, inferredEnd, isController } from '../query/expected-end.ts'
 import { notFound } from '../query/not-found.ts'
 import { behindText } from '../query/query.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
 import { Deleters } from './deleter.ts'
 import type { Horizon } from './horizon.ts'
-import { type By, Lives, type Named } from './life.ts'
+import { type By, type Life, Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
@@ -40,8 +41,10 @@ export interface Deletion extends Named {
   /** What Kinfold's delete rested on; null for any other. */
   readonly evidence: Evidence | null
   readonly command: string | null
-  /** The owner whose deletion by others it followed from, perhaps through others; null for what others deleted, and where it is not known. */
+  /** The owner whose deletion by others it followed from, perhaps through others; null for what users deleted, and where it is not known. */
   readonly root: Named | null
+  /** Another collector deleted it, and the record has that `root` was why. */
+  readonly isInferred: boolean
   /** Who asked an API server for it, as its audit log says; null where nobody can say. */
   readonly deletedBy: FoundActor | null
   /** One sentence: why Kinfold deleted it, or how it was learnt. */
@@ -182,7 +185,11 @@ async function deletionOf(
   const of = identityOf(cluster, record)
   const life = await lives.endedBy(of, offset)
   const { by, reaped } = life
-  const chain = reaped === null ? undefined : await lives.chainOf(of, reaped)
+  const deletedBy = await deleters.of(record, life)
+  const inferred = async (owner: Identity, its: Life): Promise<ExpectedEnd | null> =>
+    its.by === 'others' ? inferredEnd(its.history, await deleters.of(owner, its)) : null
+  const decided = reaped ?? (by === 'others' ? inferredEnd(life.history, deletedBy) : null)
+  const chain = decided === null ? undefined : await lives.chainOf(of, decided, inferred)
   const row: Deletion = {
     ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
     observed: record.evidence,
@@ -190,7 +197,8 @@ async function deletionOf(
     evidence: reaped?.evidence ?? null,
     command: reaped?.command ?? null,
     root: chain?.root ?? null,
-    deletedBy: await deleters.of(record, life),
+    isInferred: reaped === null && chain?.root != null,
+    deletedBy,
     text: reaped?.text ?? record.text,
   }
   return { row, owners: chain?.owners ?? [] }
@@ -230,7 +238,8 @@ function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly Identity[]):
   if (roots === undefined) return 'yes'
   const own = identityOf(row.cluster.id, row)
   if ([own, ...owners].some((each) => roots.keys.has(identityKey(each)))) return 'yes'
-  if (row.by === 'others') return 'no'
+  const isTheirs = row.deletedBy !== null && isController(row.deletedBy)
+  if (row.by === 'others' && row.root === null && !isTheirs) return 'no'
   return row.root === null ? 'unknown' : 'no'
 }
 

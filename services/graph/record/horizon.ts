@@ -1,11 +1,13 @@
 /**
  * How far back a question about the past reaches, and the refusal of one that goes further.
  *
- * What must stay true: what was removed is unknown, so a question about it is refused with the earliest moment, never answered with less.
+ * What must stay true: what was removed is unknown, so a question about it is refused with the earliest moment, or answered with less where that was asked for and is
+ * said.
  */
 import { Problem } from '../../../runtime/problem.ts'
 import { timeOf } from '../api/document.ts'
 import { earliestOf, type Reach } from '../query/log-reach.ts'
+import type { AskedSpan } from './span.ts'
 
 export interface Horizon {
   /** RFC 3339; null where nothing is recorded yet. */
@@ -26,7 +28,23 @@ export function horizonOf(reach: readonly Reach[]): Horizon {
   return { earliest: timeOf(earliest), because: isTrimmed ? TRIMMED : BEGINS }
 }
 
-export function beyond({ earliest, because }: Horizon, since: number): Problem {
+/**
+ * From when on a question is answered, in milliseconds, null where nothing is recorded; `partial` says
+ * what is missing. Throws 410 where it reaches further back than the record does.
+ */
+export function reached(
+  horizon: Horizon,
+  { since, isPartialFine }: Pick<AskedSpan, 'since' | 'isPartialFine'>,
+): { readonly since: number | null; readonly partial: string } {
+  const earliest = horizon.earliest === null ? null : Date.parse(horizon.earliest)
+  if (since === null) return { since: earliest, partial: '' }
+  if (earliest !== null && since >= earliest) return { since, partial: '' }
+  if (!isPartialFine) throw beyond(horizon, since)
+  const begin = horizon.earliest === null ? '' : `nothing is known of before ${horizon.earliest}: `
+  return { since: earliest, partial: `${begin}${horizon.because}` }
+}
+
+function beyond({ earliest, because }: Horizon, since: number): Problem {
   const asked = timeOf(since)
   if (earliest === null) return new Problem(410, `nothing is known of ${asked}: ${because}`)
   return new Problem(

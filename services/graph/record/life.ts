@@ -19,6 +19,7 @@ import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
 import { type Log, LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
+import type { ExpectedEnd } from '../query/expected-end.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
 import { ownersMeant } from '../query/owner-of-record.ts'
 import type { Turns } from '../turns.ts'
@@ -128,20 +129,29 @@ export class Lives {
     return { ...known, isCut: isCut && found === 0 }
   }
 
-  /** Up to the owner that others deleted, or that was never there. */
-  async chainOf(of: Identity, { at }: Reaped): Promise<Chain> {
+  /**
+   * Up to the owner that a user deleted, or that was never there. `inferred`: why another collector
+   * deleted an owner that others deleted; null where a user did.
+   */
+  async chainOf(
+    of: Identity,
+    decided: Reaped | ExpectedEnd,
+    inferred: (owner: Identity, life: Life) => Promise<ExpectedEnd | null>,
+  ): Promise<Chain> {
     const owners: Identity[] = []
-    let [below, before] = [of, at]
+    let below = of
+    let next = decided
     const begun = this.read
     for (let level = 0; level < MOST_LEVELS && this.read - begun < MOST_OF_CHAIN; level++) {
-      const above = await this.#causeOf(below, before)
+      const above = await this.#causeOf(below, next)
       const { owner } = above ?? {}
       if (above === undefined || owners.some((each) => isSameIdentity(each, owner))) break
       owners.push(above.owner)
       const { object, by, reaped } = above.life
-      if (reaped === null) return { owners, root: by === 'unknown' ? null : object }
+      const cause = reaped ?? (await inferred(above.owner, above.life))
+      if (cause === null) return { owners, root: by === 'unknown' ? null : object }
       below = above.owner
-      before = reaped.at
+      next = cause
     }
     return { owners, root: null }
   }
@@ -149,7 +159,7 @@ export class Lives {
   /** Of its owners the one whose deletion was recorded last, before it was decided that the dependent is deleted. */
   async #causeOf(
     of: Identity,
-    before: number,
+    decided: Reaped | ExpectedEnd,
   ): Promise<{ readonly owner: Identity; readonly life: Life } | undefined> {
     const { index } = this.#parts
     const dependent = index.spans.lastThere(of.cluster, of.uid)
@@ -163,7 +173,10 @@ export class Lives {
       // It may have ended earlier than is known, or be the cause.
       if (life.isCut) return undefined
       const at = life.endedAt
-      if (at === null || at > before || (cause !== undefined && cause.at >= at)) continue
+      const isBefore = at !== null && at <= decided.at
+      // A collector deletes nothing beside an owner that is there.
+      if (!isBefore && !('command' in decided)) return undefined
+      if (!isBefore || (cause !== undefined && cause.at >= at)) continue
       cause = { owner, life, at }
     }
     return cause

@@ -26,7 +26,7 @@ import type { View } from '../query/view.ts'
 import { positionText } from '../stream-position.ts'
 import { Turns } from '../turns.ts'
 import { ChangeScan, type Place, SKEW_MS } from './change-scan.ts'
-import { beyond, type Horizon, horizonOf, trimmedMeanwhile } from './horizon.ts'
+import { type Horizon, horizonOf, reached, trimmedMeanwhile } from './horizon.ts'
 import type { AskedSpan } from './span.ts'
 
 export interface LogParts {
@@ -97,7 +97,9 @@ export async function onePage<T>(
       return left.length === 0 ? null : cursorText(question, [begun.since ?? -1, ...flat(left)])
     }
     const { since, horizon, resume } = begun
-    const partial = [told.partial, filter.partial].filter((text) => text !== '').join('; ')
+    const partial = [told.partial, begun.partial, filter.partial]
+      .filter((text) => text !== '')
+      .join('; ')
     const rest = { since, horizon, resume, asOf: told.asOf, partial, refOf: clusterRefs(all) }
     return await work({ scan, turns, ...rest, next })
   }
@@ -143,6 +145,8 @@ interface Begun {
   readonly places: readonly Place[]
   readonly since: number | null
   readonly horizon: Horizon | null
+  /** What of the span is not known. */
+  readonly partial: string
   readonly resume: string | null
 }
 
@@ -157,7 +161,7 @@ async function beginOf(
     if (typeof since !== 'number') throw strange()
     const read = placesIn(places, log.partitions('history'))
     const begun = since < 0 ? null : since
-    return { isFirst: false, places: read, since: begun, horizon: null, resume: null }
+    return { isFirst: false, places: read, since: begun, horizon: null, partial: '', resume: null }
   }
   const partitions = Array.from({ length: log.partitions('history') }, (_, each) => each)
   const places = await Promise.all(
@@ -166,13 +170,9 @@ async function beginOf(
   // After the places: of what is removed from now on reading says so.
   const reach = await reachOf(log, 'history')
   const horizon = horizonOf(reach)
-  const earliest = horizon.earliest === null ? null : Date.parse(horizon.earliest)
-  if (span.since !== null && (earliest === null || span.since < earliest)) {
-    throw beyond(horizon, span.since)
-  }
+  const { since, partial } = reached(horizon, span)
   const ends = new Map(places.map(({ partition, end }) => [partition, end]))
-  const since = span.since ?? earliest
-  return { isFirst: true, places, since, horizon, resume: positionText(ends) }
+  return { isFirst: true, places, since, horizon, partial, resume: positionText(ends) }
 }
 
 async function firstPlace(log: Log, partition: number, since: number | null): Promise<Place> {

@@ -44,6 +44,7 @@ interface Row {
   readonly evidence: string | null
   readonly command: string | null
   readonly root: { readonly kind: string; readonly name: string } | null
+  readonly isInferred: boolean
   readonly deletedBy: {
     readonly user: string
     readonly match: string
@@ -415,6 +416,83 @@ test('a deletion has the user whom an audit log names, and may be asked for by t
   match((await ask('/v1/deletions?by=erin')).partial, /^3 deletions are left out, /)
 })
 
+/** Beside upstream's collector: a user deletes the Deployment, that collector the rest. */
+const BESIDE = [
+  'policy observe parity',
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/mine in shop'],
+  ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web', 'delete deploy/web in shop'],
+  ...[
+    'delete rs/web in shop',
+    'delete pod/a in shop',
+    'delete pod/b in shop',
+    'delete cm/mine in shop',
+  ],
+]
+const KCM = 'kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/60a317e'
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+
+async function besideRig(t: TestContext): Promise<Rig> {
+  const rig = await rigFor(t, { story: BESIDE })
+  const rows = await rig.all('/v1/deletions?')
+  const asked = (name: string, username: string, userAgent: string): AuditFields => {
+    const { kind, uid, at, namespace } = rows.find((each) => each.uid === name) ?? fail(name)
+    const [apiGroup, resource] = PLURALS[kind] ?? fail(kind)
+    const objectRef = { apiGroup, resource, namespace, name: uid.replace(/^.*-/, ''), uid }
+    return auditEvent(uid, Date.parse(at), { user: { username }, userAgent, objectRef })
+  }
+  await sendAudit(rig.process, [
+    asked('deploy-web', 'alice', 'kubectl/v1.33.0'),
+    asked('rs-web', COLLECTOR, KCM),
+    asked('pod-a', COLLECTOR, KCM),
+    // At the same time another user deletes one by hand, and an object without owners.
+    asked('pod-b', 'bob', 'kubectl/v1.33.0'),
+    asked('cm-mine', 'bob', 'kubectl/v1.33.0'),
+  ])
+  return rig
+}
+
+test('a cascade of another collector leads to the owner that a user deleted, as inferred (C3, C4)', async (t) => {
+  const { all, ask } = await besideRig(t)
+  const rows = await all('/v1/deletions?')
+  deepEqual(
+    rows.map(({ uid, root, isInferred }) => `${uid} ${root?.name ?? '-'} ${isInferred}`),
+    [
+      ...['deploy-web - false', 'rs-web web true', 'pod-a web true'],
+      // Who deleted it is known, so nothing is inferred.
+      ...['pod-b - false', 'cm-mine - false'],
+    ],
+  )
+  const cascade = '/v1/deletions?root=deployment/web&namespace=shop'
+  deepEqual(
+    (await all(cascade)).map(({ uid }) => uid),
+    ['deploy-web', 'rs-web', 'pod-a'],
+  )
+  equal((await ask(cascade)).partial, '')
+})
+
+for (const [what, uid, said] of [
+  [
+    'to the user who deleted the root',
+    'pod-a',
+    ['pod-a collector', 'rs-web collector!', 'deploy-web alice!'],
+  ],
+  ['no further than to the user who deleted it', 'pod-b', ['pod-b bob']],
+  ['no further than the root itself', 'deploy-web', ['deploy-web alice']],
+] as const) {
+  test(`beside another collector why goes ${what} (C3)`, async (t) => {
+    const { ask } = await besideRig(t)
+    const { deletedBy } = (await ask(`/v1/why?uid=${uid}`)) as unknown as {
+      deletedBy: readonly { object: { uid: string }; user: string; isInferred: boolean }[]
+    }
+    deepEqual(
+      deletedBy.map(({ object, user, isInferred }) => {
+        return `${object.uid} ${user === COLLECTOR ? 'collector' : user}${isInferred ? '!' : ''}`
+      }),
+      said,
+    )
+  })
+}
+
 test('a user is named by whichever process answers, also where another one has the cluster', async (t) => {
   const { group, process, all } = await rigFor(t, {
     partitions: 2,
@@ -463,7 +541,7 @@ async function sendAudit({ url }: GraphProcess, events: readonly AuditFields[]):
   equal(kept, events.length)
 }
 
-test('what lies before the horizon is refused with the earliest moment', async (t) => {
+test('what lies before the horizon is refused with the earliest moment, or answered with less where that is asked for (C9)', async (t) => {
   const rig = await rigFor(t, {
     story: [...STORY, ...Array.from({ length: 5 }, (_, n) => `put cm/x${n}`)],
   })
@@ -486,6 +564,18 @@ test('what lies before the horizon is refused with the earliest moment', async (
     deepEqual([status, detail.includes(`lies before ${earliest},`)], [410, true], detail)
     const told = await rig.ask(`/v1/${question}?since=${earliest}`)
     deepEqual([told.status, told.horizon.earliest], [undefined, earliest])
+  }
+  for (const question of ['changes?', 'deletions?', 'changes?uid=cm-alone&']) {
+    const some = await rig.ask(`/v1/${question}since=1970-01-01T00:00:00Z&reach=partial`)
+    const isOfOne = question.includes('uid')
+    deepEqual(
+      [some.status, some.since],
+      [undefined, isOfOne ? '1970-01-01T00:00:00.000Z' : earliest],
+    )
+    equal(
+      some.partial.includes(`nothing is known of before ${earliest}: what was older was`),
+      !isOfOne,
+    )
   }
   // The index has the whole life of what was created before.
   equal((await rig.all(`/v1/changes?uid=cm-alone&since=${begun.since}`)).length, 2)
@@ -522,6 +612,12 @@ test('an index that was built later refuses what it does not have', async (t) =>
   }
   const refused = await ask(`&since=${begun.since}`)
   deepEqual([refused.status, refused.detail.includes(at(begin?.at ?? 0))], [410, true])
+  const some = await ask(`&since=${begun.since}&reach=partial`)
+  deepEqual([some.status, some.since], [undefined, at(begin?.at ?? 0)])
+  match(
+    some.partial,
+    /^nothing is known of before .*: the index of histories was built from then on/,
+  )
   const told = await ask('')
   deepEqual(names(told.changes), ['gone Pod/c'])
   deepEqual([told.since, told.horizon.earliest], [at(begin?.at ?? 0), at(begin?.at ?? 0)])

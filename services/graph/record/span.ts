@@ -6,6 +6,8 @@ export interface AskedSpan {
   readonly since: number | null
   /** Null: up to now. */
   readonly until: number | null
+  /** What is known is an answer, too, where the record begins after `since`. */
+  readonly isPartialFine: boolean
   readonly limit: number
 }
 
@@ -14,12 +16,13 @@ type Words = Readonly<Record<string, string | undefined>>
 const LISTED = 500
 const LISTED_MOST = 2_000
 
-export function spanOf({ since, until, limit = `${LISTED}` }: Words): AskedSpan {
+export function spanOf({ since, until, reach, limit = `${LISTED}` }: Words): AskedSpan {
   const asked = { since: timeIn('since', since), until: timeIn('until', until) }
   if (asked.since !== null && asked.until !== null && asked.until <= asked.since) {
     throw new Problem(400, `until ${until} is not after since ${since}`)
   }
-  return { ...asked, limit: Math.min(Number(limit), LISTED_MOST) }
+  const isPartialFine = reach === 'partial'
+  return { ...asked, isPartialFine, limit: Math.min(Number(limit), LISTED_MOST) }
 }
 
 function timeIn(name: string, text: string | undefined): number | null {
