@@ -87,8 +87,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/guard.ts',
-        from: "...entries.map(({ path, value }) => ({ op: 'test', path, value }) as const),",
-        to: '',
+        from: "value === undefined ? [] : [{ op: 'test', path, value } as const],",
+        to: 'value === undefined ? [] : [],',
       },
     ],
     by: {
