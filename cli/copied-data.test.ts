@@ -117,6 +117,29 @@ test('a start of the same directory is no copy, however the one before ended', a
   }
 })
 
+test('a copy that was made while the original ran takes its place, and both say so at their next look', async () => {
+  const world = new World()
+  const clock = new ManualClock()
+  const [log, copied] = [0, 1].map(() => new MemoryLog({ partitions: 1, clock })) as [
+    MemoryLog,
+    MemoryLog,
+  ]
+  const original = world.process(await recordStart(log, systemRandom()))
+  await original.look(SIGNAL)
+  const saved = await log.loadPosition('data-start', 'orders', 0)
+  await copied.savePosition('data-start', 'orders', 0, saved!)
+  const copy = world.process(await recordStart(copied, systemRandom()))
+  await copy.look(SIGNAL)
+  equal(copy.barring('c'), '', 'it cannot know that the start in its record runs')
+  await original.look(SIGNAL)
+  match(original.barring('c'), /another process/)
+  match(textOf(original), /this one deletes nothing; end one of them/)
+  await copy.look(SIGNAL)
+  match(textOf(copy), /it deletes nothing while this one runs/)
+  await world.pass(10 * 60_000, [original, copy])
+  deepEqual([original.barring('c') === '', copy.barring('c')], [false, ''])
+})
+
 test('a backup that is started where the original is lost deletes after a minute', async () => {
   const world = new World()
   const [original, backup] = await copies(2)

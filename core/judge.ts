@@ -122,7 +122,8 @@ function warn(
     step.outcome.commands.push(warning)
     times.push(state.now)
   }
-  return { isWarned: true, warnedAt: times }
+  // Where the hour has no room left, the next Event counts them, too.
+  return { isWarned: times.length > recent.length, warnedAt: times }
 }
 
 /** For an owner that waits for dependents: a timer for what may release it without any event. */

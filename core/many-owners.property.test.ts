@@ -50,6 +50,7 @@ class Play {
   /** GETs that are not answered. */
   readonly waiting: Command[] = []
   #taken = 0
+  #isGone = false
 
   constructor(draw: Draw) {
     this.draw = draw
@@ -75,10 +76,29 @@ class Play {
 
   put(index: number): void {
     const owners = this.draw.objects[index % this.draw.objects.length] ?? []
-    this.tell(
-      this.made.put(`pod/many${index} <- ${owners.map((each) => `cm/o${each}`).join(', ')}`),
-    )
+    this.tell(this.made.put(`pod/many${index} <- ${owners.map(ownerText).join(', ')}`))
   }
+
+  /** Then nothing can happen to it. */
+  isGone(owner: number): boolean {
+    return this.#isGone && ownerText(owner).startsWith(SOME)
+  }
+
+  /** The kind of the first owner goes, or is served again and listed. */
+  turnKind(): void {
+    this.#isGone = !this.#isGone
+    this.tell(this.#isGone ? this.made.gone(SOME) : this.made.served(SOME, true))
+    if (this.#isGone) return
+    for (const event of this.made.relist(SOME)) this.made.folder.fold(event, this.made.now)
+    this.tell(this.made.beat(1))
+  }
+}
+
+/** The first has a kind that may go. */
+const SOME = 'job'
+
+function ownerText(index: number): string {
+  return index === 0 ? `${SOME}/o${index}` : `cm/o${index}`
 }
 
 function answerTo(command: Command, fates: readonly Fate[]): Event {
@@ -88,22 +108,26 @@ function answerTo(command: Command, fates: readonly Fate[]): Event {
   const owner = { group, kind, namespace, name }
   const about = { cluster: CLUSTER, clusterEpoch: 1, command: command.id, owner, uid }
   if (fate === 'never') return { type: 'OwnerAbsent', ...about, how: 'NotFound', otherUid: null }
-  return { type: 'OwnerFound', ...about, object: object(`cm/${name}${MARKS[fate]}`, '1') }
+  const text = `${ownerText(Number(name.slice(1)))}${MARKS[fate]}`
+  return { type: 'OwnerFound', ...about, object: object(text, '1') }
 }
 
 test('whatever the owners of an object turn out to be, and in whatever order, it has the verdict of now after each answer', () => {
   fc.assert(
     fc.property(draws, (draw) => {
       const play = new Play(draw)
+      if (draw.picks.length % 2 === 0) play.tell(play.made.put(ownerText(0)))
       for (const index of draw.objects.keys()) play.put(index)
       for (const pick of draw.picks) {
         const owner = pick % draw.fates.length
-        if (pick % 9 === 0) play.tell(play.made.put(`cm/o${owner}`))
-        else if (pick % 9 === 1) play.tell(play.made.remove(`cm/o${owner}`))
+        if (pick % 9 < 2 && play.isGone(owner)) continue
+        if (pick % 9 === 0) play.tell(play.made.put(ownerText(owner)))
+        else if (pick % 9 === 1) play.tell(play.made.remove(ownerText(owner)))
         else if (pick % 9 === 2) play.tell(play.made.beat(30))
         else if (pick % 9 === 3) play.put(pick % draw.objects.length)
         else if (pick % 9 === 4)
           play.tell(play.made.remove(`pod/many${pick % draw.objects.length}`))
+        else if (pick % 9 === 5) play.turnKind()
         else play.answer(pick)
       }
       for (let each = 0; play.waiting.length > 0 && each < 2_000; each++) {

@@ -257,7 +257,10 @@ export interface Cluster extends AsyncDisposable {
     entries: KnownStarts['entries'],
     signal: AbortSignal,
   ): Promise<boolean>
-  /** The server's clock minus ours, in milliseconds, from a Date header; null when it sends none. */
+  /**
+   * The server's clock minus ours, in milliseconds, from the Date header of an answer that only the
+   * server gives; null when it sends none. Throws a `ClusterError`.
+   */
   clockSkewMs(signal: AbortSignal): Promise<number | null>
 }
 

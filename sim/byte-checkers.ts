@@ -3,12 +3,14 @@
  * never were (I38), and owners that are named by uid alone (I1).
  *
  * What must stay true: each cause is counted, so that nothing is forgiven by a factor. Causes are
- * effects on the object and on owners that it named, and results of commands about it. A version
- * that is published again (a relist, a restart, a fault of the log) costs nothing in `events`.
+ * effects on the object, on owners that it named and on dependents that named it (a waiting owner is
+ * judged when the last of them goes), and results of commands about it. A version that is published
+ * again (a relist, a restart, a fault of the log) costs nothing in `events`.
  *
  * Not here: work and waits, in references and records (cost-checkers.ts).
  */
 import type { Command } from '../core/model/command.ts'
+import { COMMAND_LIFE_MS } from '../core/model/constant.ts'
 import type { ObjectMeta } from '../core/model/object.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Produced, Topic } from '../ports/log.ts'
@@ -21,9 +23,6 @@ const FOR_A_BYTE = 20
 const FOR_A_CAUSE = 16 * 1024
 /** Live GETs under way at once because of one namespace. */
 const GETS = 32
-/** A command that has no result by then has expired. */
-const LIFE_MS = 11 * 60_000
-
 export const byteCheckers: readonly Checker[] = [
   {
     invariant: 'I37: an object costs 20 bytes on the log for each one sent, and 16 KiB a cause',
@@ -47,8 +46,8 @@ interface Cost {
   bytes: number
   /** Results of commands about it. */
   results: number
-  /** Uids of owners that it named at some time. */
-  readonly owners: Set<string>
+  /** Uids of objects that it named at some time, or that named it: an owner waits for its dependents. */
+  readonly related: Set<string>
   /** Versions that were published. */
   readonly versions: Set<string>
 }
@@ -59,7 +58,7 @@ const costs = new WeakMap<object, Map<string, Cost>>()
 function costOf({ broker }: World, key: string): Cost {
   const all = costs.get(broker.log) ?? new Map<string, Cost>()
   costs.set(broker.log, all)
-  const none = { bytes: 0, results: 0, owners: new Set<string>(), versions: new Set<string>() }
+  const none = { bytes: 0, results: 0, related: new Set<string>(), versions: new Set<string>() }
   const cost = all.get(key) ?? none
   all.set(key, cost)
   return cost
@@ -73,10 +72,10 @@ function objectionTo(world: World, topic: Topic, record: Produced): string {
   const sent = site?.sent.get(uid)
   if (site === undefined || sent?.namespace !== TENANT) return ''
   const cost = costOf(world, `${cluster}/${uid}`)
-  if (topic === 'events' && isOld(world, record, cost)) return ''
+  if (topic === 'events' && isOld(world, cluster, record, cost)) return ''
   cost.bytes += Buffer.byteLength(record.key) + (record.value?.byteLength ?? 0)
   let causes = sent.effects + cost.results
-  for (const owner of cost.owners) causes += site.sent.get(owner)?.effects ?? 0
+  for (const each of cost.related) causes += site.sent.get(each)?.effects ?? 0
   const allowed = FOR_A_BYTE * sent.bytes + FOR_A_CAUSE * causes
   const name = `${site.name} ${uid}`
   return cost.bytes > allowed
@@ -117,13 +116,16 @@ function objectIn(event: ReturnType<Codec['decode']>): ObjectMeta | undefined {
 }
 
 /** Whether this version was published before; notes what the event says. */
-function isOld({ codec }: World, { value }: Produced, cost: Cost): boolean {
-  const event = codec.decode(value!)
+function isOld(world: World, cluster: string, { value }: Produced, cost: Cost): boolean {
+  const event = world.codec.decode(value!)
   if (event.type === 'CommandSettled') cost.results += 1
   const object = objectIn(event)
   if (object === undefined) return false
   const edits = event.type === 'ObjectEdited' ? event.edits.flatMap(({ added }) => added) : []
-  for (const { uid } of [...object.ownerReferences, ...edits]) cost.owners.add(uid)
+  for (const { uid } of [...object.ownerReferences, ...edits]) {
+    cost.related.add(uid)
+    costOf(world, `${cluster}/${uid}`).related.add(object.uid)
+  }
   const version = `${event.type === 'ObjectDeleted'} ${object.resourceVersion}`
   const isKnown = event.type !== 'CommandSettled' && cost.versions.has(version)
   cost.versions.add(version)
@@ -160,10 +162,10 @@ function questionsOf(world: World, { event, at, outcome }: Folded): string {
     if (type !== 'VerifyOwner' || target.namespace !== TENANT) continue
     if (world.homes.has(target.uid)) continue
     underWay.set(id, { cluster, epoch, atMs: at.timestamp })
-    // A GET of another epoch counts no longer, nor one that has expired.
+    // A GET of another epoch counts no longer, nor one that has expired: no reaper makes it then.
     for (const [each, asked] of underWay) {
       const isOfOld = asked.cluster === cluster && asked.epoch !== epoch
-      if (isOfOld || at.timestamp - asked.atMs > LIFE_MS) underWay.delete(each)
+      if (isOfOld || at.timestamp - asked.atMs > COMMAND_LIFE_MS) underWay.delete(each)
     }
     const count = [...underWay.values()].filter((asked) => asked.cluster === cluster).length
     if (count > GETS) return `${count} live GETs under way for owners that never were (I38)`

@@ -23,8 +23,6 @@ export const CHECKERS: readonly Checker[] = [
   ...configCheckers,
   ...assignmentCheckers,
   ...costCheckers,
-  // Not those of bytes and live GETs yet: they object to four worlds of 319, which is not explained (seeds 1560, 100096,
-  // 100211, 100218).
-  ...byteCheckers.filter(({ invariant }) => invariant.startsWith('I1:')),
+  ...byteCheckers,
   ...restCheckers,
 ]

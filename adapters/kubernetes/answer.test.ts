@@ -184,6 +184,11 @@ const SUCCESS: readonly Row[] = [
 
 const CAUSE = { causes: [{ reason: 'FieldValueInvalid', field: 'spec' }] }
 const DENIAL = 'admission webhook "keep.example.com" denied the request: not this one'
+const UNASKED =
+  'Internal error occurred: failed calling webhook "keep.example.com": failed to call webhook: no endpoints'
+
+/** A GET has no webhook. */
+const REFUSED = ['Unknown later', 'Refused'] as const
 
 const REFUSAL: readonly Row[] = [
   ['400', reply(400, status(400, 'BadRequest')), 'Unknown'],
@@ -216,6 +221,9 @@ const REFUSAL: readonly Row[] = [
   ['422 without a Status', reply(422, HTML, 'text/html'), 'Unknown'],
   ['a webhook that says no by 400', reply(400, status(400, '', {}, DENIAL)), 'Unknown', 'Refused'],
   ['a webhook that says no by 422', reply(422, status(422, '', {}, DENIAL)), 'Unknown', 'Refused'],
+  ['a webhook that says no by 429', reply(429, status(429, '', {}, DENIAL)), ...REFUSED],
+  ['a webhook that says no by 503', reply(503, status(503, '', {}, DENIAL)), ...REFUSED],
+  ['a webhook that is away', reply(500, status(500, 'InternalError', {}, UNASKED)), ...REFUSED],
   ['429', reply(429, status(429, 'TooManyRequests')), 'Unknown later'],
   ['500', reply(500, status(500, 'InternalError')), 'Unknown later'],
   ['500 without a body', reply(500, '', ''), 'Unknown later'],

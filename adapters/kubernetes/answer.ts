@@ -188,12 +188,21 @@ function isPending({ deletedAt, finalizers, graceSeconds }: ObjectMeta): boolean
   return deletedAt !== null && (finalizers.length > 0 || (graceSeconds ?? 0) > 0)
 }
 
-/** An admission webhook or policy denied it, with any status. */
+/**
+ * An admission webhook or policy denied it, with any status (a webhook chooses it), or the webhook
+ * could not be asked: the server did nothing, and is well itself. Else the webhook of one namespace
+ * would slow the calls to the whole cluster by a 429, and by a 500 outdate what others have proven.
+ */
 function isDenial(code: number, body: unknown): boolean {
-  if (code < 400 || code > 499 || code === 401 || code === 429 || !isStatus(body)) return false
+  if (code < 400 || code === 401 || !isStatus(body)) return false
   const message = typeof body['message'] === 'string' ? body['message'] : ''
-  return /^admission webhook ".*" denied the request/.test(message)
+  return DENIALS.some((denial) => denial.test(message))
 }
+
+const DENIALS = [
+  /^admission webhook ".*" denied the request/,
+  /^Internal error occurred: failed calling webhook ".*"/,
+]
 
 function objectIn(body: unknown, { target, allow }: Asked): ObjectMeta | null {
   const resource = resourceOf(target)

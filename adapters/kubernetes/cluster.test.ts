@@ -549,11 +549,21 @@ describe('a cluster is told', () => {
     for (const code of ['UNREADABLE', 'UNAVAILABLE']) await rejects(ask(), hasCode(code))
   })
 
-  test('the time by its Date header', async () => {
-    const { cluster } = scripted(() => [404, {}])
+  test('the time by its Date header, of an answer that only an API server gives (T17)', async () => {
+    const { cluster } = scripted(() => [200, partial({ name: 'kube-system', uid: 'id-1' })])
     equal(await cluster.clockSkewMs(SIGNAL), 60_500)
-    const gateway = scripted(() => [502, {}])
-    await rejects(gateway.cluster.clockSkewMs(SIGNAL), hasCode('UNAVAILABLE'))
+    const others = [
+      [200, 'Welcome!', 'UNREADABLE'],
+      [200, {}, 'UNREADABLE'],
+      [401, {}, 'UNAUTHORIZED'],
+      [403, {}, 'FORBIDDEN'],
+      [404, {}, 'NOT_SERVED'],
+      [502, {}, 'UNAVAILABLE'],
+    ] as const
+    for (const [status, body, code] of others) {
+      const gateway = scripted(() => [status, body])
+      await rejects(gateway.cluster.clockSkewMs(SIGNAL), hasCode(code))
+    }
   })
 })
 

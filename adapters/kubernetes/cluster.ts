@@ -130,10 +130,7 @@ class HttpCluster implements Cluster {
 
   async #identify(signal: AbortSignal, over?: Connection): Promise<ClusterId> {
     const way = over && ({ purpose: 'read', over } as const)
-    const { metadata } = await ask(this.#reading, KUBE_SYSTEM, METADATA, signal, way)
-    const uid = isJson(metadata) && metadata['name'] === 'kube-system' ? metadata['uid'] : undefined
-    if (typeof uid !== 'string' || uid === '') throw unreadable(KUBE_SYSTEM, 'it has no uid')
-    return uid
+    return identityIn(await ask(this.#reading, KUBE_SYSTEM, METADATA, signal, way))
   }
 
   async discover(signal: AbortSignal): Promise<Discovery> {
@@ -322,16 +319,20 @@ class HttpCluster implements Cluster {
     return isWritten(reply, read, this.#reading.now())
   }
 
+  /**
+   * By an answer that only an API server gives, to whom it knows: what stands before it has a clock
+   * of its own, and answers what it likes where the server is down or refuses us.
+   */
   async clockSkewMs(signal: AbortSignal): Promise<number | null> {
-    const path = '/version'
+    const path = KUBE_SYSTEM
     const before = this.#reading.now()
-    const request = { ...requestOf('GET', path, null, PLAIN), purpose: 'list' as const }
+    const request = { ...requestOf('GET', path, null, METADATA), purpose: 'list' as const }
     const reply = await call(this.#exchange, request, signal).catch((error: unknown) => {
       throw failed(error, path)
     })
     const after = this.#reading.now()
-    // What stands before a server that is down has a clock of its own.
-    if (reply.status >= 500) throw refused(reply, path, after)
+    if (reply.status !== 200) throw refused(reply, path, after)
+    identityIn(parsed(reply))
     // The header is cut to whole seconds, so the server's clock was half a second later on average.
     const theirs = Date.parse(reply.headers['date'] ?? '') + 500
     return Number.isNaN(theirs) ? null : Math.round(theirs - (before + after) / 2)
@@ -478,4 +479,12 @@ function eventBody(event: Target, about: Target, told: ClusterEvent, now: number
     lastTimestamp: time,
     count: 1,
   }
+}
+
+/** The identity of a cluster is the uid of its kube-system. */
+function identityIn(namespace: unknown): ClusterId {
+  const metadata = isJson(namespace) ? namespace['metadata'] : undefined
+  const uid = isJson(metadata) && metadata['name'] === 'kube-system' ? metadata['uid'] : undefined
+  if (typeof uid !== 'string' || uid === '') throw unreadable(KUBE_SYSTEM, 'it has no uid')
+  return uid
 }

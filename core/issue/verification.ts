@@ -138,6 +138,9 @@ export function changeBy(step: Step, work: Work, cluster: ClusterId, uid: Uid): 
   const owner = { uid: work.uid, place: coordinatesIn(work.place) }
   const { phase, orphanedAt, proof } = ownerAt(step.graph, cluster, owner.uid, owner.place)
   if (orphanedAt !== null || phase === 'orphaning') return 'due'
+  // Of such a kind nothing can be verified: the reference blocks.
+  const kind = kindOf(step.graph, cluster, owner.place)
+  if (kind === undefined || kind.phase === 'unserved' || kind.ambiguous) return 'due'
   // The kind may have had other versions when the owner was deleted: then the reference blocks.
   if (proof !== null && proof.class !== 'not-found') return 'due'
   if (phase === 'suspect') return 'stays'

@@ -1,5 +1,5 @@
 /** The verdict on a dependent is the first row of the table that fits, and it has the weakest evidence it rests on, whatever is relisted later. */
-import { equal } from 'node:assert/strict'
+import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/story.ts'
 
@@ -181,3 +181,18 @@ for (const [policy, expected] of acts) {
     equal(verdicts.join(', '), expected)
   })
 }
+
+test('is blocked as soon as the kind of one of its many owners goes, though others are not verified yet', () => {
+  const unknown = Array.from({ length: 9 }, (_, index) => `cm/${index}`).join(', ')
+  const steps = `put job/x; put pod/a <- job/x, ${unknown}; unserve job`
+  equal(verdictAfter(steps), 'blocked')
+})
+
+test('is blocked, and held no longer, as soon as several resources share the kind of its deleted owner', () => {
+  const world = new World()
+  world.begin()
+  const steps = 'policy enforce guarded; put job/x; put pod/a <- job/x; delete job/x'
+  for (const line of steps.split('; ')) world.step(line)
+  world.tell({ ...world.served('job', true), ambiguous: true })
+  match(world.step('why pod/a').join(), /blocked: several resources share the kind/)
+})

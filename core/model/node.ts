@@ -202,7 +202,7 @@ export interface Node {
   readonly isReaped: boolean
   /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
   readonly protectedUntil: number | null
-  /** The author of its references has been warned of them, for this verdict. */
+  /** The author of these references has been warned of them, named or counted, for this verdict. */
   readonly isWarned: boolean
   /** Log times of the latest warnings, three at most. */
   readonly warnedAt: readonly number[]

@@ -200,6 +200,7 @@ function changed(
     namedAt: isNamingAlike ? node.namedAt : namedAtAfter(node, object, step.at.timestamp),
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    isWarned: node.isWarned && isNamingAlike,
     isReaped: node.isReaped && object.deletedAt !== null,
     protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
     ...(phase === 'suspect'

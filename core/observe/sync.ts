@@ -123,9 +123,13 @@ export function kindServed(step: Step, event: KindServed): void {
   }
 }
 
-/** A node whose status rests on it waits for nothing, and its status may have lost its basis: the kind has another scope, or its version is no longer served. */
-function isOtherGround(former: Kind, { scope, versions }: KindServed): boolean {
-  return hasOtherScope(former, scope) || former.versions.some((each) => !versions.includes(each))
+/**
+ * A node whose status rests on it waits for nothing, and its status may have lost its basis: the kind
+ * has another scope, its version is no longer served, or several resources share it now.
+ */
+function isOtherGround(former: Kind, { scope, versions, ambiguous }: KindServed): boolean {
+  const isOther = hasOtherScope(former, scope) || (ambiguous && !former.ambiguous)
+  return isOther || former.versions.some((each) => !versions.includes(each))
 }
 
 function hasOtherScope(former: Kind | undefined, scope: Scope): boolean {
