@@ -1,0 +1,99 @@
+/**
+ * The page in a real Chromium, at what a first hour met (docs/first-hour.md): who deleted it, what is live, what is said of what is unknown.
+ *
+ * What must stay true: each test is named after its row; nothing of the page is replaced by a double.
+ */
+import { deepEqual, equal } from 'node:assert/strict'
+import { after, before, suite, type TestContext, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { auditEvent, eventList } from '../audit-event.ts'
+import { GraphGroup, tell } from '../graph-group.ts'
+import { eventsOf } from '../task-rig.ts'
+import { missingBrowser, startBrowser, watched } from './browser.ts'
+import { violations } from './violations.ts'
+
+const skip = missingBrowser()
+
+/** Beside upstream's collector: a user deletes the Deployment, that collector the rest. */
+const BESIDE = [
+  ...['policy observe parity', 'put deploy/web in shop', 'put rs/web in shop <- deploy/web'],
+  ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web', 'delete deploy/web in shop'],
+  ...['delete rs/web in shop', 'delete pod/a in shop', 'delete pod/b in shop'],
+]
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+const AGENT = 'kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/60a317e'
+const SENT = [
+  ['deployments', 'apps', 'deploy-web', 'alice', 'kubectl/v1.33.0'],
+  ['replicasets', 'apps', 'rs-web', COLLECTOR, AGENT],
+  ['pods', '', 'pod-a', COLLECTOR, AGENT],
+  ['pods', '', 'pod-b', 'bob', 'kubectl/v1.33.0'],
+] as const
+
+async function graphOf(t: TestContext, story: readonly string[]) {
+  const group = new GraphGroup(1, 0, Date.now())
+  t.after(async () => await group.stop())
+  const { url } = await group.start()
+  await tell(group.log, eventsOf(story))
+  await group.caughtUp()
+  return { url, group }
+}
+
+async function sendAudit(url: string): Promise<void> {
+  const { deletions } = (await (await fetch(`${url}/v1/deletions`)).json()) as {
+    deletions: readonly { uid: string; at: string }[]
+  }
+  const events = SENT.map(([resource, apiGroup, uid, username, userAgent]) => {
+    const at = deletions.find((each) => each.uid === uid)?.at ?? ''
+    const objectRef = { apiGroup, resource, namespace: 'shop', name: uid.replace(/^.*-/, ''), uid }
+    return auditEvent(uid, Date.parse(at), { user: { username }, userAgent, objectRef })
+  })
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify(eventList(...events))
+  equal((await fetch(`${url}/v1/audit-events`, { method: 'POST', headers, body })).status, 200)
+}
+
+function objectLink(uid: string): string {
+  return `/#/object?${new URLSearchParams({ cluster: 'c', uid })}`
+}
+
+suite('what a first hour met on the page', { skip: skip ?? false }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await startBrowser()
+  })
+  after(async () => await browser?.close())
+
+  test('C2: an object that was deleted says first who did it, what went along, and how to restore it', async (t) => {
+    const { url } = await graphOf(t, BESIDE)
+    await sendAudit(url)
+    const page = await watched(t, browser, url + objectLink('deploy-web'), { width: 390 })
+    const who = page.getByRole('region', { name: 'Who deleted it' })
+    await who.getByText(/^Deleted \d+ s ago by alice \(kubectl\/v1.33.0\)\. It took /).waitFor()
+    await who.getByText('It took 2 objects along.').waitFor()
+    await who.getByText('kinfold restore uid:deploy-web --context test', { exact: true }).waitFor()
+    const former = page.getByRole('tree', { name: 'Former dependents' })
+    for (const name of ['ReplicaSet/web', 'Pod/a', 'Pod/b']) {
+      await former.getByRole('link', { name }).waitFor()
+    }
+    deepEqual(await violations(page), [])
+    // A dependent leads to the owner whose deletion took it along, and to its own former owners.
+    await former.getByRole('link', { name: 'Pod/a' }).click()
+    await who
+      .getByText(
+        /by kube-controller-manager, because alice \(.*\) deleted Deployment\/web \(inferred\)\./,
+      )
+      .waitFor()
+    const owners = page.getByRole('tree', { name: 'Former owners' })
+    await owners.getByRole('link', { name: 'ReplicaSet/web' }).waitFor()
+    deepEqual(await violations(page), [])
+    await who.getByRole('link', { name: 'Deployment/web' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Deployment/web' }).waitFor()
+  })
+
+  test('C2: where no audit log tells who deleted it, nobody is named', async (t) => {
+    const { url } = await graphOf(t, BESIDE)
+    const page = await watched(t, browser, url + objectLink('deploy-web'))
+    const who = page.getByRole('region', { name: 'Who deleted it' })
+    await who.getByText(/^Deleted \d+ s ago; no audit log says by whom\. It took 3 /).waitFor()
+  })
+})
