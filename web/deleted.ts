@@ -7,7 +7,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Tree, TreeNode, Why } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { Commands, restoreOf } from './command.ts'
 import { type Deletion, deletedPhrases } from './deletion-text.ts'
@@ -17,7 +17,6 @@ import { agoText, countOf, nameText, timeText } from './text.ts'
 import { itemOfTree, nodeCount } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
 
-const REFRESH_MS = 5_000
 const PAGE = '2000'
 const MOST_PAGES = 5
 

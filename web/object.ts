@@ -6,7 +6,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Why } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { type Chip, Chips } from './chip.ts'
 import { Commands, commandsOf } from './command.ts'
@@ -25,7 +25,6 @@ import {
   verdictText,
 } from './text.ts'
 
-const REFRESH_MS = 5_000
 const NEWEST = 50
 
 export function ObjectView({ words }: Pick<Place, 'words'>): ComponentChild {

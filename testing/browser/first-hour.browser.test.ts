@@ -3,7 +3,7 @@
  *
  * What must stay true: each test is named after its row; nothing of the page is replaced by a double.
  */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { auditEvent, eventList } from '../audit-event.ts'
@@ -28,6 +28,11 @@ const SENT = [
   ['pods', '', 'pod-a', COLLECTOR, AGENT],
   ['pods', '', 'pod-b', 'bob', 'kubectl/v1.33.0'],
 ] as const
+
+const WAITING = [
+  ...['put rs/web', 'put pod/a <- rs/web', 'put pod/b <- rs/web', 'lose rs/web', 'rollback'],
+  ...['relist rs', 'relist pod'],
+]
 
 async function graphOf(t: TestContext, story: readonly string[]) {
   const group = new GraphGroup(1, 0, Date.now())
@@ -95,5 +100,101 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const page = await watched(t, browser, url + objectLink('deploy-web'))
     const who = page.getByRole('region', { name: 'Who deleted it' })
     await who.getByText(/^Deleted \d+ s ago; no audit log says by whom\. It took 3 /).waitFor()
+  })
+
+  test('C6: an object that came and left by other hands has its steps in the past of its owner', async (t) => {
+    const { url } = await graphOf(t, [
+      ...['put deploy/web in shop', 'put rs/one in shop <- deploy/web'],
+      ...['put pod/short in shop <- rs/one', 'delete pod/short in shop', 'delete rs/one in shop'],
+      'put rs/two in shop <- deploy/web',
+    ])
+    const past = `/#/past?${new URLSearchParams({ cluster: 'c', uid: 'deploy-web', span: 'all' })}`
+    const page = await watched(t, browser, url + past)
+    const slider = page.getByRole('slider')
+    await slider.waitFor()
+    const told: string[] = []
+    await slider.focus()
+    await page.keyboard.press('Home')
+    const steps = Number(await slider.getAttribute('max')) + 1
+    for (let step = 1; step <= steps; step++) {
+      await page.getByText(new RegExp(`^${step} of ${steps}: `)).waitFor()
+      told.push((await slider.getAttribute('aria-valuetext')) ?? '')
+      await page.keyboard.press('ArrowRight')
+    }
+    for (const [name, what] of [
+      ['ReplicaSet/one', 'created'],
+      ['Pod/short', 'created'],
+      ['Pod/short', 'deleted'],
+      ['ReplicaSet/one', 'deleted'],
+      ['ReplicaSet/two', 'created'],
+    ]) {
+      ok(
+        told.some((text) => text.includes(`${name}: ${what}`)),
+        `${name} ${what}: ${told.join('\n')}`,
+      )
+    }
+  })
+
+  test('C10: where no token is wanted, no login is offered, and the flag that would want one is named', async (t) => {
+    const { url } = await graphOf(t, WAITING)
+    const page = await watched(t, browser, `${url}/#/held`)
+    await page.getByText(/kinfold approve sha256:/).waitFor()
+    await page.getByText(/only where the server wants a token \(--http-token-file\)/).waitFor()
+    equal(await page.getByText('Log in').count(), 0)
+  })
+
+  test('C10: a token that the server does not know is refused at once', async (t) => {
+    const group = new GraphGroup(1, 0, Date.now())
+    t.after(async () => await group.stop())
+    const user = { name: 'ann', uid: 'ann', groups: [], extra: {} }
+    const { url } = await group.start({
+      authority: {
+        identify: async ({ authorization = '' }) =>
+          authorization === 'Bearer right' ? user : undefined,
+        may: async () => true,
+      },
+    })
+    const page = await watched(t, browser, url)
+    const main = page.getByRole('main')
+    await page.getByLabel('Token').fill('wrong')
+    await main.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('The server does not know this token.').waitFor()
+    equal(await page.evaluate('sessionStorage.length'), 0)
+    await page.getByLabel('Token').fill('right')
+    await main.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  })
+
+  test('C12: what is held, and what a search finds, is shown as it comes', async (t) => {
+    const all = eventsOf(WAITING)
+    const count = eventsOf(WAITING.slice(0, 2)).length
+    const group = new GraphGroup(1, 0, Date.now())
+    t.after(async () => await group.stop())
+    const { url } = await group.start()
+    await tell(group.log, all.slice(0, count))
+    await group.caughtUp()
+    const held = await watched(t, browser, `${url}/#/held`)
+    const search = await watched(t, browser, `${url}/#/search?kind=pods`)
+    await held.getByText('Nothing is held.').waitFor()
+    await search.getByText('1 object found').waitFor()
+    await tell(group.log, all.slice(count))
+    await group.caughtUp()
+    await held.getByRole('heading', { name: 'Waiting for approval in test' }).waitFor()
+    await held.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await search.getByText('2 objects found').waitFor()
+  })
+
+  test('C13: a kind, a namespace and a view that nobody knows are said to be unknown', async (t) => {
+    const { url } = await graphOf(t, ['put cm/a in shop'])
+    const page = await watched(t, browser, `${url}/#/search?kind=wat`)
+    await page.getByText('No cluster that is asked serves a kind wat.').waitFor()
+    await page.goto(`${url}/#/search?namespace=nope`)
+    await page.getByText('Nothing is recorded in a namespace nope.').waitFor()
+    await page.goto(`${url}/#/nothing`)
+    await page.getByText('There is no view "nothing" on this page').waitFor()
+    await page.goto(`${url}/#/search?name=configmap/a`)
+    await page.getByRole('link', { name: 'ConfigMap/a' }).waitFor()
+    deepEqual(await violations(page), [])
   })
 })
