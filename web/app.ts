@@ -8,6 +8,7 @@ import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
 import { forgetToken, hasToken, whenRefused } from './ask.ts'
 import { CascadeView } from './cascade.ts'
 import { DiffView } from './diff.ts'
+import { Finder } from './finder.ts'
 import { HeldView } from './held.ts'
 import { Home } from './home.ts'
 import { Login } from './login.ts'
@@ -71,6 +72,7 @@ export function App(): ComponentChild {
           h('a', { href: linkTo(each), 'aria-current': each === view ? 'page' : undefined }, name),
         ),
       ),
+      h(Finder, null),
       // Where a token is wanted, the first question is refused, and the form is there.
       hasToken() ? h('button', { type: 'button', onClick: leave }, 'Log out') : null,
     ),

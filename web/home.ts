@@ -13,6 +13,7 @@ import { Notice, Section, Table } from './frame.ts'
 import { allNeeds, needsOf } from './need.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { linkTo } from './place.ts'
+import { LastHour } from './record-view.ts'
 import { clusterText, spanText } from './text.ts'
 
 export function Home(): ComponentChild {
@@ -34,6 +35,7 @@ export function Home(): ComponentChild {
     h('h1', null, 'Overview'),
     h(Notice, { asked }),
     h(OneNamespace, { asked, cluster: '' }),
+    h(LastHour, null),
     answer === undefined
       ? null
       : [

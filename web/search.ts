@@ -41,7 +41,13 @@ export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
     h('h1', null, 'Search'),
     h(
       'form',
-      { key: JSON.stringify(words), class: 'search', role: 'search', onSubmit: submit },
+      {
+        key: JSON.stringify(words),
+        class: 'search',
+        role: 'search',
+        'aria-label': 'Objects',
+        onSubmit: submit,
+      },
       field('kind', 'Kind', 'all, or deploy, pods …'),
       field('name', 'Name contains', 'any, or KIND/NAME'),
       field('namespace', 'Namespace', 'all'),

@@ -197,4 +197,32 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     await page.getByRole('link', { name: 'ConfigMap/a' }).waitFor()
     deepEqual(await violations(page), [])
   })
+
+  test('one field in the head finds what was deleted, by / and by Ctrl-K', async (t) => {
+    const { url } = await graphOf(t, BESIDE)
+    const page = await watched(t, browser, url, { width: 390 })
+    await page.getByText('Deleted in the last hour').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('pod/a')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('we')
+    // A slash in a field is a letter of it.
+    await page.keyboard.type('/')
+    equal(await page.getByLabel('Find an object').inputValue(), 'we/')
+    deepEqual(await violations(page), [])
+  })
+
+  test('C2: the first view has the deletions of the last hour, by namespace and by who deleted', async (t) => {
+    const { url } = await graphOf(t, BESIDE)
+    await sendAudit(url)
+    const page = await watched(t, browser, url, { width: 390 })
+    const hour = page.getByRole('region', { name: 'Deleted in the last hour' })
+    await hour.getByText('4 objects, by namespace:').waitFor()
+    await hour.getByText('a user 2: bob 1, alice 1 · another collector 2').waitFor()
+    deepEqual(await violations(page), [])
+    await hour.getByRole('link', { name: '2 by another collector: Deployment/web' }).click()
+    await page.getByText(/^Deleted \d+ s ago by alice/).waitFor()
+  })
 })
