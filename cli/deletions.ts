@@ -12,7 +12,7 @@ import {
   joined,
   nothing,
   type PastFlags,
-  pagesOf,
+  rowsFor,
   scopeOf,
   setSpan,
   withSpan,
@@ -54,8 +54,7 @@ export function addDeletions(program: Command): void {
         if (value !== undefined) params.set(name, value)
       }
       await setSpan(params, flags, Date.now())
-      const rowsOf = ({ deletions }: DeletionList): number => deletions.length
-      const pages = pagesOf<DeletionList>(server, '/v1/deletions', params, flags, rowsOf)
+      const pages = await rowsFor<DeletionList>(server, '/v1/deletions', params, flags, 'deletions')
       if (output === 'json' || output === 'yaml') {
         return await write(structured(await joined(pages, 'deletions'), output))
       }

@@ -15,7 +15,7 @@ import {
   joined,
   nothing,
   type PastFlags,
-  pagesOf,
+  rowsFor,
   scopeOf,
   setSpan,
   withSpan,
@@ -54,17 +54,13 @@ export function addHistory(program: Command): void {
       if (change !== undefined) params.set('change', change.join(','))
       const filter = new URLSearchParams(params)
       await setSpan(params, flags, Date.now())
-      const pages = pagesOf<ChangeList>(server, '/v1/changes', params, flags, rowsOf)
+      const pages = await rowsFor<ChangeList>(server, '/v1/changes', params, flags, 'changes')
       if (flags.watch) return await watch(server, pages, filter, printerOf(output, flags))
       if (output === 'json' || output === 'yaml') {
         return await write(structured(await joined(pages, 'changes'), output))
       }
       await print(pages, printerOf(output, flags))
     })
-}
-
-function rowsOf({ changes }: ChangeList): number {
-  return changes.length
 }
 
 function refuse(words: readonly string[], flags: HistoryFlags): void {

@@ -82,3 +82,27 @@ test('a moment that no cluster can be asked about is refused, of however many', 
     match(stderr, /nothing of cluster test was recorded after 2099-01-01T00:00:00.000Z yet/, line)
   }
 })
+
+test('the newest rows are found from the end on, however old they are, and all where fewer are there', async (t) => {
+  const rig = await rigged(t)
+  for (const name of ['a', 'b', 'c', 'd']) await rig.minute(`put cm/${name}`)
+  for (const name of ['a', 'b', 'c']) await rig.minute(`delete cm/${name}`)
+  for (let quiet = 20; quiet > 0; quiet--) await rig.minute(`put pod/p${quiet}`)
+  const until = await rig.minute('put pod/last')
+  const names = async (line: string): Promise<string[]> => {
+    const more = ['--until', until, '-n', 'ns', '-o', 'json', '--server', rig.url]
+    const args = [...line.split(' '), ...more]
+    const { code, stdout, stderr } = await runKinfold(args)
+    deepEqual([code, stderr], [0, ''], line)
+    const { changes, deletions } = JSON.parse(stdout)
+    return (changes ?? deletions).map(({ name }: { readonly name: string }) => name)
+  }
+  deepEqual(await names('deletions --tail 2'), ['b', 'c'])
+  deepEqual(await names('history --change created,gone --tail 1'), ['p1'])
+  deepEqual(await names('deletions --tail 99'), ['a', 'b', 'c'])
+  deepEqual(await names('deletions --tail 2 --since 2026-01-31T09:07:00Z'), ['c'])
+  for (const flags of ['--limit 3', '--tail 0']) {
+    const line = `deletions -A --tail 2 ${flags} --server ${rig.url}`
+    equal((await runKinfold(line.split(' '))).code, 2, flags)
+  }
+})

@@ -17,6 +17,7 @@ export interface PastFlags extends ObjectFlags {
   readonly since?: string
   readonly until?: string
   readonly limit?: string
+  readonly tail?: string
   readonly output: string
 }
 
@@ -32,6 +33,7 @@ export interface Page extends Document {
 /** Of `ChangeList` and `DeletionList`. */
 export interface PastPage extends Page {
   readonly since: string | null
+  readonly horizon: { readonly earliest: string | null } | null
 }
 
 export function withSpan(command: Command): Command {
@@ -40,6 +42,7 @@ export function withSpan(command: Command): Command {
     .option('--since <t>', 'from then on: how long ago (24h), or RFC 3339 (default: all)')
     .option('--until <t>', 'before then (default: up to now)')
     .option('--limit <n>', 'rows at most, the oldest first')
+    .option('--tail <n>', 'only the newest rows, so many')
 }
 
 /** Of all kinds and names. */
@@ -67,10 +70,14 @@ export async function setSpan(
   if (since !== undefined && !/^\d{4}-/.test(since)) params.set('reach', 'partial')
 }
 
-async function mostOf(value: string | undefined): Promise<number | undefined> {
+async function mostOf(
+  value: string | undefined,
+  key = 'limit',
+  most = MOST_ROWS,
+): Promise<number | undefined> {
   if (value === undefined) return undefined
   const { whole } = await import('./setting.ts')
-  return whole({ key: 'limit', value, from: '--limit' }, 1, MOST_ROWS)
+  return whole({ key, value, from: `--${key}` }, 1, most)
 }
 
 /** One after the other; no more rows than are wanted. */
@@ -100,6 +107,69 @@ export async function* pagesOf<T extends Page>(
     params.set('continue', page.continue)
   }
 }
+
+/** As asked: `--tail`, or one page after the other. */
+export async function rowsFor<T extends PastPage>(
+  server: Server,
+  path: string,
+  params: URLSearchParams,
+  flags: PastFlags,
+  rows: keyof T & string,
+): Promise<AsyncIterable<T>> {
+  const tail = await mostOf(flags.tail, 'tail', MOST_TAIL)
+  const listOf = (page: T): readonly unknown[] => page[rows] as readonly unknown[]
+  if (tail === undefined) return pagesOf(server, path, params, flags, (page) => listOf(page).length)
+  if (flags.limit !== undefined) {
+    throw new ExitError(EXIT.input, '--limit gives the oldest rows and --tail the newest: take one')
+  }
+  return newest(server, path, params, tail, { rows, listOf })
+}
+
+interface Rows<T> {
+  readonly rows: string
+  listOf(page: T): readonly unknown[]
+}
+
+/** Spans that end now, each longer than the one before, until one has enough: so no whole record is read for a few rows. */
+async function* newest<T extends PastPage>(
+  server: Server,
+  path: string,
+  params: URLSearchParams,
+  tail: number,
+  { rows, listOf }: Rows<T>,
+): AsyncIterable<T> {
+  const end = Date.parse(params.get('until') ?? new Date().toISOString())
+  let earliest = Date.parse(params.get('since') ?? new Date(0).toISOString())
+  for (let span = FIRST_TAIL_MS; ; span *= 8) {
+    const asked = new URLSearchParams(params)
+    const isAll = end - span <= earliest
+    if (!isAll) {
+      asked.set('since', new Date(end - span).toISOString())
+      asked.set('reach', 'partial')
+    }
+    let first: T | undefined
+    let kept: readonly unknown[] = []
+    const doubts = new Set<string>()
+    for (let next: string | null = ''; next !== null; ) {
+      if (next !== '') asked.set('continue', next)
+      const page = (await (await ask(server, `${path}?${asked}`)).json()) as T
+      first ??= page
+      kept = [...kept, ...listOf(page)].slice(-tail)
+      if (page.partial !== '') doubts.add(page.partial)
+      next = page.continue
+    }
+    const begin = Date.parse(first?.horizon?.earliest ?? '')
+    if (!Number.isNaN(begin)) earliest = Math.max(earliest, begin)
+    const isReached = isAll || (kept.length === tail && end - span > earliest)
+    if (first === undefined || !isReached) continue
+    const partial = [...doubts].join('; ')
+    if (partial !== '') warnPartial(partial)
+    return yield { ...first, partial, [rows]: kept, continue: null }
+  }
+}
+
+const FIRST_TAIL_MS = 15 * 60_000
+const MOST_TAIL = 100_000
 
 /** All pages as one document: what the first one says, and the rows of all. */
 export async function joined<T extends PastPage>(
