@@ -129,7 +129,8 @@ function Differences({ asked: about }: { readonly asked: DiffAsked }): Component
   const asked = useAnswer(
     from,
     async (signal) => await readOn(about, from, from === '' ? NOTHING : former, signal),
-    (last) => (from === '' && about.to === '' && last?.next === null ? REFRESH_MS : 0),
+    // What was refused at first is asked for again, too.
+    (last) => (from === '' && about.to === '' && (last?.next ?? null) === null ? REFRESH_MS : 0),
   )
   useEffect(() => {
     if (asked.answer !== undefined) setFormer(asked.answer)
