@@ -3,7 +3,7 @@
  *
  * What must stay true: a late answer to an earlier question never replaces that of a later one; a page that nobody sees asks nothing again.
  */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './ask.ts'
 
 const FORBIDDEN = 403
@@ -27,23 +27,31 @@ interface State<T> {
   readonly isLoading: boolean
 }
 
-/** Asks when `key` is another one and, if `everyMs` is not 0, again and again. */
+/** Every view is asked for again within this. */
+export const REFRESH_MS = 5_000
+
+/** Asks when `key` is another one and, if `everyMs` is not 0, again and again. A function is given the last answer: one that took much is not asked for by itself. */
 export function useAnswer<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  everyMs = 0,
+  everyMs: number | ((answer: T | undefined) => number) = 0,
 ): Answered<T> {
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<State<T>>(begin(key))
+  const isBusy = useRef(false)
   useEffect(() => {
     const ended = new AbortController()
+    isBusy.current = true
     setState((former) => (former.key === key ? { ...former, isLoading: true } : begin(key)))
     load(ended.signal).then(
       (answer) => {
-        if (!ended.signal.aborted) setState({ ...begin(key), answer, isLoading: false })
+        if (ended.signal.aborted) return
+        isBusy.current = false
+        setState({ ...begin(key), answer, isLoading: false })
       },
       (error: unknown) => {
         if (ended.signal.aborted) return
+        isBusy.current = false
         const refusal = error instanceof Error ? error.message : String(error)
         const isDenied = error instanceof Refusal && error.status === FORBIDDEN
         setState((former) => ({ ...former, key, refusal, isDenied, isLoading: false }))
@@ -51,13 +59,15 @@ export function useAnswer<T>(
     )
     return () => ended.abort()
   }, [key, turn])
+  const ms = typeof everyMs === 'number' ? everyMs : everyMs(state.answer)
   useEffect(() => {
-    if (everyMs === 0) return
+    if (ms === 0) return
     const timer = setInterval(() => {
-      if (!document.hidden) setTurn((each) => each + 1)
-    }, everyMs)
+      // A slow answer is awaited, not asked for anew.
+      if (!document.hidden && !isBusy.current) setTurn((each) => each + 1)
+    }, ms)
     return () => clearInterval(timer)
-  }, [everyMs])
+  }, [ms])
   const { key: _, ...now } = state.key === key ? state : begin<T>(key)
   return { ...now, again: () => setTurn((each) => each + 1) }
 }

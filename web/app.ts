@@ -8,6 +8,7 @@ import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
 import { forgetToken, hasToken, whenRefused } from './ask.ts'
 import { CascadeView } from './cascade.ts'
 import { DiffView } from './diff.ts'
+import { Finder } from './finder.ts'
 import { HeldView } from './held.ts'
 import { Home } from './home.ts'
 import { Login } from './login.ts'
@@ -17,6 +18,7 @@ import { PastView } from './past.ts'
 import { linkTo, type Place, usePlace, type View } from './place.ts'
 import { PlanView } from './plan.ts'
 import { Search } from './search.ts'
+import { lineOf } from './text.ts'
 
 const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentChild>> = {
   home: Home,
@@ -37,15 +39,12 @@ const MENU = [
   ['diff', 'Changes'],
 ] as const
 
-/** What the page is asked to show, beside its place. */
-type Asked = 'none' | 'asked' | 'wanted'
-
 export function App(): ComponentChild {
-  const { view, words } = usePlace()
-  const [login, setLogin] = useState<Asked>('none')
+  const { view, words, unknown } = usePlace()
+  const [isWanted, setLogin] = useState(false)
   const [session, setSession] = useState(0)
   const main = useRef<HTMLElement>(null)
-  useEffect(() => whenRefused(() => setLogin('wanted')), [])
+  useEffect(() => whenRefused(() => setLogin(true)), [])
   const former = useRef(view)
   useEffect(() => {
     // Another view is read from its beginning; another moment of the same one leaves the focus where it is.
@@ -55,7 +54,7 @@ export function App(): ComponentChild {
   }, [view])
   const leave = (): void => {
     forgetToken()
-    setLogin('none')
+    setLogin(false)
     setSession((each) => each + 1)
   }
   return h(
@@ -73,24 +72,24 @@ export function App(): ComponentChild {
           h('a', { href: linkTo(each), 'aria-current': each === view ? 'page' : undefined }, name),
         ),
       ),
-      h(
-        'button',
-        { type: 'button', onClick: hasToken() ? leave : () => setLogin('asked') },
-        hasToken() ? 'Log out' : 'Log in',
-      ),
+      h(Finder, null),
+      // Where a token is wanted, the first question is refused, and the form is there.
+      hasToken() ? h('button', { type: 'button', onClick: leave }, 'Log out') : null,
     ),
     h(
       'main',
       { id: 'content', ref: main, tabIndex: -1 },
-      login === 'none'
+      !isWanted
         ? h(Contained, {
             key: `${session} ${view}`,
-            children: h(VIEW_OF[view], { words }),
+            children: [
+              unknown === '' ? null : h(Unknown, { unknown }),
+              h(VIEW_OF[view], { words }),
+            ],
           })
         : h(Login, {
-            isWanted: login === 'wanted',
             done: () => {
-              setLogin('none')
+              setLogin(false)
               setSession((each) => each + 1)
             },
           }),
@@ -104,6 +103,12 @@ function skipTo(main: { readonly current: HTMLElement | null }): (event: Event) 
     event.preventDefault()
     main.current?.focus()
   }
+}
+
+/** A mistyped or older link is said to be one. */
+function Unknown({ unknown }: { readonly unknown: string }): ComponentChild {
+  const text = `There is no view "${lineOf(unknown)}" on this page: this is the overview.`
+  return h('p', { class: 'notice warm', role: 'alert' }, text)
 }
 
 function Contained({ children }: { readonly children: ComponentChildren }): ComponentChild {

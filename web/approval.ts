@@ -4,7 +4,7 @@
  * What must stay true: who gives an order shows a token for it. The server takes none from a page without one, so then there is the command instead.
  */
 import { type ComponentChild, h } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { HeldPlan } from '../cli/answer.ts'
 import { hasToken, type Order, order } from './ask.ts'
 import { Copied } from './command.ts'
@@ -12,9 +12,12 @@ import { lineOf, shellWord, timeText } from './text.ts'
 
 export function Approval({
   plan,
+  filling,
   onGiven,
 }: {
   readonly plan: HeldPlan
+  /** Whether anything is typed in. */
+  readonly filling: (is: boolean) => void
   /** With what came of it. */
   readonly onGiven: (sentence: string) => void
 }): ComponentChild {
@@ -41,12 +44,13 @@ export function Approval({
                 key: digest,
                 plan,
                 digest,
+                filling,
                 done: onGiven,
               })
             : h(
                 'p',
                 null,
-                'Log in to approve it here: without a token the server takes no orders from a page. Or approve it in a terminal:',
+                'Approve it in a terminal. A page gives orders only where the server wants a token (--http-token-file), since any page in this browser could send one:',
               ),
           scope === undefined
             ? null
@@ -62,14 +66,17 @@ export function Approval({
 function Form({
   plan: { cluster, total },
   digest,
+  filling,
   done,
 }: {
   readonly plan: HeldPlan
   readonly digest: string
+  readonly filling: (is: boolean) => void
   readonly done: (sentence: string) => void
 }): ComponentChild {
   const [typed, setTyped] = useState('')
   const [why, setWhy] = useState('')
+  useEffect(() => filling(typed !== '' || why !== ''), [typed === '' && why === ''])
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState('')
   // A person who types it has read how many, and where.

@@ -5,6 +5,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import type { Cluster } from '../cli/answer.ts'
 import { kindText, type Named, shellWord } from './text.ts'
 
 export interface Command {
@@ -36,6 +37,17 @@ export function commandsOf(object: Subject, scope: string): readonly Command[] {
     ? [{ what: 'As its cluster has it', text: `kubectl get ${name}${within} -o yaml` }]
     : []
   return [ask('Why', 'why'), ask('What happened to it', 'history'), ...now, ...live]
+}
+
+/** It shows what would be created again; nothing is done without `--yes`. */
+export function restoreOf(
+  object: Pick<Subject, 'uid'>,
+  cluster: Pick<Cluster, 'name'>,
+): readonly Command[] {
+  const [uid, context] = [shellWord(`uid:${object.uid}`), shellWord(cluster.name)]
+  if (uid === undefined || context === undefined) return []
+  const text = `kinfold restore ${uid} --context ${context}`
+  return [{ what: 'Restore: see what would be created again, if it is archived', text }]
 }
 
 export function Commands({ commands }: { readonly commands: readonly Command[] }): ComponentChild {

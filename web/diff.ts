@@ -8,7 +8,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { Diff } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { type Chip, Chips } from './chip.ts'
 import { Copied } from './command.ts'
@@ -38,7 +38,10 @@ const TONES: Readonly<Record<DiffRow['change'], Chip['tone']>> = {
 export function DiffView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { cluster = '', namespace, kind = '', from = '', to = '' } = words
   const [turn, setTurn] = useState(0)
-  const asked: DiffAsked = { cluster, namespace, kind, from, to }
+  // How long ago is counted back once, so each page of the answer is about the same moment.
+  const [opened] = useState(Date.now)
+  const [earlier, later] = [momentOf(from, opened), momentOf(to, opened)]
+  const asked: DiffAsked = { cluster, namespace, kind, from: earlier, to: later }
   const command = diffCommand(asked)
   const go = (form: HTMLFormElement, since: string): void => {
     const text = textsIn(form)
@@ -121,9 +124,14 @@ interface Read {
 }
 
 function Differences({ asked: about }: { readonly asked: DiffAsked }): ComponentChild {
-  const [former, setFormer] = useState<Read>({ rows: [], isKind: false, next: '', partial: '' })
+  const [former, setFormer] = useState<Read>(NOTHING)
   const [from, setFrom] = useState('')
-  const asked = useAnswer(from, async (signal) => await readOn(about, from, former, signal))
+  const asked = useAnswer(
+    from,
+    async (signal) => await readOn(about, from, from === '' ? NOTHING : former, signal),
+    // What was refused at first is asked for again, too.
+    (last) => (from === '' && about.to === '' && (last?.next ?? null) === null ? REFRESH_MS : 0),
+  )
   useEffect(() => {
     if (asked.answer !== undefined) setFormer(asked.answer)
   }, [asked.answer])
@@ -155,6 +163,8 @@ function Differences({ asked: about }: { readonly asked: DiffAsked }): Component
     ],
   })
 }
+
+const NOTHING: Read = { rows: [], isKind: false, next: '', partial: '' }
 
 function statusText(
   { kind }: DiffAsked,

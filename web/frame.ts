@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import type { Answered } from './answer.ts'
-import { lineOf } from './text.ts'
+import { agoText, lineOf, timeText } from './text.ts'
 
 export function Section({
   title,
@@ -23,6 +23,18 @@ export function Section({
     h('h2', { id }, title),
     note === '' ? null : h('p', { class: 'quiet' }, note),
     children,
+  )
+}
+
+/** How long ago, and in which moment: both, since one thinks in the one and compares by the other. */
+export function When({ at }: { readonly at: string | null }): ComponentChild {
+  if (at === null) return '–'
+  return h(
+    'time',
+    { dateTime: at, class: 'when' },
+    agoText(at, Date.now()),
+    ' ',
+    h('span', { class: 'quiet' }, timeText(at)),
   )
 }
 

@@ -6,10 +6,10 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Held, HeldPlan } from '../cli/answer.ts'
-import { type Answered, useAnswer } from './answer.ts'
+import { type Answered, REFRESH_MS, useAnswer } from './answer.ts'
 import { Approval } from './approval.ts'
 import { ask } from './ask.ts'
-import { Notice, Section, Table } from './frame.ts'
+import { Notice, Section, Table, When } from './frame.ts'
 import { standing } from './need.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { linkTo, type Place } from './place.ts'
@@ -63,9 +63,11 @@ export function useHeld(
   cluster: string | undefined,
   namespace?: string | undefined,
 ): Answered<Held> {
-  return useAnswer(`held ${cluster} ${namespace}`, async (signal) => {
-    return await ask('/v1/held', { cluster, namespace }, signal)
-  })
+  return useAnswer(
+    `held ${cluster} ${namespace}`,
+    async (signal) => await ask('/v1/held', { cluster, namespace }, signal),
+    REFRESH_MS,
+  )
 }
 
 export function Standing({ held }: { readonly held: Held }): ComponentChild {
@@ -101,7 +103,7 @@ export function Counts({
   ]
   const rows = held.counts.map((each) => [
     ...[clusterText(each.cluster), each.by, lineOf(each.evidence), lineOf(each.namespace)],
-    ...[lineOf(kindText(each)), `${each.count}`, timeText(each.since), timeText(each.until)],
+    ...[lineOf(kindText(each)), `${each.count}`, h(When, { at: each.since }), timeText(each.until)],
     lineOf(each.because),
   ])
   const observing = 'In mode observe Kinfold deletes nothing, so no object is listed as held.'
@@ -127,21 +129,38 @@ function Waiting({
   readonly name: string
   readonly onGiven: (sentence: string) => void
 }): ComponentChild {
-  const asked = useAnswer(`plan ${scope}`, async (signal) => {
-    return await ask('/v1/plan/held', { cluster: scope, limit: LISTED }, signal)
-  })
-  const { answer } = asked
+  const asked = useAnswer(
+    `plan ${scope}`,
+    async (signal) => await ask('/v1/plan/held', { cluster: scope, limit: LISTED }, signal),
+    REFRESH_MS,
+  )
+  // While the form is filled in, what it approves stays what was shown.
+  const [kept, setKept] = useState<HeldPlan>()
+  const answer = kept ?? asked.answer
+  const isOther = kept !== undefined && asked.answer?.digest !== kept.digest
+  const filling = (is: boolean): void =>
+    setKept((former) => (is ? (former ?? asked.answer) : undefined))
   return h(Section, {
     title: `Waiting for approval in ${name}`,
     children: [
       h(Notice, { asked }),
+      isOther
+        ? h(
+            'p',
+            { class: 'notice warm', role: 'alert' },
+            'Another set is held for approval by now. ',
+            h('button', { type: 'button', onClick: () => setKept(undefined) }, 'Show it'),
+          )
+        : null,
       answer === undefined
         ? null
         : [
             h(Objects, { plan: answer }),
             h(Approval, {
               plan: answer,
+              filling,
               onGiven: (sentence) => {
+                setKept(undefined)
                 asked.again()
                 onGiven(sentence)
               },
@@ -159,7 +178,12 @@ function Objects({ plan }: { readonly plan: HeldPlan }): ComponentChild {
       { href: linkTo('object', { cluster: cluster.scope, uid: each.uid }) },
       h('bdi', null, nameText(each)),
     ),
-    ...[lineOf(each.namespace), lineOf(each.what), timeText(each.since), lineOf(each.evidence)],
+    ...[
+      lineOf(each.namespace),
+      lineOf(each.what),
+      h(When, { at: each.since }),
+      lineOf(each.evidence),
+    ],
     lineOf(each.because),
   ])
   const left = total - objects.length

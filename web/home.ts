@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { ClusterList } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask, failedChecks } from './ask.ts'
 import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
@@ -13,9 +13,8 @@ import { Notice, Section, Table } from './frame.ts'
 import { allNeeds, needsOf } from './need.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { linkTo } from './place.ts'
+import { LastHour } from './record-view.ts'
 import { clusterText, spanText } from './text.ts'
-
-const REFRESH_MS = 5_000
 
 export function Home(): ComponentChild {
   const asked = useAnswer(
@@ -36,6 +35,7 @@ export function Home(): ComponentChild {
     h('h1', null, 'Overview'),
     h(Notice, { asked }),
     h(OneNamespace, { asked, cluster: '' }),
+    h(LastHour, null),
     answer === undefined
       ? null
       : [

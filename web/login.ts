@@ -5,31 +5,36 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
-import { keepToken } from './ask.ts'
+import { ask, forgetToken, keepToken, Refusal } from './ask.ts'
 
-export function Login({
-  isWanted,
-  done,
-}: {
-  /** The server refused to answer without one, or with that one. */
-  readonly isWanted: boolean
-  readonly done: () => void
-}): ComponentChild {
+const UNKNOWN = 401
+
+export function Login({ done }: { readonly done: () => void }): ComponentChild {
   const [wrong, setWrong] = useState('')
   const submit = (event: Event): void => {
     event.preventDefault()
     const form = event.currentTarget as HTMLFormElement
     const token = String(new FormData(form).get('token') ?? '').trim()
-    if (keepToken(token)) done()
-    else setWrong('A token is one word of printable characters.')
+    void tried(token)
+  }
+  const tried = async (token: string): Promise<void> => {
+    if (!keepToken(token)) return setWrong('A token is one word of printable characters.')
+    try {
+      await ask('/v1/clusters', {})
+    } catch (error) {
+      if (error instanceof Refusal && error.status === UNKNOWN) {
+        forgetToken()
+        return setWrong('The server does not know this token.')
+      }
+      // It is known, and may see less; or the view says what is wrong with the server.
+    }
+    done()
   }
   return h(
     'form',
     { class: 'login', onSubmit: submit, 'aria-labelledby': 'login-title' },
     h('h1', { id: 'login-title' }, 'Log in'),
-    isWanted
-      ? h('p', { role: 'alert' }, 'This server answers only who shows a token that it knows.')
-      : null,
+    h('p', { role: 'alert' }, 'This server answers only who shows a token that it knows.'),
     h(
       'label',
       null,

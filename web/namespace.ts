@@ -9,15 +9,15 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ChangeList } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { Chips } from './chip.ts'
 import { TextField, textsIn } from './field.ts'
-import { Notice, Section, Table } from './frame.ts'
+import { Notice, Section, Table, When } from './frame.ts'
 import { Counts, Standing, useHeld } from './held.ts'
 import { firstPage } from './past.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { countOf, kindText, lineOf, nameText, recordedText, timeText } from './text.ts'
+import { countOf, kindText, lineOf, nameText, recordedText } from './text.ts'
 
 type Change = ChangeList['changes'][number]
 
@@ -76,9 +76,11 @@ function ByName({ where }: { readonly where: Where }): ComponentChild {
 function Recent({ where }: { readonly where: Where }): ComponentChild {
   // Of the whole record, "recent" is what comes last: so long ago is counted once.
   const [since] = useState(() => new Date(Date.now() - SPAN_MS).toISOString())
-  const asked = useAnswer(JSON.stringify(where), async (signal) => {
-    return await recentOf(where, since, signal)
-  })
+  const asked = useAnswer(
+    JSON.stringify(where),
+    async (signal) => await recentOf(where, since, signal),
+    (last) => ((last?.count ?? 0) > Number(PAGE) ? 0 : REFRESH_MS),
+  )
   const { answer } = asked
   if (answer === undefined) return h(Notice, { asked })
   const { last, count } = answer
@@ -97,7 +99,7 @@ function Recent({ where }: { readonly where: Where }): ComponentChild {
         },
       ],
     }),
-    timeText(each.at),
+    h(When, { at: each.at }),
     lineOf(recordedText(each.text)),
   ])
   const left = last.length - rows.length

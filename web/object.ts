@@ -6,10 +6,11 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Why } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { type Chip, Chips } from './chip.ts'
 import { Commands, commandsOf } from './command.ts'
+import { Deleted, Former } from './deleted.ts'
 import { Notice, Section } from './frame.ts'
 import { ObjectTree } from './object-tree.ts'
 import { linkTo, type Place } from './place.ts'
@@ -24,7 +25,6 @@ import {
   verdictText,
 } from './text.ts'
 
-const REFRESH_MS = 5_000
 const NEWEST = 50
 
 export function ObjectView({ words }: Pick<Place, 'words'>): ComponentChild {
@@ -75,19 +75,29 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
   return h(
     'div',
     { class: 'columns' },
-    h(
-      'div',
-      null,
-      h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
-      h(Section, {
-        title: 'Owners',
-        children: references.length === 0 ? h('p', null, withoutOwners(why)) : h(Owners, { why }),
-      }),
-      h(Section, {
-        title: 'Dependents',
-        children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
-      }),
-    ),
+    phase === null
+      ? h(
+          'div',
+          { key: object.uid },
+          h(Section, { title: 'Who deleted it', children: h(Deleted, { why }) }),
+          h(Former, { why }),
+        )
+      : h(
+          'div',
+          null,
+          h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
+          h(Section, {
+            title: 'Owners',
+            children:
+              references.length === 0
+                ? h('p', null, 'It has no owner references.')
+                : h(Owners, { why }),
+          }),
+          h(Section, {
+            title: 'Dependents',
+            children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
+          }),
+        ),
     h(
       'div',
       null,
@@ -143,16 +153,10 @@ function Verdict({ why }: { readonly why: Why }): ComponentChild {
   )
 }
 
-function verdictSentence({ verdict, phase, references }: Why): string {
+function verdictSentence({ verdict, references }: Why): string {
   if (verdict !== null) return `${capital(lineOf(verdict.because))}.`
-  if (phase === null) return 'It was deleted.'
   if (references.length === 0) return 'It has no owners, so nothing is decided about it.'
   return 'Nothing is decided about it yet.'
-}
-
-function withoutOwners({ phase }: Why): string {
-  if (phase !== null) return 'It has no owner references.'
-  return 'It was deleted. What owned it is in what happened, and in its past.'
 }
 
 function capital(text: string): string {

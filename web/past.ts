@@ -1,13 +1,13 @@
 /**
  * An object and its dependents at a moment of the past: a slider with a step for each change, the tree after it, and what is different now.
  *
- * What must stay true: a step is a position of the log, so what is shown is exact to the change. Whose changes have a step is said: of objects that are in the
- * tree now, were in it when the span began, or were deleted with it.
+ * What must stay true: a step is a position of the log, so what is shown is exact to the change. Each object that is in the tree, was in it when the span began, or
+ * came and left in between by whatever hand has its steps; what could not be looked through is said.
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { ChangeList, DeletionList, Tree, TreeNode } from '../cli/answer.ts'
-import { type Answered, useAnswer } from './answer.ts'
+import type { ChangeList, DeletionList, ObjectList, Tree, TreeNode } from '../cli/answer.ts'
+import { type Answered, REFRESH_MS, useAnswer } from './answer.ts'
 import { ask, Refusal } from './ask.ts'
 import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
@@ -36,12 +36,17 @@ const MOST_PAGES = 10
 
 export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid = '', cluster = '', span = '1h', at = '', beside = '' } = words
-  const now = useAnswer(`now ${cluster} ${uid}`, async (signal) => {
-    return await ask('/v1/tree', { uid, cluster }, signal)
-  })
-  const steps = useAnswer(`steps ${cluster} ${uid} ${span}`, async (signal) => {
-    return await stepsOf({ uid, cluster }, span, signal)
-  })
+  const now = useAnswer(
+    `now ${cluster} ${uid}`,
+    async (signal) => await ask('/v1/tree', { uid, cluster }, signal),
+    REFRESH_MS,
+  )
+  const steps = useAnswer(
+    `steps ${cluster} ${uid} ${span}`,
+    async (signal) => await stepsOf({ uid, cluster }, span, signal),
+    // What took more than a page is looked through once.
+    (last) => ((last?.read ?? 0) > Number(PAGE) ? 0 : REFRESH_MS),
+  )
   const changes = steps.answer?.changes ?? []
   const root = now.answer?.root
   return h(
@@ -377,6 +382,8 @@ function Compared({
 interface Steps {
   readonly partial: string
   readonly changes: readonly Change[]
+  /** Rows that were looked through. */
+  readonly read: number
 }
 
 async function stepsOf(
@@ -400,6 +407,8 @@ async function stepsOf(
   const deleted = await deletedWith(about, since, signal)
   for (const uid of deleted.uids) members.add(uid)
   if (deleted.partial !== '') doubts.push(deleted.partial)
+  const between = await cameAndLeft(where, members, signal).catch(notAllowed)
+  if (between.partial !== '' && !doubts.includes(between.partial)) doubts.push(between.partial)
   const changes: Change[] = []
   let read = 0
   for (let page = first; ; ) {
@@ -414,7 +423,44 @@ async function stepsOf(
     const query = { ...where, since, limit: PAGE, continue: page.continue }
     page = await ask('/v1/changes', query, signal)
   }
-  return { partial: doubts.join('; '), changes }
+  return { partial: doubts.join('; '), changes, read: read + between.read }
+}
+
+/** Who may not see the whole graph is shown what there is without that list. */
+function notAllowed(error: unknown): { readonly read: number; readonly partial: string } {
+  if (!(error instanceof Refusal) || error.status !== FORBIDDEN) throw error
+  const partial =
+    'what came and left in between is not known here: that takes the right to see the whole graph'
+  return { read: 0, partial }
+}
+
+const FORBIDDEN = 403
+
+/** Adds to `members` whatever has, or had when it was deleted, one of them as its owner, also through others. */
+async function cameAndLeft(
+  where: { readonly cluster: string; readonly namespace: string | undefined },
+  members: Set<string>,
+  signal: AbortSignal,
+): Promise<{ readonly read: number; readonly partial: string }> {
+  const ownedBy = new Map<string, string[]>()
+  const doubts = new Set<string>()
+  let read = 0
+  let next: string | null = ''
+  for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
+    const query = { ...where, gone: true, limit: PAGE, continue: next || undefined }
+    const page: ObjectList = await ask('/v1/objects', query, signal)
+    for (const { uid, owners } of page.objects) {
+      for (const owner of owners) ownedBy.set(owner, (ownedBy.get(owner) ?? []).concat(uid))
+    }
+    read += page.objects.length
+    doubts.add(page.partial)
+    next = page.continue
+  }
+  // A set that is iterated goes on to what is added meanwhile.
+  for (const uid of members) for (const each of ownedBy.get(uid) ?? []) members.add(each)
+  if (next !== null)
+    doubts.add(`only the first ${read} objects of its namespace were looked through`)
+  return { read, partial: [...doubts].filter((text) => text !== '').join('; ') }
 }
 
 /** From then on or, where the record begins later, from its beginning. */

@@ -21,12 +21,16 @@ export type View = (typeof VIEWS)[number]
 export interface Place {
   readonly view: View
   readonly words: Readonly<Record<string, string>>
+  /** What was asked for, where there is no such view. */
+  readonly unknown: string
 }
 
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
-  const view = VIEWS.find((each) => each === path) ?? 'home'
-  return { view, words: Object.fromEntries(new URLSearchParams(query)) }
+  const view = VIEWS.find((each) => each === path)
+  const unknown = view === undefined ? path : ''
+  const words = Object.fromEntries(new URLSearchParams(query))
+  return { view: view ?? 'home', words, unknown }
 }
 
 export function linkTo(view: View, words: Readonly<Record<string, string>> = {}): string {

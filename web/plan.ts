@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { Plan } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
@@ -19,9 +19,12 @@ const LISTED = '500'
 export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid, cluster } = words
   const cascade = CASCADES.find((each) => each === words['cascade']) ?? 'background'
-  const asked = useAnswer(JSON.stringify([uid, cluster, cascade]), async (signal) => {
-    return await ask('/v1/plan', { uid, cluster, cascade, limit: LISTED }, signal)
-  })
+  const asked = useAnswer(
+    JSON.stringify([uid, cluster, cascade]),
+    async (signal) => await ask('/v1/plan', { uid, cluster, cascade, limit: LISTED }, signal),
+    // A large one is rehearsed once, and again when asked to.
+    (last) => ((last?.total ?? 0) > Number(LISTED) ? 0 : REFRESH_MS),
+  )
   const { answer } = asked
   const choose = (each: string): void => goTo('plan', { ...words, cascade: each })
   return h(

@@ -7,20 +7,23 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ObjectList } from '../cli/answer.ts'
-import { useAnswer } from './answer.ts'
+import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { ClusterField, TextField, textsIn } from './field.ts'
-import { Doubt, Notice, Table } from './frame.ts'
+import { Doubt, Notice, Table, When } from './frame.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { clusterText, countOf, kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
+import { clusterText, countOf, lineOf, nameText, phaseText } from './text.ts'
 
+type Words = Place['words']
 type Found = ObjectList['objects'][number]
 
 /** Of one question, and looked through before its user is asked whether to go on. */
 const PAGE = '1000'
 const MOST_READ = 20_000
 const MOST_FOUND = 300
+/** More than that is looked through once, and again when asked to. */
+const MOST_REFRESHED = 3_000
 
 export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
   const submit = (event: Event): void => {
@@ -38,9 +41,15 @@ export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
     h('h1', null, 'Search'),
     h(
       'form',
-      { key: JSON.stringify(words), class: 'search', role: 'search', onSubmit: submit },
+      {
+        key: JSON.stringify(words),
+        class: 'search',
+        role: 'search',
+        'aria-label': 'Objects',
+        onSubmit: submit,
+      },
       field('kind', 'Kind', 'all, or deploy, pods …'),
-      field('name', 'Name contains', 'any'),
+      field('name', 'Name contains', 'any, or KIND/NAME'),
       field('namespace', 'Namespace', 'all'),
       h(ClusterField, { value: words['cluster'] ?? '' }),
       field('at', 'At a moment', 'now, or 2026-01-31T09:30:00Z'),
@@ -59,14 +68,20 @@ export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
 interface Read {
   readonly found: readonly Found[]
   readonly read: number
+  /** Whether any cluster serves the kind that is asked for. */
+  readonly isKind: boolean
   readonly next: string | null
   readonly partial: string
 }
 
 function Results({ words }: Pick<Place, 'words'>): ComponentChild {
-  const [former, setFormer] = useState<Read>({ found: [], read: 0, next: null, partial: '' })
+  const [former, setFormer] = useState<Read>(NOTHING)
   const [from, setFrom] = useState('')
-  const asked = useAnswer(from, async (signal) => await lookThrough(words, from, former, signal))
+  const asked = useAnswer(
+    from,
+    async (signal) => await lookThrough(words, from, from === '' ? NOTHING : former, signal),
+    (last) => (from !== '' || (last?.read ?? 0) > MOST_REFRESHED ? 0 : REFRESH_MS),
+  )
   const seen = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
     if (asked.answer !== undefined) setFormer(asked.answer)
@@ -80,22 +95,25 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
       ? 'Searching…'
       : isRefused && list.read === 0
         ? 'Nothing was looked through.'
-        : `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
+        : unknownText(words, list) ||
+          `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
   const isAt = words['at'] !== undefined
-  const rows = list.found.map(({ cluster, group, kind, namespace, name, uid, ...rest }) => {
-    const { phase, createdAt, goneAt, deletionTimestamp } = rest
-    const view = isAt ? 'past' : 'object'
-    const href = linkTo(view, { cluster: cluster.scope, uid, at: words['at'] ?? '' })
-    return [
-      h('a', { href }, h('bdi', null, nameText({ kind, name }))),
-      lineOf(namespace),
-      clusterText(cluster),
-      lineOf(kindText({ group, kind })),
-      phaseText(phase),
-      timeText(goneAt ?? deletionTimestamp ?? createdAt),
-    ]
-  })
-  const head = ['Object', 'Namespace', 'Cluster', 'Kind', 'State', 'Since']
+  const rows = newestFirst(list.found).map(
+    ({ cluster, group, kind, namespace, name, uid, ...rest }) => {
+      const { phase, createdAt, goneAt, deletionTimestamp } = rest
+      const view = isAt ? 'past' : 'object'
+      const href = linkTo(view, { cluster: cluster.scope, uid, at: words['at'] ?? '' })
+      return [
+        h('a', { href }, h('bdi', null, nameText({ kind, name }))),
+        lineOf(namespace),
+        clusterText(cluster),
+        lineOf(group),
+        phaseText(phase),
+        h(When, { at: goneAt ?? deletionTimestamp ?? createdAt }),
+      ]
+    },
+  )
+  const head = ['Object', 'Namespace', 'Cluster', 'API group', 'State', 'Since']
   return h(
     'div',
     null,
@@ -104,10 +122,39 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
     answer === undefined ? h(Doubt, { partial: former.partial }) : null,
     h('p', { role: 'status', ref: seen }, text),
     rows.length === 0 ? null : h(Table, { label: 'Objects', head, rows }),
-    isEnd || asked.isLoading
+    isEnd || (asked.isLoading && from !== '')
       ? null
       : h('button', { type: 'button', onClick: () => setFrom(list.next ?? '') }, 'Look further'),
   )
+}
+
+const NOTHING: Read = { found: [], read: 0, isKind: false, next: '', partial: '' }
+
+function newestFirst(found: readonly Found[]): readonly Found[] {
+  const since = (each: Found): number => {
+    return Date.parse(each.goneAt ?? each.deletionTimestamp ?? each.createdAt ?? '') || 0
+  }
+  return found.toSorted((a, b) => since(b) - since(a))
+}
+
+/** Nothing of what nobody serves, or has, is no answer of "nothing". Empty: what is asked for is known. */
+function unknownText(words: Words, read: Read): string {
+  const { namespace = '' } = words
+  const { kind = '' } = wantedIn(words)
+  if (read.read > 0 || read.next !== null || read.partial !== '') return ''
+  if (kind !== '' && !read.isKind) return `No cluster that is asked serves a kind ${lineOf(kind)}.`
+  if (namespace === '') return ''
+  return `Nothing is recorded in a namespace ${lineOf(namespace)}${kind === '' ? '' : ` of kind ${lineOf(kind)}`}.`
+}
+
+/** `KIND/NAME` in the field of the name, as a terminal takes it. */
+function wantedIn({ kind, name = '' }: Words): {
+  readonly kind: string | undefined
+  readonly part: string
+} {
+  const [, before, after] = /^([^/]+)\/(.*)$/s.exec(name) ?? []
+  const isBoth = kind === undefined && before !== undefined && after !== undefined
+  return isBoth ? { kind: before, part: after.toLowerCase() } : { kind, part: name.toLowerCase() }
 }
 
 async function lookThrough(
@@ -116,10 +163,10 @@ async function lookThrough(
   former: Read,
   signal: AbortSignal,
 ): Promise<Read> {
-  const { kind, namespace, cluster, at, gone } = words
-  const part = (words['name'] ?? '').toLowerCase()
+  const { namespace, cluster, at, gone } = words
+  const { kind, part } = wantedIn(words)
   const found = [...former.found]
-  let read = former.read
+  let { read, isKind } = former
   let next: string | null = from
   const doubts = new Set([former.partial])
   const most = { found: found.length + MOST_FOUND, read: read + MOST_READ }
@@ -132,9 +179,10 @@ async function lookThrough(
     )
     found.push(...page.objects.filter(({ name }) => name.toLowerCase().includes(part)))
     read += page.objects.length
+    isKind ||= page.kinds.length > 0
     next = page.continue
     doubts.add(page.partial)
   }
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { found, read, next, partial }
+  return { found, read, isKind, next, partial }
 }

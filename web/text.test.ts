@@ -27,7 +27,7 @@ for (const name of HOSTILE_NAMES) {
     const expected = name.isWellFormed()
       ? words
       : { cluster: name.toWellFormed(), uid: name.toWellFormed() }
-    equal(JSON.stringify(place), JSON.stringify({ view: 'object', words: expected }))
+    equal(JSON.stringify(place), JSON.stringify({ view: 'object', words: expected, unknown: '' }))
   })
 }
 

@@ -104,6 +104,11 @@ export function spanText(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`
 }
 
+/** Beside the time itself: what one thinks in. A clock of the browser that is behind is none of the reader's business. */
+export function agoText(at: string | null, now: number): string {
+  return at === null ? 'at an unknown time' : `${spanText(now - Date.parse(at))} ago`
+}
+
 /** In UTC, as the command line and the log have it. */
 export function timeText(at: string | null): string {
   return at === null ? '–' : at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')

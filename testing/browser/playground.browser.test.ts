@@ -223,8 +223,14 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
     // Of two moments: the first one, and that of the dependent that is in the tree still.
     await page.getByRole('button', { name: 'Compare others with this moment' }).click()
     await slider.focus()
-    await page.keyboard.press('ArrowRight')
-    await page.getByText(/^2 of \d+: .* ConfigMap\/lived-on: created, /).waitFor()
+    // What came and left in between has its steps, too.
+    const told: string[] = []
+    for (let step = 2; !/ConfigMap\/lived-on: created, /.test(told.at(-1) ?? ''); step++) {
+      await page.keyboard.press('ArrowRight')
+      await page.getByText(new RegExp(`^${step} of \\d+: `)).waitFor()
+      told.push((await slider.getAttribute('aria-valuetext')) ?? '')
+    }
+    match(told.join(), /ConfigMap\/lived-shortly: deleted, /)
     const from = page.getByRole('region', { name: /^Different at pos:0-\d+$/ })
     await from.getByText('removed').waitFor()
     match((await from.textContent()) ?? '', /removedConfigMap\/lived-on/)

@@ -1,0 +1,143 @@
+/** Draws the deletions of the last hour (record.ts). What must stay true: all of it is text first, so it is read aloud, and is there without colours. */
+import { type ComponentChild, h } from 'preact'
+import { useRef } from 'preact/hooks'
+import { REFRESH_MS, useAnswer } from './answer.ts'
+import { ask } from './ask.ts'
+import type { Deletion } from './deletion-text.ts'
+import { Notice, Section } from './frame.ts'
+import { linkTo } from './place.ts'
+import { type Bar, BY, type By, barsOf, namesIn } from './record.ts'
+import { clusterText, countOf, lineOf, nameText } from './text.ts'
+
+const HOUR_MS = 3_600_000
+const PAGE = '2000'
+const MOST_PAGES = 5
+/** So late an audit log may name a user. */
+const AUDIT_MS = 120_000
+
+interface Hour {
+  readonly partial: string
+  readonly deletions: readonly Deletion[]
+}
+
+export function LastHour(): ComponentChild {
+  const known = useRef<Hour>({ partial: '', deletions: [] })
+  const load = async (signal: AbortSignal): Promise<Hour> => {
+    known.current = await hour(known.current, signal)
+    return known.current
+  }
+  const asked = useAnswer('last hour', load, REFRESH_MS)
+  const { answer, isDenied } = asked
+  if (isDenied) return null
+  const bars = barsOf(answer?.deletions ?? [])
+  const most = Math.max(1, ...bars.map(({ total }) => total))
+  const count = answer?.deletions.length ?? 0
+  return h(Section, {
+    title: 'Deleted in the last hour',
+    children: [
+      h(Notice, { asked }),
+      answer === undefined
+        ? null
+        : h('p', null, count === 0 ? 'Nothing.' : `${countOf(count, 'object')}, by namespace:`),
+      h(
+        'ul',
+        { class: 'bars' },
+        bars.map((bar) => h(BarRow, { key: `${bar.cluster.id} ${bar.namespace}`, bar, most })),
+      ),
+    ],
+  })
+}
+
+function BarRow({ bar, most }: { readonly bar: Bar; readonly most: number }): ComponentChild {
+  const { cluster, namespace, total, parts } = bar
+  const from = '1h'
+  const place = namespace === '' ? 'no namespace' : lineOf(namespace)
+  const href = linkTo('diff', { cluster: cluster.scope, namespace, from })
+  return h(
+    'li',
+    null,
+    h('div', null, h('a', { href }, place), ` ${total} in ${clusterText(cluster)}`),
+    h(
+      'div',
+      { class: 'bar', style: { width: `${Math.max(4, (100 * total) / most)}%` } },
+      BY.map((by) => {
+        const part = parts.get(by)
+        return part === undefined ? null : h(Part, { by, part, href })
+      }),
+    ),
+    h('div', { class: 'quiet' }, BY.flatMap((by) => partText(by, parts.get(by))).join(' · ')),
+  )
+}
+
+function partText(by: By, part: readonly Deletion[] | undefined): readonly string[] {
+  if (part === undefined) return []
+  const names = by === 'a user' ? `: ${lineOf(namesIn(part))}` : ''
+  return [`${by} ${part.length}${names}`]
+}
+
+/** One cascade leads to its root; several, to the list. */
+function Part({
+  by,
+  part,
+  href,
+}: {
+  readonly by: By
+  readonly part: readonly Deletion[]
+  readonly href: string
+}): ComponentChild {
+  const [newest] = part
+  const roots = new Map(part.map((each) => [(each.root ?? each).uid, each.root ?? each]))
+  const [only, ...others] = [...roots.values()]
+  const isOne = only !== undefined && others.length === 0
+  const words = { cluster: newest?.cluster.scope ?? '', uid: only?.uid ?? '' }
+  const to = isOne ? linkTo('object', words) : href
+  const what = isOne ? nameText(only) : countOf(roots.size, 'root')
+  const text = `${part.length} by ${by}: ${what}`
+  return h('a', {
+    ...{ href: to, class: `part ${CLASS[by]}`, title: text, 'aria-label': text },
+    style: { flexGrow: part.length },
+  })
+}
+
+const CLASS: Readonly<Record<By, string>> = {
+  'a user': 'user',
+  'another collector': 'collector',
+  Kinfold: 'kinfold',
+  unknown: 'unknown',
+}
+
+/** The whole hour at first; then what came since, and a little before, since an audit log names users a while later. */
+async function hour(known: Hour, signal: AbortSignal): Promise<Hour> {
+  const begin = Date.now() - HOUR_MS
+  const newest = Math.max(0, ...known.deletions.map(timeOf))
+  const since = new Date(Math.max(begin, newest - AUDIT_MS)).toISOString()
+  const found = new Map(
+    known.deletions
+      .filter((each) => timeOf(each) >= begin)
+      .map((each) => [keyOf(each), each] as const),
+  )
+  const doubts = new Set([known.partial])
+  let next: string | null = ''
+  for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
+    const query = { since, reach: 'partial', limit: PAGE, continue: next || undefined } as const
+    const page: {
+      readonly deletions: readonly Deletion[]
+      readonly partial: string
+      readonly continue: string | null
+    } = await ask('/v1/deletions', query, signal)
+    for (const each of page.deletions) found.set(keyOf(each), each)
+    doubts.add(page.partial)
+    next = page.continue
+  }
+  if (next !== null) doubts.add('only the first of the hour were counted')
+  const partial = [...doubts].filter((text) => text !== '').join('; ')
+  return { partial, deletions: [...found.values()] }
+}
+
+function timeOf({ at }: Deletion): number {
+  return at === null ? 0 : Date.parse(at)
+}
+
+function keyOf({ cluster, uid, partition, position }: Deletion): string {
+  return `${cluster.id} ${uid} ${partition}-${position}`
+}
