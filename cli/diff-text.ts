@@ -6,11 +6,19 @@ import { structured } from './output.ts'
 import { paint, type Style } from './paint.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { evidenceText, objectName, recordedText, shortPhaseText } from './word.ts'
+import {
+  evidenceText,
+  isGuess,
+  objectName,
+  recordedText,
+  shortPhaseText,
+  userText,
+} from './word.ts'
 
 type Output = 'table' | 'wide' | 'name' | 'json' | 'yaml'
 type Row = Diff['differences'][number]
 type Then = NonNullable<Row['from']>
+type Deletion = NonNullable<Row['deletion']>
 
 export function render(
   { count: _, ...told }: Diff & { readonly count?: number },
@@ -72,10 +80,23 @@ function detailsOf({ from, to, deletion }: Row): string {
     .join('; ')
 }
 
-function deletionText({ by, evidence, text }: NonNullable<Row['deletion']>): string {
-  if (by !== 'kinfold') return by === 'others' ? 'by others' : 'by whom is unknown'
+function deletionText(deletion: Deletion): string {
+  const { by, evidence, text } = deletion
+  if (by === 'unknown') return 'by whom is unknown'
+  if (by === 'others') return `by ${whoOf(deletion)}`
   const why = evidence === null ? '' : ` (${evidenceText(evidence)})`
   return `by Kinfold${why}: ${recordedText(text)}`
+}
+
+function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string {
+  const who = deletedBy === null ? 'others' : userOf(deletedBy)
+  if (root === null || !isInferred) return who
+  const user = rootDeletedBy === null ? '' : ` by ${userOf(rootDeletedBy)}`
+  return `${who}, after ${objectName(root)} was deleted${user} (inferred)`
+}
+
+function userOf(by: NonNullable<Deletion['deletedBy']>): string {
+  return isGuess(by) ? `probably ${userText(by)}` : userText(by)
 }
 
 function phasesText(from: Then, to: Then): string {

@@ -100,7 +100,8 @@ test('hostile names are text, in one row each', () => {
   const owners = [{ ...owner, controller: null, blockOwnerDeletion: null }]
   const then = { phase: 'observed', deletionTimestamp: null, owners } as const
   const object = { group: '', kind: 'Pod', namespace: name, name, uid: 'u', at, createdAt: at }
-  const by = { by: 'kinfold', evidence: 'deleted', command: name, text: name } as const
+  const who = { root: null, isInferred: false, deletedBy: null, rootDeletedBy: null }
+  const by = { ...who, by: 'kinfold', evidence: 'deleted', command: name, text: name } as const
   const cluster = { name, id: 'c', scope: name }
   const differences: Diff['differences'] = [
     {

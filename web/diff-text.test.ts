@@ -21,7 +21,8 @@ const ROW: DiffRow = {
 const gone = (deletion: DiffRow['deletion']): DiffRow => {
   return { ...ROW, change: 'deleted', to: null, deletion }
 }
-const BY = { evidence: null, command: null, text: '' }
+const NOBODY = { root: null, isInferred: false, deletedBy: null, rootDeletedBy: null } as const
+const BY = { ...NOBODY, evidence: null, command: null, text: '' } as const
 
 for (const [row, text] of [
   [{ ...ROW, change: 'added', from: null }, 'owned by ReplicaSet/web'],
@@ -30,6 +31,7 @@ for (const [row, text] of [
   [gone({ ...BY, by: 'unknown' }), 'by whom is unknown'],
   [
     gone({
+      ...NOBODY,
       by: 'kinfold',
       evidence: 'deleted',
       command: '0-1-0',

@@ -9,6 +9,7 @@ import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './text
 
 export type DiffRow = Diff['differences'][number]
 type Then = NonNullable<DiffRow['from']>
+type Deletion = NonNullable<DiffRow['deletion']>
 type Owners = Then['owners']
 
 /** Words of the view; empty: all, or now. */
@@ -30,10 +31,32 @@ export function detailsOf({ from, to, deletion }: DiffRow): string {
     .join('; ')
 }
 
-function deletionText({ by, evidence, text }: NonNullable<DiffRow['deletion']>): string {
-  if (by !== 'kinfold') return by === 'others' ? 'by others' : 'by whom is unknown'
+function deletionText(deletion: Deletion): string {
+  const { by, evidence, text } = deletion
+  if (by === 'unknown') return 'by whom is unknown'
+  if (by === 'others') return `by ${whoOf(deletion)}`
   const why = evidence === null ? '' : ` (${evidenceText(evidence)})`
   return `by Kinfold${why}: ${recordedText(text)}`
+}
+
+function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string {
+  const who = deletedBy === null ? 'others' : userOf(deletedBy)
+  if (root === null || !isInferred) return who
+  const user = rootDeletedBy === null ? '' : ` by ${userOf(rootDeletedBy)}`
+  return `${who}, after ${`${root.kind}/${root.name}`} was deleted${user} (inferred)`
+}
+
+function userOf(by: NonNullable<Deletion['deletedBy']>): string {
+  const user =
+    by.impersonated === null
+      ? nameText(by.user)
+      : `${nameText(by.user)} as ${nameText(by.impersonated)}`
+  return by.match === 'audit-id' || by.match === 'uid' ? user : `probably ${user}`
+}
+
+/** A name that could be read as words of ours is quoted. */
+function nameText(user: string): string {
+  return /^[\w@.:/#+=~|-]+$/.test(user) ? user : JSON.stringify(user)
 }
 
 function phasesText(from: Then, to: Then): string {

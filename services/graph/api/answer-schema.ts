@@ -664,6 +664,13 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
                 by: BY,
                 evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
                 command: say('Id of the command of Kinfold.', orNull(TEXT)),
+                root: say('As in `/v1/deletions`.', orNull(record(NAMED))),
+                isInferred: say('As in `/v1/deletions`.', FLAG),
+                deletedBy: say(
+                  "Who asked for it, as the cluster's audit log says; null where nobody can say.",
+                  orNull(ref('Deleter')),
+                ),
+                rootDeletedBy: say('Who asked for the deletion of `root`.', orNull(ref('Deleter'))),
                 text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
               }),
             ),

@@ -14,14 +14,15 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
 import type { FoundActor } from '../query/actor.ts'
 import { askedOf, selector } from '../query/choice.ts'
-import { type ExpectedEnd, inferredEnd, isController } from '../query/expected-end.ts'
+import { isController } from '../query/expected-end.ts'
 import { notFound } from '../query/not-found.ts'
 import { behindText } from '../query/query.ts'
+import { type Attributors, attributionOf } from './attribution.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
 import { Deleters } from './deleter.ts'
 import type { Horizon } from './horizon.ts'
-import { type By, type Life, Lives, type Named } from './life.ts'
+import { type By, Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
@@ -177,31 +178,25 @@ function unknownText(count: number): string {
 }
 
 async function deletionOf(
-  { lives, deleters }: { readonly lives: Lives; readonly deleters: Deleters },
+  parts: Attributors,
   { record, offset }: Change,
   refOf: (cluster: string) => ClusterRef,
 ): Promise<{ readonly row: Deletion; readonly owners: readonly Identity[] }> {
   const { cluster, uid, group, kind, namespace, name, at, partition, position } = record
   const of = identityOf(cluster, record)
-  const life = await lives.endedBy(of, offset)
+  const life = await parts.lives.endedBy(of, offset)
   const { by, reaped } = life
-  const deletedBy = await deleters.of(record, life)
-  const inferred = async (owner: Identity, its: Life): Promise<ExpectedEnd | null> =>
-    its.by === 'others' ? inferredEnd(its.history, await deleters.of(owner, its)) : null
-  const decided = reaped ?? (by === 'others' ? inferredEnd(life.history, deletedBy) : null)
-  const chain = decided === null ? undefined : await lives.chainOf(of, decided, inferred)
+  const { root, isInferred, deletedBy, owners } = await attributionOf(parts, of, record, life)
   const row: Deletion = {
     ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
     observed: record.evidence,
     by,
     evidence: reaped?.evidence ?? null,
     command: reaped?.command ?? null,
-    root: chain?.root ?? null,
-    isInferred: reaped === null && chain?.root != null,
-    deletedBy,
+    ...{ root, isInferred, deletedBy },
     text: reaped?.text ?? record.text,
   }
-  return { row, owners: chain?.owners ?? [] }
+  return { row, owners }
 }
 
 type Fit = 'yes' | 'no' | 'unknown'

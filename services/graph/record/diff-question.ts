@@ -12,6 +12,8 @@ import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
+import type { FoundActor } from '../query/actor.ts'
+import type { ActorIndex } from '../query/actor-index.ts'
 import { askedOf } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
 import { cursorIn, cursorText, strange } from '../query/cursor.ts'
@@ -23,7 +25,9 @@ import { asOfMoment, type Past } from '../query/past.ts'
 import type { Difference, PastDiff, TwoMoments } from '../query/past-diff.ts'
 import type { PastObject } from '../query/span-index.ts'
 import type { View } from '../query/view.ts'
-import { type By, Lives } from './life.ts'
+import { type Attributors, attributionOf } from './attribution.ts'
+import { Deleters } from './deleter.ts'
+import { type By, Lives, type Named } from './life.ts'
 import type { LogParts } from './log-page.ts'
 
 const LISTED = 500
@@ -34,6 +38,7 @@ const MOST_ENTRIES = 20_000
 export interface DiffParts extends LogParts {
   readonly past: Past
   readonly pastDiff: PastDiff
+  readonly actors: ActorIndex | undefined
 }
 
 /** What an object was at one of the moments. */
@@ -62,6 +67,11 @@ export interface Deleted {
   /** What Kinfold's delete rested on; null for any other. */
   readonly evidence: Evidence | null
   readonly command: string | null
+  /** As in `/v1/deletions`. */
+  readonly root: Named | null
+  readonly isInferred: boolean
+  readonly deletedBy: FoundActor | null
+  readonly rootDeletedBy: FoundActor | null
   /** One sentence: why Kinfold deleted it. Empty for any other. */
   readonly text: string
 }
@@ -188,7 +198,7 @@ interface Page {
   readonly next: string | null
   readonly kinds: readonly string[]
   readonly partial: string
-  /** Of each deletion it is known who did it; what comes cannot say it otherwise. */
+  /** Of each deletion it is known who did it, and no audit log is read: what comes cannot say it otherwise. */
   readonly isFinal: boolean
 }
 
@@ -201,27 +211,36 @@ async function pageOf(
   const asked = { kind, namespace, limit: Math.min(Number(limit), LISTED_MOST) }
   const { answer, partial } = await parts.pastDiff(view, asked, moments, after)
   const lives = new Lives({ ...parts, turns: view.turns })
+  const deleters = new Deleters({ ...parts, turns: view.turns })
+  const unnamed = await deleters.caughtUp()
   const rows: DiffRow[] = []
   let { next } = answer
   for (const difference of answer.differences) {
-    rows.push(rowOf(ref, difference, await deletedIn(lives, view, difference)))
-    if (lives.read < MOST_ENTRIES || difference === answer.differences.at(-1)) continue
+    rows.push(rowOf(ref, difference, await deletedIn({ lives, deleters }, view, difference)))
+    const mayRead = lives.read < MOST_ENTRIES && deleters.read < MOST_ENTRIES
+    if (mayRead || difference === answer.differences.at(-1)) continue
     next = difference.key
     break
   }
-  const isFinal = rows.every(({ deletion }) => deletion?.by !== 'unknown')
-  return { rows, next, kinds: answer.kinds, partial, isFinal }
+  const isKnown = rows.every(({ deletion }) => deletion?.by !== 'unknown')
+  // An audit log may still say who it was.
+  const isFinal = isKnown && (parts.actors === undefined || rows.every((row) => !row.deletion))
+  const doubts = [partial, unnamed, deleters.doubt()].filter((text) => text !== '')
+  return { rows, next, kinds: answer.kinds, partial: doubts.join('; '), isFinal }
 }
 
 async function deletedIn(
-  lives: Lives,
+  parts: Attributors,
   view: View,
   { change, after }: Difference,
 ): Promise<Deleted | null> {
   if (change !== 'deleted') return null
-  const { by, reaped } = await lives.endedAt(view.identityOf(after), BigInt(after.position))
+  const of = view.identityOf(after)
+  const life = await parts.lives.endedAt(of, BigInt(after.position))
+  const { owners: _, ...found } = await attributionOf(parts, of, of, life)
+  const { by, reaped } = life
   const { evidence = null, command = null, text = '' } = reaped ?? {}
-  return { by, evidence, command, text }
+  return { by, evidence, command, ...found, text }
 }
 
 function rowOf(

@@ -20,6 +20,7 @@ import {
 } from '../../../testing/graph-group.ts'
 import { World } from '../../../testing/story.ts'
 import { codec } from '../../../testing/task-rig.ts'
+import type { DiffPage } from './diff-question.ts'
 
 /** `web` is deleted by a user, what it owns by Kinfold, one after the other; and `alone` by a user. */
 const STORY = [
@@ -450,6 +451,27 @@ async function besideRig(t: TestContext): Promise<Rig> {
   ])
   return rig
 }
+
+test('diff names the user of each deletion, and of the owner that a collector followed (C2, C3)', async (t) => {
+  const { all, ask } = await besideRig(t)
+  const [first] = await all('/v1/deletions?')
+  const { partition, position } = first ?? fail('no deletion')
+  const from = `pos:${partition}-${position}`
+  const { differences } = (await ask(`/v1/diff?from=${from}`)) as unknown as DiffPage
+  const told = differences.flatMap(({ uid, deletion }) => {
+    if (deletion === null) return []
+    const { deletedBy, root, rootDeletedBy, isInferred } = deletion
+    const users = [deletedBy, rootDeletedBy].map((each) => each?.user ?? '-')
+    return [`${uid} ${users.join(' ')} ${root?.name ?? '-'} ${isInferred}`]
+  })
+  deepEqual(told.toSorted(), [
+    'cm-mine bob - - false',
+    'deploy-web alice - - false',
+    `pod-a ${COLLECTOR} alice web true`,
+    'pod-b bob - - false',
+    `rs-web ${COLLECTOR} alice web true`,
+  ])
+})
 
 test('a cascade of another collector leads to the owner that a user deleted, as inferred (C3, C4)', async (t) => {
   const { all, ask } = await besideRig(t)
