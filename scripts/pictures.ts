@@ -46,11 +46,10 @@ try {
     const { objects } = (await (await fetch(asked)).json()) as { objects: { name: string }[] }
     return objects.filter(({ name }) => name.startsWith('web-')).length > 1
   })
-  await picture(
-    'overview',
-    '',
-    async (page) => await page.getByText('enforce, parity').first().waitFor(),
-  )
+  await picture('overview', '', async (page) => {
+    await page.getByText('enforce, parity').first().waitFor()
+    await page.waitForFunction("!document.body.innerText.includes('Loading…')")
+  })
   const why = (await (await fetch(`${url}/v1/why?${about}&name=web`)).json()) as {
     object: { uid: string }
   }
