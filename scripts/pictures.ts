@@ -46,10 +46,6 @@ try {
     const { objects } = (await (await fetch(asked)).json()) as { objects: { name: string }[] }
     return objects.filter(({ name }) => name.startsWith('web-')).length > 1
   })
-  await picture('overview', '', async (page) => {
-    await page.getByText('enforce, parity').first().waitFor()
-    await page.waitForFunction("!document.body.innerText.includes('Loading…')")
-  })
   const why = (await (await fetch(`${url}/v1/why?${about}&name=web`)).json()) as {
     object: { uid: string }
   }
@@ -72,6 +68,11 @@ try {
   const changes = new URLSearchParams({ cluster: 'north', namespace: 'shop', from: begun })
   await picture('changes', `#/diff?${changes}`, async (page) => {
     await page.getByText(/^\d+ differences: .*deleted/).waitFor()
+  })
+  // Last: the rollout has deleted something by then.
+  await picture('overview', '', async (page) => {
+    await page.getByText('enforce, parity').first().waitFor()
+    await page.getByText(', by namespace:').waitFor()
   })
   await held(join(FOLDER, 'held.png'))
 } finally {
