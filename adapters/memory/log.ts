@@ -87,16 +87,15 @@ export class MemoryLog implements Log {
   ): Promise<Page> {
     if (!(options.limit >= 1)) throw invalid('A read needs a limit of at least 1')
     const deadline = this.#options.clock.monotonicMs() + options.waitMs
-    for (;;) {
+    // Not by the clock alone: a test may hold it still.
+    for (let isOver = false; ; ) {
       signal?.throwIfAborted()
       const at = this.#partition(topic, partition)
       if (from < at.start || from > at.end) throw outOfRange(topic, partition, from, at)
       const page = at.page(from, options.limit)
       const leftMs = deadline - this.#options.clock.monotonicMs()
-      if (page.entries.length > 0 || leftMs <= 0) return page
-      // Not by the clock alone: a test may hold it still.
-      const isOver = !(await this.#change(at, leftMs, signal))
-      if (isOver) return at.page(from, options.limit)
+      if (page.entries.length > 0 || leftMs <= 0 || isOver) return page
+      isOver = !(await this.#change(at, leftMs, signal))
     }
   }
 
