@@ -77,7 +77,9 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
     })
     // What is deleted before that is not compared.
     await eventually('shadow has begun', async () => {
-      const { stdout } = await runKinfold(['shadow', '--data', kinfold.data, '-o', 'json'])
+      const asked = ['shadow', '--data', kinfold.data, '-o', 'json']
+      const { code, stdout, stderr } = await runKinfold(asked)
+      if (code !== 0) return `exit code ${code}: ${stderr}`
       return (JSON.parse(stdout) as { since: string | null }).since !== null || stdout
     })
     await remove(plane, root)
