@@ -170,7 +170,10 @@ suite('the page over a real API server', { skip: skip ?? false }, () => {
     await untilGone(plane, maps)
     const page = await logIn(t, 'ann')
     await page.goto(`${url}/#/object?cluster=blue&uid=${maps[0]?.uid}`)
-    await page.getByText(/^Deleted .* ago by Kinfold/).first().waitFor()
+    await page
+      .getByText(/^Deleted .* ago by Kinfold/)
+      .first()
+      .waitFor()
     deepEqual(await violations(page), [])
   })
 })
