@@ -20,7 +20,7 @@ import {
 } from './past.ts'
 import { GrowingTable } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { isGuess, objectName, recordedText, userText } from './word.ts'
+import { deleterText, objectName, recordedText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -101,7 +101,7 @@ function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): read
   return [
     ...[at ?? '-', labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),
-    ...[objectName(deletion), by, userOf(deletedBy)],
+    ...[objectName(deletion), by, deletedBy === null ? '-' : deleterText(deletedBy)],
     ...[
       evidence ?? '-',
       root === null ? '-' : `${objectName(root)}${isInferred ? ' (inferred)' : ''}`,
@@ -110,9 +110,4 @@ function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): read
     ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),
     ...(isWide ? [recordedText(text)] : []),
   ]
-}
-
-function userOf(deletedBy: Deletion['deletedBy']): string {
-  if (deletedBy === null) return '-'
-  return isGuess(deletedBy) ? `probably ${userText(deletedBy)}` : userText(deletedBy)
 }

@@ -6,14 +6,7 @@ import { structured } from './output.ts'
 import { paint, type Style } from './paint.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import {
-  evidenceText,
-  isGuess,
-  objectName,
-  recordedText,
-  shortPhaseText,
-  userText,
-} from './word.ts'
+import { deleterText, evidenceText, objectName, recordedText, shortPhaseText } from './word.ts'
 
 type Output = 'table' | 'wide' | 'name' | 'json' | 'yaml'
 type Row = Diff['differences'][number]
@@ -89,14 +82,10 @@ function deletionText(deletion: Deletion): string {
 }
 
 function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string {
-  const who = deletedBy === null ? 'others' : userOf(deletedBy)
+  const who = deletedBy === null ? 'others' : deleterText(deletedBy)
   if (root === null || !isInferred) return who
-  const user = rootDeletedBy === null ? '' : ` by ${userOf(rootDeletedBy)}`
+  const user = rootDeletedBy === null ? '' : ` by ${deleterText(rootDeletedBy)}`
   return `${who}, after ${objectName(root)} was deleted${user} (inferred)`
-}
-
-function userOf(by: NonNullable<Deletion['deletedBy']>): string {
-  return isGuess(by) ? `probably ${userText(by)}` : userText(by)
 }
 
 function phasesText(from: Then, to: Then): string {

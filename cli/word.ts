@@ -137,3 +137,10 @@ export function userText(by: Pick<DeletedBy, 'user' | 'impersonated'>): string {
 function nameText(user: string): string {
   return /^[\w@.:/#+=~|-]+$/.test(user) ? user : JSON.stringify(user)
 }
+
+/** A guess is called so. */
+export function deleterText(
+  by: Parameters<typeof userText>[0] & Parameters<typeof isGuess>[0],
+): string {
+  return isGuess(by) ? `probably ${userText(by)}` : userText(by)
+}

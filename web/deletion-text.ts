@@ -50,7 +50,7 @@ function guessText(by: Actor): string {
   return isGuess(by) ? 'probably ' : ''
 }
 
-function isGuess({ match }: Actor): boolean {
+export function isGuess({ match }: Pick<Actor, 'match'>): boolean {
   return GUESSES.has(match)
 }
 
@@ -64,7 +64,7 @@ export function actorText(by: Actor): string {
 }
 
 /** A name that could be read as words of ours is quoted. */
-function quoted(user: string): string {
+export function quoted(user: string): string {
   return /^[\w@.:/#+=~|-]+$/.test(user) ? user : lineOf(JSON.stringify(user))
 }
 

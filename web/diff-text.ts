@@ -3,7 +3,9 @@
  *
  * What must stay true: who deleted an object is said as the answer says it, and `unknown` is never anybody.
  */
+
 import type { Diff } from '../cli/answer.ts'
+import { isGuess, quoted } from './deletion-text.ts'
 import { linkTo } from './place.ts'
 import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './text.ts'
 
@@ -48,15 +50,8 @@ function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string
 
 function userOf(by: NonNullable<Deletion['deletedBy']>): string {
   const user =
-    by.impersonated === null
-      ? nameText(by.user)
-      : `${nameText(by.user)} as ${nameText(by.impersonated)}`
-  return by.match === 'audit-id' || by.match === 'uid' ? user : `probably ${user}`
-}
-
-/** A name that could be read as words of ours is quoted. */
-function nameText(user: string): string {
-  return /^[\w@.:/#+=~|-]+$/.test(user) ? user : JSON.stringify(user)
+    by.impersonated === null ? quoted(by.user) : `${quoted(by.user)} as ${quoted(by.impersonated)}`
+  return isGuess(by) ? `probably ${user}` : user
 }
 
 function phasesText(from: Then, to: Then): string {

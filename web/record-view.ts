@@ -17,11 +17,13 @@ const AUDIT_MS = 120_000
 
 interface Hour {
   readonly partial: string
+  /** What `partial` is made of, each once, however often it was asked. */
+  readonly doubts: ReadonlySet<string>
   readonly deletions: readonly Deletion[]
 }
 
 export function LastHour(): ComponentChild {
-  const known = useRef<Hour>({ partial: '', deletions: [] })
+  const known = useRef<Hour>({ partial: '', doubts: new Set(), deletions: [] })
   const load = async (signal: AbortSignal): Promise<Hour> => {
     known.current = await hour(known.current, signal)
     return known.current
@@ -116,7 +118,7 @@ async function hour(known: Hour, signal: AbortSignal): Promise<Hour> {
       .filter((each) => timeOf(each) >= begin)
       .map((each) => [keyOf(each), each] as const),
   )
-  const doubts = new Set([known.partial])
+  const doubts = new Set(known.doubts)
   let next: string | null = ''
   for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
     const query = { since, reach: 'partial', limit: PAGE, continue: next || undefined } as const
@@ -131,7 +133,7 @@ async function hour(known: Hour, signal: AbortSignal): Promise<Hour> {
   }
   if (next !== null) doubts.add('only the first of the hour were counted')
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { partial, deletions: [...found.values()] }
+  return { partial, doubts, deletions: [...found.values()] }
 }
 
 function timeOf({ at }: Deletion): number {
