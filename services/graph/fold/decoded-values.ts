@@ -11,10 +11,10 @@
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
 import { tableOf } from '../../../core/graph/table.ts'
+import { LONG_LIST } from '../../../core/model/constant.ts'
 import type { Node } from '../../../core/model/node.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
-import { LONG_LIST } from '../../../ports/list-edit.ts'
 import type { Store } from '../../../ports/store.ts'
 import { DECODED_VALUES, LONG_LIST_OWNERS, REMEMBERED_BYTES } from '../config.ts'
 import { ABSENT, ByteTable } from './byte-table.ts'
