@@ -33,6 +33,7 @@ const why: Why = {
     ...{ state: 'absent', phase: null, orphanedAt: AT },
     proof: { evidence: 'deleted', at: AT, position: 7n },
   },
+  deletion: null,
   deletedBy: [],
   history: [],
 }

@@ -28,6 +28,7 @@ import {
   selector,
 } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
+import { type Deletion, withoutRoot } from './deletion-cause.ts'
 import type { DependentList } from './dependent-list.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
@@ -129,6 +130,15 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     )
     return all.filter((_, index) => may[index])
   }
+  const shownDeletion = async (
+    request: FastifyRequest,
+    { cluster }: View,
+    deletion: Deletion | null,
+  ): Promise<Deletion | null> => {
+    if (deletion?.root == null) return deletion
+    const root = { ...deletion.root, cluster }
+    return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
+  }
   server.get('/v1/tree', async (request, reply) => {
     const { owners, at } = askedOf(request)
     const isUp = owners === 'true'
@@ -147,8 +157,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const sight = await access.sight(request, view.cluster, 'get')
       const { answer, ...rest } = await query.why(view, chosen.object, sight)
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
+      const deletion = await shownDeletion(request, view, answer.deletion)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletedBy }, others }
+      return { ...rest, answer: { ...answer, deletion, deletedBy }, others }
     })
   })
   addCascade(server, parts, about)
