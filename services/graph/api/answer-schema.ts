@@ -391,7 +391,15 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     'Tree',
     {
       ...ABOUT_ONE,
-      root: ref('TreeNode'),
+      root: say(
+        'Of a deleted one the tree is that before its deletion, with each object as it is now, and what references it since.',
+        ref('TreeNode'),
+      ),
+      deletion: say(
+        'Who deleted it, or is deleting it; null of one that is there, and at a moment of the past.',
+        orNull(ref('Deletion')),
+      ),
+      deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
       misnamed: say('Of the root; none where owners are asked for.', ref('Misnamed')),
     },
     'Dependents of an object, level by level, or its owners.',
@@ -498,6 +506,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       waiting: listOf(
         record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
       ),
+      deletion: say('Who deleted the owner, or is deleting it.', orNull(ref('Deletion'))),
       isOver: say('It is deleted, and no dependent remains.', FLAG),
       isFinal: say('Nothing will change any more.', FLAG),
     },

@@ -103,6 +103,8 @@ export interface Query {
   find(selector: Selector, at?: number): Promise<Found>
   tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
+  /** Who deleted it; null of one that is there. */
+  deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
   namesake(view: View, node: Node): Promise<string>
 }
@@ -112,7 +114,12 @@ export type DeletionOf = (
   view: Pick<View, 'turns'>,
   object: Named,
   phase: Why['phase'],
-) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & { readonly partial: string }>
+) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
+
+interface When {
+  /** Append time at which a deletion was over or, where it is not, had begun; null where that is not known. */
+  readonly at: number | null
+}
 
 export function createQuery(
   clusters: Clusters,
@@ -167,11 +174,17 @@ export function createQuery(
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const { partial, ...deleted } = await deletionOf(view, object, rest.phase)
+      const { partial, deletion, deletedBy } = await deletionOf(view, object, rest.phase)
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
+      const deleted = { deletion, deletedBy }
       const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
       const doubts = [view.partial(), behind, partial, cutText(history)]
       return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
+    },
+    async deletion(view, object) {
+      const phase = phaseOf(view, view.node(object.uid))
+      const { deletion, at, partial } = await deletionOf(view, object, phase)
+      return { answer: deletion, at, partial }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }

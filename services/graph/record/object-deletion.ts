@@ -26,6 +26,7 @@ export function createDeletionOf(parts: Parts): DeletionOf {
         : { deletion: null, deletedBy: [] }
     const partial = [behind, deleters.doubt()].filter((text) => text !== '').join('; ')
     const { deletion, deletedBy } = found
-    return { deletion, deletedBy, partial }
+    const gone = life.history.find(({ change }) => change === 'gone')
+    return { deletion, deletedBy, at: gone?.at ?? life.endedAt, partial }
   }
 }
