@@ -134,6 +134,8 @@ export class AuditDecoder {
   /** Line of the first of them. */
   firstUnreadable: number = 0
   documents: number = 0
+  /** The first that was left out, as its cloud names it. */
+  otherSource: string | undefined
   #others = 0
   #source: string | undefined
 
@@ -290,7 +292,11 @@ export class AuditDecoder {
   #isMeant(source: unknown): boolean {
     const { source: meant } = this.#decoding
     const named = typeof source === 'string' && source !== '' ? source : undefined
-    if (meant !== undefined) return named?.toLowerCase() === meant.toLowerCase()
+    if (meant !== undefined) {
+      const isMeant = named?.toLowerCase() === meant.toLowerCase()
+      if (!isMeant) this.otherSource ??= named
+      return isMeant
+    }
     if (named === undefined) return true
     this.#source ??= named
     if (this.#source.toLowerCase() === named.toLowerCase()) return true
