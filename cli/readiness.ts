@@ -6,6 +6,7 @@ import type { Tls } from '../runtime/tls.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
+import { NOT_ALLOWED } from '../services/watcher/catalog.ts'
 import type { KindStatus } from '../services/watcher/status.ts'
 import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
@@ -99,11 +100,16 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
     return [passed(`cluster/${name}`, `standby: ${standbyOf} holds the lease`)]
   }
   const isConnected = connected && kinds.length > 0
-  const note = unwatchedText(unwatched)
+  const [denied, others] = [
+    unwatched.filter(({ reason }) => reason === NOT_ALLOWED),
+    unwatched.filter(({ reason }) => reason !== NOT_ALLOWED),
+  ]
+  const note = unwatchedText(others)
   return [
     connectionOf(`cluster/${name}`, isConnected, reason),
     ...kinds.map((kind) => checkOfKind(name, kind)),
     ...(note === '' ? [] : [passed(`unwatched/${name}`, note)]),
+    ...(denied.length === 0 ? [] : [passed(`denied/${name}`, unwatchedText(denied))]),
   ]
 }
 

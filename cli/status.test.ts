@@ -111,6 +111,16 @@ for (const [name, read, need] of NEEDS) {
   })
 }
 
+test('what the account may not see is said, and needs nobody (C16)', () => {
+  const checks = ['[+]denied/north ok: secrets: this account may not list and watch it']
+  const answer = statusOf(readOf(well, { checks }))
+  deepEqual(answer.needs, [])
+  match(
+    render(answer, 'table'),
+    /\nNot watched in north: secrets: this account may not list and watch it\n$/,
+  )
+})
+
 test('an optional lock that is absent, holds that end, and warnings need nobody', () => {
   const metrics = 'kinfold_lock{cluster="north",required="false"} 0\n'
   const checks = ['[!]lock/north warning: absent', 'readyz check passed']

@@ -40,9 +40,16 @@ export interface Selection {
   readonly ignoreKinds: readonly string[]
   /** Kinds that turned out to be impossible to watch. */
   readonly unwatchable: ReadonlySet<KindKey>
+  /** Kinds that the account may not list and watch, where it is asked for what it may. */
+  readonly denied: ReadonlySet<KindKey>
 }
 
-export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable: new Set() }
+export const EVERYTHING: Selection = {
+  kinds: null,
+  ignoreKinds: [],
+  unwatchable: new Set(),
+  denied: new Set(),
+}
 
 /** The record of an earlier watcher about a kind. */
 export interface KnownKind extends GroupKind {
@@ -140,11 +147,14 @@ function shortNamesOf({ shortNames }: DiscoveredKind): readonly string[] {
   return known.slice(0, MOST_SHORT_NAMES).map((name) => name.toLowerCase())
 }
 
+/** With `--kinds allowed`. */
+export const NOT_ALLOWED = 'this account may not list and watch it'
+
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
 /** Empty where it is watched. The one function that decides it, for the watcher and for the code that reports it. */
 export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
-  const { kinds, ignoreKinds, unwatchable } = selection
+  const { kinds, ignoreKinds, unwatchable, denied } = selection
   const name = listedName(kind)
   if (kind.ambiguous) return AMBIGUOUS.reason
   if (IGNORED_KINDS.includes(name)) return 'it is never collected'
@@ -152,6 +162,7 @@ export function whyNotWatched(kind: DiscoveredKind, selection: Selection): strin
   if (kinds?.includes(name) === false) return 'it is not among the kinds listed'
   const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
   if (lacking.length > 0) return `it does not offer ${lacking.join(', ')}`
+  if (denied.has(kindKey(kind))) return NOT_ALLOWED
   return unwatchable.has(kindKey(kind)) ? 'its lists have no resourceVersion' : ''
 }
 
