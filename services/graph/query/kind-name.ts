@@ -13,7 +13,7 @@ import type { View } from './view.ts'
 
 export interface KnownKind
   extends GroupKind,
-    Pick<Kind, 'phase' | 'reason' | 'resource' | 'scope' | 'since'> {
+    Pick<Kind, 'phase' | 'reason' | 'resource' | 'scope' | 'listedBy' | 'listedAt'> {
   readonly versions: readonly string[]
 }
 
@@ -24,8 +24,8 @@ export async function kindsIn(view: View): Promise<readonly KnownKind[]> {
     const kind = groupKindIn(key)
     const state = kindOf(view.reader, view.cluster, kind)
     if (state === undefined) continue
-    const { phase, reason, resource, scope, since, versions } = state
-    kinds.push({ ...kind, phase, reason, resource, scope, since, versions })
+    const { phase, reason, resource, scope, versions, listedBy, listedAt } = state
+    kinds.push({ ...kind, phase, reason, resource, scope, versions, listedBy, listedAt })
   }
   return kinds
 }
