@@ -1,4 +1,5 @@
 /** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
+import { NOT_ALLOWED } from '../core/model/kind-reason.ts'
 import { intrusionInto } from '../runtime/file-access.ts'
 import { type Check, type CheckName, failed, passed, warned } from '../runtime/health.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
@@ -6,7 +7,6 @@ import type { Tls } from '../runtime/tls.ts'
 import type { Census, ClusterCount } from '../services/graph/census.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import type { LockStatus } from '../services/reaper/lock.ts'
-import { NOT_ALLOWED } from '../services/watcher/catalog.ts'
 import type { KindStatus } from '../services/watcher/status.ts'
 import { brokenWatch } from '../services/watcher/status.ts'
 import type { Watcher } from '../services/watcher/watcher.ts'
