@@ -279,6 +279,16 @@ test('a question that cannot be answered says why', async (t) => {
     ((await nothing.json()) as { detail: string }).detail,
     /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
   )
+  // What was meant is said where it is known (C18).
+  for (const [asked, meant] of [
+    ['name=wbe&namespace=ns', 'did you mean deploy/web -n ns?'],
+    ['name=web&namespace=other', 'did you mean -n ns?'],
+    ['name=webb&namespace=other', 'it may be in another namespace'],
+  ]) {
+    const answer = await server.get(`/v1/why?kind=deploy&${asked}`)
+    const { detail } = (await answer.json()) as { detail: string }
+    equal(detail.split('; ')[1], meant)
+  }
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
     ((await elsewhere.json()) as { detail: string }).detail,
