@@ -96,7 +96,9 @@ function Planned({ plan }: { readonly plan: Plan }): ComponentChild {
       { class: 'verdict' },
       `${total === null ? `At least ${all}` : all} in cluster ${clusterText(cluster)}, with --cascade=${cascade}. Nothing is ordered by this.`,
     ),
-    [...(notes === '' ? [] : [notes]), ...holds].map((each) => h('p', { class: 'notice warm' }, `${lineOf(each)}.`)),
+    [...(notes === '' ? [] : [notes]), ...holds].map((each) =>
+      h('p', { class: 'notice warm' }, `${lineOf(each)}.`),
+    ),
     h(Section, {
       title: 'Effects',
       children: h(Table, { label: 'Effects', head: ['Kind', 'Effect', 'Objects'], rows: counted }),
