@@ -59,10 +59,6 @@ test('the history of a namespace, of an object and of all, the oldest first', as
       'configmap -A --change gone --limit 1',
       ['test other configmap/b deleted its deletion was observed'],
     ],
-    [
-      'configmap -A --change gone --limit 1 --since 24h',
-      ['test shop configmap/a deleted its deletion was observed'],
-    ],
     ['uid:cm-b --change gone', ['test configmap/b deleted its deletion was observed']],
   ]
   for (const [line, rows] of cases) {
@@ -76,7 +72,7 @@ test('the history of a namespace, of an object and of all, the oldest first', as
     match(stdout, /^TIME +POSITION +CLUSTER/)
     match(stdout, /\n\S+Z +pos:0-\d+ /)
     deepEqual(rowsOf(stdout), rows, line)
-    equal(stderr.includes('there may be more than 1'), line.includes('--since'), line)
+    equal(stderr.includes('there may be more'), false, line)
   }
   const names = await runKinfold(['history', '-A', '-o', 'name', '--server', url])
   deepEqual(names.stdout.split('\n').toSorted(), [
