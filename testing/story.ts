@@ -263,6 +263,7 @@ export class World {
       code: null,
       object: seen,
       calls: 1,
+      list: null,
     }
   }
 
