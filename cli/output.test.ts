@@ -42,7 +42,7 @@ const planned: PlannedObject = {
 }
 const plan: Plan = {
   ...{ root: planned, cascade: 'Background', counts: [], total: 1, hidden: 0, objects: [planned] },
-  ...{ holds: [], digest: HEX },
+  ...{ holds: [], digest: HEX, notes: '' },
 }
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },

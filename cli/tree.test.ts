@@ -77,7 +77,7 @@ test('a dependent whose reference cannot be resolved is marked', () => {
 
 test('as DOT, from dependent to owner, with quotes escaped', () => {
   const dot = render(root, 'dot', false)
-  match(dot, /"ReplicaSet-a" -> "Deployment-web";/)
+  match(dot, /"Deployment-web" -> "ReplicaSet-a";/)
   match(dot, /label="Pod\/x\\"y"/)
 })
 

@@ -66,7 +66,7 @@ export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
 }
 
 function Planned({ plan }: { readonly plan: Plan }): ComponentChild {
-  const { counts, objects, holds, total, hidden, digest, cluster, cascade, root } = plan
+  const { counts, objects, holds, notes, total, hidden, digest, cluster, cascade, root } = plan
   const known = counts.reduce((sum, { count }) => sum + count, 0)
   const all = countOf(known + hidden, 'object')
   const counted = counts.map((each) => [
@@ -96,7 +96,9 @@ function Planned({ plan }: { readonly plan: Plan }): ComponentChild {
       { class: 'verdict' },
       `${total === null ? `At least ${all}` : all} in cluster ${clusterText(cluster)}, with --cascade=${cascade}. Nothing is ordered by this.`,
     ),
-    holds.map((each) => h('p', { class: 'notice warm' }, `${lineOf(each)}.`)),
+    [...(notes === '' ? [] : [notes]), ...holds].map((each) =>
+      h('p', { class: 'notice warm' }, `${lineOf(each)}.`),
+    ),
     h(Section, {
       title: 'Effects',
       children: h(Table, { label: 'Effects', head: ['Kind', 'Effect', 'Objects'], rows: counted }),

@@ -527,6 +527,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       objects: listOf(ref('PlannedObject')),
       holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
       digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
+      notes: say(
+        'What is no part of it by choice, such as the objects of kinds that are left out; empty where nothing is.',
+        TEXT,
+      ),
     },
     'What would be deleted with an object.',
   ),
