@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import type { Answered } from './answer.ts'
-import { agoText, lineOf, timeText } from './text.ts'
+import { agoText, lineOf, spanText, timeText } from './text.ts'
 
 export function Section({
   title,
@@ -36,6 +36,12 @@ export function When({ at }: { readonly at: string | null }): ComponentChild {
     ' ',
     h('span', { class: 'quiet' }, timeText(at)),
   )
+}
+
+/** How old, where there is room for no more; the moment itself is its title. */
+export function Age({ at }: { readonly at: string }): ComponentChild {
+  const text = spanText(Date.now() - Date.parse(at))
+  return h('time', { dateTime: at, class: 'quiet', title: `created ${timeText(at)}` }, text)
 }
 
 export type Cell = ComponentChildren

@@ -71,7 +71,7 @@ function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): Co
 function Details({ why }: { readonly why: Why }): ComponentChild {
   const { object, cluster, phase, references, verdict } = why
   const scope = cluster.scope
-  const root = { ...object, phase: phase ?? 'gone', verdict, edge: null }
+  const root = { ...object, phase: phase ?? 'gone', createdAt: null, verdict, edge: null }
   return h(
     'div',
     { class: 'columns' },

@@ -13,7 +13,7 @@ import { Chips } from './chip.ts'
 import { Copied } from './command.ts'
 import { Notice, Section, Table } from './frame.ts'
 import { inOrder } from './moment.ts'
-import { Drawing } from './picture.ts'
+import { Drawing } from './picture/drawing.ts'
 import { goTo, linkTo, type Place } from './place.ts'
 import { countOf, lineOf, nameText, recordedText, shellWord, timeText } from './text.ts'
 import { differences } from './tree-difference.ts'
@@ -272,7 +272,7 @@ function Moment({
                 ),
               ),
               isPicture
-                ? h(Drawing, { root: tree.root, cluster })
+                ? h(Drawing, { root: tree.root, cluster, now: Date.now() })
                 : h(TreeView, {
                     ...{ root: item, version, cluster, label: 'The tree then' },
                     load: () => undefined,

@@ -26,6 +26,12 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
+/** Direct dependents, and those of all levels where there are more. */
+export function dependentsText(direct: number, all: number): string {
+  if (direct >= all) return countOf(direct, 'dependent')
+  return `${countOf(direct, 'dependent')}, ${all.toLocaleString('en')} with theirs`
+}
+
 const PHASES: Readonly<Record<string, string>> = {
   observed: 'exists',
   deleting: 'being deleted',
