@@ -8,6 +8,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Cascade } from '../cli/answer.ts'
 import { follow } from './ask.ts'
 import { Section, Table } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
 import { linkTo, type Place } from './place.ts'
 import { kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
 
@@ -56,7 +57,10 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
       null,
       told === undefined ? 'Cascade' : ['Cascade of ', h('bdi', null, nameText(told.root))],
     ),
-    h('p', null, h('a', { href: linkTo('object', { uid, cluster }) }, 'Back to the object')),
+    h(ObjectTabs, { uid, cluster, current: 'cascade' }),
+    told === undefined && ended === ''
+      ? h('p', { class: 'quiet', role: 'status' }, 'Loading…')
+      : null,
     ended === ''
       ? null
       : h(

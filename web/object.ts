@@ -12,6 +12,7 @@ import { type Chip, Chips } from './chip.ts'
 import { Commands, commandsOf } from './command.ts'
 import { Deleted, Former } from './deleted.ts'
 import { Notice, Section } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
 import { ObjectTree } from './object-tree.ts'
 import { linkTo, type Place } from './place.ts'
 import {
@@ -43,28 +44,16 @@ export function ObjectView({ words }: Pick<Place, 'words'>): ComponentChild {
 }
 
 function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): ComponentChild {
-  const words = { cluster: cluster.scope, uid: object.uid }
-  const isThere = phase !== null
-  const isGoing = !['observed', 'suspect', 'unknown'].includes(phase ?? 'gone')
   const place = [object.namespace, `cluster ${clusterText(cluster)}`].filter((each) => each !== '')
   return h(
     'header',
     { class: 'about' },
     h('p', { class: 'quiet' }, `${lineOf(kindText(object))} in ${place.map(lineOf).join(', ')}`),
     h('h1', null, h('bdi', null, nameText(object))),
-    h(
-      'nav',
-      { 'aria-label': 'Of this object' },
-      h('a', { href: linkTo('object', words), 'aria-current': 'page' }, 'Now'),
-      h('a', { href: linkTo('past', words) }, 'Past'),
-      h(
-        'a',
-        { href: linkTo('diff', { cluster: cluster.scope, namespace: object.namespace }) },
-        object.namespace === '' ? 'Changes in its cluster' : 'Changes in its namespace',
-      ),
-      isThere ? h('a', { href: linkTo('plan', words) }, 'Plan a deletion') : null,
-      isGoing ? h('a', { href: linkTo('cascade', words) }, 'Cascade') : null,
-    ),
+    h(ObjectTabs, {
+      ...{ uid: object.uid, cluster: cluster.scope, current: 'object' },
+      ...{ phase, namespace: object.namespace },
+    }),
   )
 }
 

@@ -11,6 +11,7 @@ import { ask } from './ask.ts'
 import { type Chip, Chips } from './chip.ts'
 import { Copied } from './command.ts'
 import { Doubt, Notice, Section, Table } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
 import { Drawing } from './picture/drawing.ts'
 import { EFFECTS, lookOfPlan } from './picture/look.ts'
 import { goTo, linkTo, type Place } from './place.ts'
@@ -44,7 +45,8 @@ export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
     // A large one is rehearsed once, and again when asked to.
     (last) => ((last?.plan.total ?? 0) > MOST_LISTED ? 0 : REFRESH_MS),
   )
-  const plan = asked.answer?.plan
+  const { plan, tree } = asked.answer ?? {}
+  const root = tree?.root
   const choose = (each: string): void => goTo('plan', { ...words, cascade: each })
   return h(
     'div',
@@ -54,15 +56,10 @@ export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
       null,
       plan === undefined ? 'Plan' : ['Plan: delete ', h('bdi', null, nameText(plan.root))],
     ),
-    h(
-      'p',
-      null,
-      h(
-        'a',
-        { href: linkTo('object', { uid: uid ?? '', cluster: cluster ?? '' }) },
-        'Back to the object',
-      ),
-    ),
+    h(ObjectTabs, {
+      ...{ uid: uid ?? '', cluster: cluster ?? '', current: 'plan' },
+      ...{ phase: root?.phase, namespace: root?.namespace },
+    }),
     h(
       'fieldset',
       { class: 'choice' },

@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { auditEvent, eventList } from '../audit-event.ts'
 import { GraphGroup, tell } from '../graph-group.ts'
 import { eventsOf } from '../task-rig.ts'
@@ -55,6 +55,10 @@ async function sendAudit(url: string): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify(eventList(...events))
   equal((await fetch(`${url}/v1/audit-events`, { method: 'POST', headers, body })).status, 200)
+}
+
+async function valueText(slider: Locator): Promise<string> {
+  return (await slider.getAttribute('aria-valuetext')) ?? ''
 }
 
 function objectLink(uid: string): string {
@@ -115,10 +119,12 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const told: string[] = []
     await slider.focus()
     await page.keyboard.press('Home')
-    const steps = Number(await slider.getAttribute('max')) + 1
+    await page.getByText(/^1 of \d+: /).waitFor()
+    const [, count] = /^1 of (\d+): /.exec(await valueText(slider)) ?? []
+    const steps = Number(count)
     for (let step = 1; step <= steps; step++) {
       await page.getByText(new RegExp(`^${step} of ${steps}: `)).waitFor()
-      told.push((await slider.getAttribute('aria-valuetext')) ?? '')
+      told.push(await valueText(slider))
       await page.keyboard.press('ArrowRight')
     }
     for (const [name, what] of [
@@ -134,6 +140,36 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
       )
     }
   })
+
+  for (const [width, isDark] of [
+    [1_280, false],
+    [390, true],
+  ] as const) {
+    test(`C6: the slider lies over what changed when, by kind and by who deleted, in a window of ${width}`, async (t) => {
+      const { url } = await graphOf(t, BESIDE)
+      await sendAudit(url)
+      const past = `/#/past?${new URLSearchParams({ cluster: 'c', uid: 'deploy-web' })}`
+      const page = await watched(t, browser, url + past, { width, isDark })
+      const lanes = page.locator('.lane')
+      await lanes.first().waitFor()
+      deepEqual((await lanes.locator('.kind-mark').allTextContents()).toSorted(), [
+        ...['deploy', 'po', 'rs'],
+      ])
+      // The record is some seconds old, and the span an hour.
+      equal(await lanes.locator('.gap').count(), 3)
+      await page.getByText(/Hatched: not recorded; the record begins at /).waitFor()
+      const by = 'by a user 2, another collector 2'
+      await page.getByText(`4 created (above the lines) · 4 deleted (below, ${by})`).waitFor()
+      const slider = page.getByRole('slider')
+      await slider.focus()
+      await page.keyboard.press('End')
+      const said = page.getByRole('list', { name: 'What changed then' })
+      await said.getByText(/by bob \(kubectl\/v1.33.0\)/).waitFor()
+      deepEqual(await violations(page), [])
+      await said.getByRole('link', { name: 'Pod/b' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Pod/b' }).waitFor()
+    })
+  }
 
   test('C10: where no token is wanted, no login is offered, and the flag that would want one is named', async (t) => {
     const { url } = await graphOf(t, WAITING)
