@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import type { Answered } from './answer.ts'
-import { agoText, lineOf, spanText, timeText } from './text.ts'
+import { inText, lineOf, spanText, timeText } from './text.ts'
 
 export function Section({
   title,
@@ -26,13 +26,13 @@ export function Section({
   )
 }
 
-/** How long ago, and in which moment: both, since one thinks in the one and compares by the other. */
+/** How long ago, or in how long, and in which moment: both, since one thinks in the one and compares by the other. */
 export function When({ at }: { readonly at: string | null }): ComponentChild {
   if (at === null) return '–'
   return h(
     'time',
     { dateTime: at, class: 'when' },
-    agoText(at, Date.now()),
+    inText(at, Date.now()),
     ' ',
     h('span', { class: 'quiet' }, timeText(at)),
   )

@@ -79,7 +79,13 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const who = page.getByRole('region', { name: 'Who deleted it' })
     await who.getByText(/^Deleted \d+ s ago by alice \(kubectl\/v1.33.0\)\. It took /).waitFor()
     await who.getByText('It took 2 objects along.').waitFor()
-    await who.getByText('kinfold restore uid:deploy-web --context test', { exact: true }).waitFor()
+    const restore = page.getByRole('region', { name: 'Restore' })
+    const command = 'kinfold restore uid:deploy-web --context test'
+    await restore.getByText(command, { exact: true }).waitFor()
+    // Beside it the tree before, with what was deleted.
+    const picture = page.getByRole('group', { name: 'Picture' })
+    await picture.getByRole('link', { name: /^Deployment\/web, deleted, / }).waitFor()
+    await picture.getByRole('link', { name: /^Pod\/a, deleted, too/ }).waitFor()
     const former = page.getByRole('tree', { name: 'Former dependents' })
     for (const name of ['ReplicaSet/web', 'Pod/a', 'Pod/b']) {
       await former.getByRole('link', { name }).waitFor()

@@ -11,7 +11,7 @@ import { When } from '../frame.ts'
 import { KindMark, markOf } from '../kind-mark.ts'
 import { linkTo } from '../place.ts'
 import { BY, PATTERN } from '../record.ts'
-import { agoText, kindText, lineOf, nameText, recordedText, timeText } from '../text.ts'
+import { kindText, lineOf, momentText, nameText, recordedText, timeText } from '../text.ts'
 import { type Cell, type Density, deletedIn, densityOf, partOf, SLICES } from './density.ts'
 import { type Change, momentAfter, type Steps, stepAt, stepsIn } from './steps.ts'
 
@@ -96,7 +96,7 @@ export function Slider(props: SliderProps): ComponentChild {
               { role: 'status' },
               chosen === undefined
                 ? text
-                : `${step + 1} of ${steps.length}: ${agoText(chosen[0].at, Date.now())}, ${timeText(chosen[0].at)}`,
+                : `${step + 1} of ${steps.length}: ${momentText(chosen[0].at, Date.now())}`,
             ),
           ),
           chosen === undefined ? null : h(Said, { changes: chosen, deletions }),
