@@ -13,6 +13,7 @@ import { World } from '../testing/story.ts'
 import type { Command } from './model/command.ts'
 import {
   GETS_OF_A_NAMESPACE,
+  LONG_LIST,
   REFERENCES_OF_A_TURN,
   REFERENCES_PER_RECORD,
 } from './model/constant.ts'
@@ -126,6 +127,7 @@ test('an object with 6,000 owners, of which one is there, keeps that one and los
     ownerReferences = ownerReferences.filter((_, index) => !isDropped.has(index))
     object = { ...object, ownerReferences, resourceVersion: `${900_000 + version}` }
     log.append({ type: 'ObjectUpdated', cluster: CLUSTER, epoch: 1, sync: null, object })
+    log.append(settled(command, 'done', object))
   }
   deepEqual(answered(log).others, [])
   deepEqual(dropped, [4_000, 2_000])
@@ -147,6 +149,34 @@ function answered(log: Log): { readonly looks: number; readonly others: readonly
   }
   return { looks, others }
 }
+
+test('T10: an object with many owners that is written all the time gets no second command before the first is settled, and then after a growing wait', () => {
+  const made = world()
+  const log = new Log(made.folder)
+  log.append(naming(made, 'cm/many', 'pv', 'stranger', LONG_LIST + 2))
+  const [first] = answered(log).others
+  equal(first?.type, 'DeleteObject')
+  const write = (count: number): void =>
+    log.append(naming(made, 'cm/many', 'pv', 'stranger', count))
+  const asked: number[] = []
+  for (let change = 0; change < 40; change++) {
+    write(LONG_LIST + 1 + (change % 2))
+    const [command, ...rest] = answered(log).others
+    deepEqual(rest, [])
+    if (command !== undefined) {
+      asked.push(change)
+      log.append(settled(command, 'stale', null))
+    }
+    if (change === 0 && first !== undefined) log.append(settled(first, 'stale', null))
+    log.at += 1_000
+    log.append(made.beat(1))
+  }
+  ok(asked.length >= 3, `it is asked for again: after changes ${asked.join()}`)
+  ok(
+    asked.length <= 6,
+    `40 changes lead to ${asked.length} commands: after changes ${asked.join()}`,
+  )
+})
 
 test('1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted', () => {
   const made = world()

@@ -10,12 +10,6 @@
  * services/graph/fold/long-node.ts).
  */
 
-/**
- * More owner references than this are a long list: nearly no object has them. Others are written
- * whole everywhere.
- */
-export const LONG_LIST = 64
-
 /** `count` entries of the former list, from the index `from` on, then those that were added. */
 export interface ListEdit<T> {
   readonly from: number

@@ -8,6 +8,7 @@
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import { heldPrefix, lastPart, nodeKey, planKey } from '../core/graph/key.ts'
 import type { DeleteObject, OrphanDependent } from '../core/model/command.ts'
+import { LONG_LIST } from '../core/model/constant.ts'
 import type { Directive } from '../core/model/event.ts'
 import { EMPTY_SET, isSameSet, type SetHash } from '../core/model/hash.ts'
 import type { CommandId } from '../core/model/id.ts'
@@ -16,6 +17,7 @@ import type { StateValue } from '../core/model/state.ts'
 import type { Codec } from '../ports/codec.ts'
 import type { Entry, Log, Topic } from '../ports/log.ts'
 import { prefixRange } from '../ports/store.ts'
+import { listDigest } from '../runtime/list-digest.ts'
 import { stateValueOf } from '../services/graph/fold/long-node.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { seeded } from '../testing/seeded.ts'
@@ -196,15 +198,27 @@ export function isApproved(
 }
 
 function isOf({ cluster, shown }: Approval, command: Approved): boolean {
+  const { references, listDigest: digest } = command
   return (
-    cluster === command.cluster && shown.get(command.target.uid) === namesOf(command.references)
+    cluster === command.cluster && shown.get(command.target.uid) === (digest ?? namesOf(references))
   )
 }
 
-type Named = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
+type Named = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'> & {
+  readonly controller?: boolean | null
+  readonly blockOwnerDeletion?: boolean | null
+}
 
+/** Of many what a command on the log has of them. */
 function namesOf(references: readonly Named[]): string {
+  if (references.length > LONG_LIST) return listDigest(references.map(storedOf))
   return JSON.stringify(
     references.map(({ apiVersion, kind, name, uid }) => [apiVersion, kind, name, uid]),
   )
+}
+
+function storedOf({ controller, blockOwnerDeletion, ...named }: Named): OwnerReference {
+  const { apiVersion, kind, name, uid } = named
+  const flags = { controller: controller ?? null, blockOwnerDeletion: blockOwnerDeletion ?? null }
+  return { apiVersion, kind, name, uid, ...flags }
 }

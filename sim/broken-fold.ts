@@ -637,6 +637,21 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     },
   },
   {
+    name: 'a long list that is written all the time has a command for each write',
+    mistake: 'a tenant has a list written to the log for each of its small patches',
+    changes: [
+      {
+        file: 'core/issue/issue.ts',
+        function: 'followedBy',
+        body: '  return attempt?.intent === intent',
+      },
+    ],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'T10: an object with many owners that is written all the time gets no second command before the first is settled, and then after a growing wait',
+    },
+  },
+  {
     name: 'a namespace owes no turns',
     mistake: 'others have one turn for each large object of a namespace',
     changes: [

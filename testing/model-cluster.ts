@@ -285,6 +285,7 @@ export function settled(
     code: null,
     object,
     calls: 1,
+    list: null,
   }
 }
 

@@ -262,6 +262,7 @@ export class World {
       code: null,
       object: seen,
       calls: 1,
+      list: null,
     }
   }
 

@@ -390,6 +390,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     code: maybe(number),
     object: maybe(object),
     calls: number,
+    list: maybe(record({ hash: text, dropped: list(number) })),
   },
   Continue: {},
   WatcherStarted: { ...told, name: text, clusterEpoch: number, serverTime: maybe(number) },
@@ -430,6 +431,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     ...command,
     propagationPolicy: word<PropagationPolicy>({ Background: 1, Foreground: 1, Orphan: 1 }),
     references: list(reference),
+    listDigest: maybe(text),
     finalizers: list(text),
     owners: claims,
     freshness,
@@ -439,6 +441,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   OrphanDependent: {
     ...command,
     references: list(reference),
+    listDigest: maybe(text),
     drop: list(number),
     owners: claims,
     freshness,

@@ -14,7 +14,13 @@ import { nextCommandId, tell } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action } from '../judge/verdict.ts'
 import type { Command, CommandBase, OwnerClaim, Target } from '../model/command.ts'
-import { CATCH_UP_MS, COMMAND_LIFE_MS, COMMAND_MARGIN_MS, CONFIRM_MS } from '../model/constant.ts'
+import {
+  CATCH_UP_MS,
+  COMMAND_LIFE_MS,
+  COMMAND_MARGIN_MS,
+  CONFIRM_MS,
+  LONG_LIST,
+} from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { Attempt, Node, Verdict } from '../model/node.ts'
 import { isFinishing, isUnderWay } from '../model/node.ts'
@@ -41,7 +47,7 @@ export function attemptFor(
   const { mode } = policyOf(step.graph).policy
   invariant(mode !== 'observe', 'observe holds every verdict')
   const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
-  const former = node.attempt?.intent === intent ? node.attempt : null
+  const former = followedBy(node, action, intent) ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
   const isStale = stalenessOf(step, state, cluster, node)
@@ -69,6 +75,20 @@ export function attemptFor(
     outcome: null,
     reason: '',
   }
+}
+
+/**
+ * Whether the attempt goes on with this intent. That of an object with a long list does, whatever
+ * changed in it: its commands are large, so who changes it all the time gets no further one until the
+ * former is settled, or its wait is over.
+ */
+function followedBy({ attempt, object }: Node, action: Action, intent: string): boolean {
+  if (attempt === null) return false
+  if (attempt.intent === intent) return true
+  const isPending = attempt.state === 'issued' || attempt.state === 'backoff'
+  const verb = action.type === 'delete' ? 'DeleteObject' : 'OrphanDependent'
+  const isSameVerb = action.type !== 'finish' && attempt.verb === verb
+  return isPending && isSameVerb && object.ownerReferences.length > LONG_LIST
 }
 
 /** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
@@ -117,6 +137,7 @@ function commandFor(
         type: 'DeleteObject',
         propagationPolicy: action.policy,
         references,
+        listDigest: null,
         finalizers,
         owners,
         freshness: freshnessOf(verdict.evidence, stands, isStale),
@@ -131,7 +152,8 @@ function commandFor(
       const { indexes: drop } = action
       const freshness = freshnessOf(verdict.evidence, dropped, isStale)
       const decidedAt = decidedUpTo(step, cluster, dropped)
-      const guard = { references, drop, owners, freshness, approvedBy, decidedAt }
+      const about = { owners, freshness, approvedBy, decidedAt }
+      const guard = { references, listDigest: null, drop, ...about }
       return { ...base, type: 'OrphanDependent', ...guard }
     }
     case 'finish': {

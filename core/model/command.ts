@@ -61,8 +61,10 @@ export interface OwnerClaim extends Coordinates {
 export interface DeleteObject extends CommandBase {
   readonly type: 'DeleteObject'
   readonly propagationPolicy: PropagationPolicy
-  /** All references the object was judged by, in its order. */
+  /** All references the object was judged by, in its order. On the log none where `listDigest` stands for them. */
   readonly references: readonly OwnerReference[]
+  /** Of the fold's own command null. On the log, where there are many references: what stands for them (runtime/list-digest.ts). */
+  readonly listDigest: string | null
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
   readonly freshness: Freshness
@@ -78,13 +80,24 @@ export interface DeleteObject extends CommandBase {
 /** Drop references from a dependent: when orphaning, and those without effect next to a solid one. */
 export interface OrphanDependent extends CommandBase {
   readonly type: 'OrphanDependent'
+  /** As for a DELETE; but where `listDigest` stands for them, the dropped ones are here, in the order of `drop`. */
   readonly references: readonly OwnerReference[]
-  /** Indexes into `references`, descending: the order in which a JSON Patch may remove them. */
+  readonly listDigest: string | null
+  /** Indexes into all references, descending: the order in which a JSON Patch may remove them. */
   readonly drop: readonly number[]
   readonly owners: readonly OwnerClaim[]
   readonly freshness: Freshness
   readonly approvedBy: string
   readonly decidedAt: number
+}
+
+/** What it drops, by index into the object's list; undefined where it names no such reference. */
+export function droppedBy({
+  references,
+  listDigest,
+  drop,
+}: OrphanDependent): ReadonlyMap<number, OwnerReference | undefined> {
+  return new Map(drop.map((at, place) => [at, references[listDigest === null ? at : place]]))
 }
 
 export interface RemoveFinalizer extends CommandBase {

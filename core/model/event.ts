@@ -95,7 +95,7 @@ export interface OwnerFound {
   readonly clusterEpoch: number
   readonly owner: Coordinates
   readonly uid: Uid
-  /** What the GET returned. */
+  /** What the GET returned, without its owner references. */
   readonly object: ObjectMeta
   readonly command: CommandId
 }
@@ -129,9 +129,25 @@ export interface CommandSettled {
   readonly reason: string
   /** HTTP status of the last answer, null when no call was made. */
   readonly code: number | null
+  /** What was seen or returned; null where there is no object, or nothing was seen of it. */
   readonly object: ObjectMeta | null
   /** Calls made for this command. */
   readonly calls: number
+  /**
+   * Null where `object` has its owner references. Where there are many it has none, and this stands
+   * for them on the log: readers of it make the object whole (services/graph/fold/edited-object.ts).
+   * The fold sees it only where that could not be done: the object is there, and what its list is
+   * by now, the watch tells.
+   */
+  readonly list: SettledList | null
+}
+
+/** The list of owner references of a result's object, by what the object had before. */
+export interface SettledList {
+  /** `projectionHash` of the object with its references. */
+  readonly hash: string
+  /** Indexes of those that the command was to drop, descending. */
+  readonly dropped: readonly number[]
 }
 
 /** Work is left on the agenda of this partition: slicing is input. */

@@ -49,7 +49,8 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   step.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; for another uid it proves nothing about ours.
-  if (event.object !== null && event.object.uid === event.uid && isWatched(step, event)) {
+  const isTold = event.object !== null && event.list === null
+  if (isTold && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
     sight(step, state, event.cluster, event.object, null, isOurs)
   }
@@ -78,13 +79,14 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     case 'done':
     case 'absent': {
       const isReaped = node.isReaped || (event.verb === 'DeleteObject' && event.outcome === 'done')
-      if (event.object !== null) {
+      if (event.object !== null && event.list === null) {
         return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
       }
       // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
-      // The same holds for an object whose last finalizer was removed.
-      const isGone = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
+      // The same holds for an object whose last finalizer was removed; not for one that was returned, though with an unknown list.
+      const mayEnd = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
+      const isGone = mayEnd && event.object === null
       const phase = isGone ? 'reaped' : node.phase
       if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
       return put({ phase, attempt: { ...settled, state: 'confirming', until } })

@@ -286,7 +286,7 @@ function settled(command: string): Writable {
   return {
     ...{ type: 'CommandSettled', cluster: 'c1', clusterEpoch: 1, command, verb: 'DeleteObject' },
     ...{ uid: 'u', place: { group, kind, namespace, name }, outcome: 'done', reason: '' },
-    ...{ code: 200, object: null, calls: 1 },
+    ...{ code: 200, object: null, calls: 1, list: null },
   } as Writable
 }
 

@@ -76,7 +76,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       const taken = room?.take(place, content.length)
       if (room !== undefined && taken === undefined) return failed(NO_SHARE)
       const whole = 'text' in read ? 'whole' : 'metadata'
-      const records = piecesOf(request, read.object.createdAt, content, whole, parts)
+      const records = piecesOf(request, read.object, content, whole, parts)
       const failure = await append(request, records, parts, signal)
       // It may be on the log in part, and the next try is counted again.
       if (failure !== undefined && taken !== undefined) room?.giveBack(taken)
@@ -116,7 +116,7 @@ function metadataOf({ object }: Extract<GetAnswer, { type: 'Found' }>): Buffer {
 
 function piecesOf(
   { command, resourceVersion }: ArchiveRequest,
-  createdAt: number | null,
+  object: ObjectMeta,
   bytes: Buffer,
   content: Archived['content'],
   { clock, settings }: ArchiveParts,
@@ -125,9 +125,9 @@ function piecesOf(
   const { group, kind, namespace, name, version, resource, uid } = target
   const about = {
     ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
-    ownerReferences: command.references,
+    ownerReferences: object.ownerReferences,
     command: command.id,
-    createdAt,
+    createdAt: object.createdAt,
     at: clock.now(),
     content,
   }

@@ -8,11 +8,12 @@
  */
 import type { Guarding } from '../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../core/graph/guarding.ts'
-import type {
-  Command,
-  DeleteObject,
-  OrphanDependent,
-  OwnerClaim,
+import {
+  type Command,
+  type DeleteObject,
+  droppedBy,
+  type OrphanDependent,
+  type OwnerClaim,
 } from '../../core/model/command.ts'
 import { type Phase, phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -157,17 +158,21 @@ function missingGuard(command: Command): string | undefined {
   if (command.type === 'OrphanDependent' && !dropsListed(command)) {
     return 'the command drops no reference, or one that it does not list'
   }
-  if (command.references.length === 0) return 'the object had no owner references'
+  const { references, listDigest } = command
+  if (references.length === 0 && listDigest === null) return 'the object had no owner references'
   const { freshness, owners } = command
   return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
 }
 
 /** An owner is left out of a command's claims only where its kind is not served: no GET can confirm its absence then (core/issue/issue.ts). */
 function unverifiable(command: DeleteObject | OrphanDependent): string {
-  const { references } = command
-  const acted =
-    command.type === 'DeleteObject' ? references : command.drop.map((index) => references[index]!)
-  const kinds = new Set(acted.map(({ kind, apiVersion }) => `${kind} (${apiVersion})`))
+  const acted = command.type === 'DeleteObject' ? command.references : droppedBy(command).values()
+  const kinds = new Set<string>()
+  for (const reference of acted) {
+    if (reference !== undefined) kinds.add(`${reference.kind} (${reference.apiVersion})`)
+  }
+  if (kinds.size === 0)
+    return 'the kinds of its owners are not served, so that their absence cannot be verified'
   const some = [...kinds].slice(0, MOST_NAMED)
   const more = kinds.size > some.length ? ' and others' : ''
   const served = kinds.size === 1 ? 'kind is' : 'kinds are'
@@ -177,8 +182,9 @@ function unverifiable(command: DeleteObject | OrphanDependent): string {
 /** As everywhere, a text names no more than five references. */
 const MOST_NAMED = 5
 
-function dropsListed({ drop, references }: OrphanDependent): boolean {
-  return drop.length > 0 && drop.every((index) => references[index] !== undefined)
+function dropsListed(command: OrphanDependent): boolean {
+  const dropped = [...droppedBy(command).values()]
+  return dropped.length > 0 && dropped.every((reference) => reference !== undefined)
 }
 
 /**

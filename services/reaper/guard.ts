@@ -4,7 +4,12 @@
  * What must stay true: a DELETE has both preconditions and a policy; a patch tests the uid and every entry it removes (or, where only a digest of one is known, the resourceVersion), all tests before the first removal, and that the object whose finalizer is removed is still being deleted
  * (I4). The gate has refused commands that lack the fields needed here. A field that the stored entry lacks is missing from the test, too: absent and false differ.
  */
-import type { DeleteObject, OrphanDependent, RemoveFinalizer } from '../../core/model/command.ts'
+import {
+  type DeleteObject,
+  droppedBy,
+  type OrphanDependent,
+  type RemoveFinalizer,
+} from '../../core/model/command.ts'
 import { invariant } from '../../core/model/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import { timeText } from '../../core/model/time-text.ts'
@@ -64,10 +69,9 @@ function unmoved(
 
 /** Descending, so that no removal moves an entry still to be removed. */
 function droppedEntries(command: OrphanDependent): readonly GuardedEntry[] {
-  return [...new Set(command.drop)]
-    .sort((a, b) => b - a)
-    .map((index) => {
-      const reference = command.references[index]
+  return [...droppedBy(command)]
+    .sort(([a], [b]) => b - a)
+    .map(([index, reference]) => {
       invariant(reference !== undefined, `${command.id} drops reference ${index}, which it lacks`)
       const value = isKnownByDigest(reference) ? undefined : storedEntry(reference)
       return { path: `/metadata/ownerReferences/${index}`, value }

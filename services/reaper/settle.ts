@@ -6,16 +6,18 @@
  *
  * Not here: the calls themselves and the waits (reap.ts), how bytes become an answer (adapters/kubernetes).
  */
-import type {
-  DeleteObject,
-  OrphanDependent,
-  Outcome,
-  RemoveFinalizer,
-  VerifyOwner,
-  WarnObject,
+import {
+  type DeleteObject,
+  droppedBy,
+  type OrphanDependent,
+  type Outcome,
+  type RemoveFinalizer,
+  type VerifyOwner,
+  type WarnObject,
 } from '../../core/model/command.ts'
 import type { ObjectMeta, OwnerReference, ResourceVersion } from '../../core/model/object.ts'
 import type { GetAnswer, ReapAnswer, UnknownAnswer } from '../../ports/cluster.ts'
+import { listDigest } from '../../runtime/list-digest.ts'
 
 /** A command that asks for a call with an effect. */
 export type Effect = DeleteObject | OrphanDependent | RemoveFinalizer | WarnObject
@@ -201,19 +203,24 @@ function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
     case 'RemoveFinalizer':
       return !object.finalizers.includes(command.finalizer)
     case 'OrphanDependent':
-      return !command.drop.some((index) =>
-        object.ownerReferences.some(({ uid }) => uid === command.references[index]?.uid),
-      )
+      return !stillNamed(command, object)
   }
+}
+
+function stillNamed(command: OrphanDependent, { ownerReferences }: ObjectMeta): boolean {
+  const uids = new Set(ownerReferences.map(({ uid }) => uid))
+  return [...droppedBy(command).values()].some(
+    (reference) => reference !== undefined && uids.has(reference.uid),
+  )
 }
 
 /** In all that the command was judged by and carries. */
 function isAsJudged(command: Effect, object: ObjectMeta): boolean {
   switch (command.type) {
     case 'DeleteObject':
-      return hasReferences(object, command.references) && hasFinalizers(object, command.finalizers)
+      return hasReferences(object, command) && hasFinalizers(object, command.finalizers)
     case 'OrphanDependent':
-      return hasReferences(object, command.references)
+      return hasReferences(object, command)
     case 'RemoveFinalizer':
       return hasFinalizers(object, command.finalizers) && isStillDeleted(object, command)
     case 'WarnObject':
@@ -226,8 +233,11 @@ function isStillDeleted(object: ObjectMeta, { deletedAt }: RemoveFinalizer): boo
   return deletedAt === 0 || object.deletedAt === deletedAt
 }
 
-function hasReferences(object: ObjectMeta, references: readonly OwnerReference[]): boolean {
-  const held = object.ownerReferences
+function hasReferences(
+  { ownerReferences: held }: ObjectMeta,
+  { references, listDigest: digest }: DeleteObject | OrphanDependent,
+): boolean {
+  if (digest !== null) return listDigest(held) === digest
   return (
     held.length === references.length && held.every((one, i) => isSameReference(one, references[i]))
   )

@@ -68,7 +68,15 @@ function settled(outcome: Outcome, more: Partial<CommandSettled> = {}): CommandS
   const place = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'a' }
   return {
     ...{ type: 'CommandSettled', cluster: 'c', clusterEpoch: 1, command: '0-0-0', uid: 'u', place },
-    ...{ verb: 'DeleteObject', outcome, reason: 'r', code: null, object: null, calls: 0 },
+    ...{
+      verb: 'DeleteObject',
+      outcome,
+      reason: 'r',
+      code: null,
+      object: null,
+      calls: 0,
+      list: null,
+    },
     ...more,
   }
 }

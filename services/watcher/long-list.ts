@@ -10,9 +10,10 @@
  * Not here: lists of usual length, which are published whole. Eight bytes a reference, of those
  * that are long.
  */
+import { LONG_LIST } from '../../core/model/constant.ts'
 import { lanes } from '../../core/model/hash.ts'
 import type { ObjectMeta, OwnerReference, Uid } from '../../core/model/object.ts'
-import { editsOf, type ListEdit, LONG_LIST } from '../../ports/list-edit.ts'
+import { editsOf, type ListEdit } from '../../ports/list-edit.ts'
 import type { Random } from '../../ports/random.ts'
 
 interface Published {

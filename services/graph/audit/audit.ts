@@ -9,6 +9,7 @@ import type { Entry } from '../../../ports/log.ts'
 import type { Digest } from '../../../ports/service-record.ts'
 import { Batch } from '../fold/batch.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
+import { loggedCommand } from '../fold/long-command.ts'
 import {
   eventOf,
   issuedFrom,
@@ -130,7 +131,8 @@ class Audit {
       this.#commands += 1
       const logged = issued.get(command.id)
       if (logged === undefined) return `command ${command.id} is not on the log`
-      if (!logged.equals(codec.encode(command))) return `command ${command.id} differs`
+      if (!logged.equals(codec.encode(loggedCommand(command))))
+        return `command ${command.id} differs`
       issued.delete(command.id)
     }
     return ''

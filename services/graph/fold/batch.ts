@@ -25,6 +25,7 @@ import { DecodedValues } from './decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './digest.ts'
 import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
+import { loggedCommand } from './long-command.ts'
 import { nodeChanges } from './long-node.ts'
 import { overlaidPage } from './overlaid-page.ts'
 import { graphOver } from './overlay.ts'
@@ -131,7 +132,7 @@ export class Batch {
     const issued: (string | Uint8Array)[] = []
     for (const command of outcome.commands) {
       const key = objectKey(command.cluster, command.target.uid)
-      issued.push(this.#put('commands', key, this.#codec.encode(command)))
+      issued.push(this.#put('commands', key, this.#codec.encode(loggedCommand(command))))
     }
     if (outcome.continues) {
       const bytes = this.#codec.encode({ type: 'Continue' })

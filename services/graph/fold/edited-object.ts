@@ -1,6 +1,6 @@
 /**
- * A sighting of an object with many owner references, of which the log has what changed: made whole
- * again from the state.
+ * A sighting of an object with many owner references, or the result of a command about one, of which
+ * the log has what changed: made whole again from the state.
  *
  * What must stay true: it follows from the state and the record alone. It is taken for what the
  * watcher saw only where the state has the very content that the edits are of, and what comes of
@@ -9,12 +9,15 @@
  * nothing by it, and asks for a relist in full; the object is never taken for absent, nor with
  * other owners.
  *
- * Not here: which edits there are (services/watcher/long-list.ts).
+ * A result that cannot be made whole keeps its `list`: it is counted, and is no sighting.
+ *
+ * Not here: which edits there are (services/watcher/long-list.ts), which results
+ * (services/reaper/result.ts).
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
-import type { ObjectUpdated, Touched } from '../../../core/model/event.ts'
-import { type ObjectMeta, projectionHash } from '../../../core/model/object.ts'
+import type { CommandSettled, ObjectUpdated, Touched } from '../../../core/model/event.ts'
+import { type ObjectMeta, type OwnerReference, projectionHash } from '../../../core/model/object.ts'
 import { edited } from '../../../ports/list-edit.ts'
 import type { ObjectEdited } from '../../../ports/service-record.ts'
 
@@ -37,4 +40,25 @@ function objectOf(
   if (ownerReferences === undefined) return undefined
   const whole = { ...object, ownerReferences }
   return projectionHash(whole) === hash ? whole : undefined
+}
+
+/** The list is the state's, or the state's without what the command dropped: the watch may be ahead of the result. */
+export function wholeResult(state: StateReader, event: CommandSettled): CommandSettled {
+  const { cluster, object, list } = event
+  if (object === null || list === null) return event
+  const known = nodeOf(state, cluster, object.uid)?.object.ownerReferences
+  if (known === undefined) return event
+  for (const ownerReferences of [known, without(known, list.dropped)]) {
+    const whole = { ...object, ownerReferences }
+    if (projectionHash(whole) === list.hash) return { ...event, object: whole, list: null }
+  }
+  return event
+}
+
+function without(
+  references: readonly OwnerReference[],
+  indexes: readonly number[],
+): readonly OwnerReference[] {
+  const left = new Set(indexes)
+  return references.filter((_, index) => !left.has(index))
 }

@@ -11,13 +11,14 @@
  * Not here: where a list is cut (chunk.ts), how history has the same chunks (known-object.ts).
  */
 import { ownerChunkKey } from '../../../core/graph/key.ts'
+import { LONG_LIST } from '../../../core/model/constant.ts'
 import { invariant } from '../../../core/model/invariant.ts'
 import type { EdgePlace, Node } from '../../../core/model/node.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { OwnerChunk, StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { ChunkName, LongOwners } from '../../../ports/lineage.ts'
-import { editsOf, LONG_LIST } from '../../../ports/list-edit.ts'
+import { editsOf } from '../../../ports/list-edit.ts'
 import type { LongNode } from '../../../ports/service-record.ts'
 import type { StoreChange } from '../../../ports/store.ts'
 import { cutsOf } from './chunk.ts'

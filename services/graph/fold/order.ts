@@ -18,7 +18,7 @@ import { ORDER_PREFIX } from '../../../ports/control-key.ts'
 import { isEvent } from '../../../ports/event-type.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
 import type { OrderGiven } from '../../../ports/service-record.ts'
-import { wholeOf } from './edited-object.ts'
+import { wholeOf, wholeResult } from './edited-object.ts'
 import { checkFoldVersion } from './fold-version.ts'
 
 export type Order = Directive | PolicyChanged
@@ -70,6 +70,7 @@ export function readEvent(
   if (entry.value === null) throw new CodecError('CORRUPT', 'an event without a value')
   const record = codec.decode(entry.value)
   if (record.type === 'ObjectEdited') return wholeOf(state, record)
+  if (record.type === 'CommandSettled') return wholeResult(state, record)
   if (record.type === 'OrderGiven') return record
   if (!isEvent(record)) throw new CodecError('CORRUPT', `a ${record.type} is no event`)
   return isOrder(record) ? refused(`a ${record.type} counts in orders only`) : record

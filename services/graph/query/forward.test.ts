@@ -439,7 +439,7 @@ async function refuseDeletes({ log }: GraphGroup, cluster: string): Promise<numb
       const settled: CommandSettled = {
         ...{ type: 'CommandSettled', cluster, clusterEpoch: of.clusterEpoch, command, verb },
         ...{ uid: target.uid, place: target, outcome: 'blocked', reason: 'only dry runs' },
-        ...{ code: 200, object: null, calls: 1 },
+        ...{ code: 200, object: null, calls: 1, list: null },
       }
       const produced = { key: cluster, value: codec.encode(settled) }
       await log.append('events', partitionOf(cluster), [produced])

@@ -141,7 +141,7 @@ async function settled(group: GraphGroup, what: string, outcome: Outcome): Promi
   return {
     ...{ type: 'CommandSettled', cluster: 'c', clusterEpoch: command.clusterEpoch, uid, outcome },
     ...{ command: command.id, verb: command.type, place: { group: of, kind, namespace, name } },
-    ...{ reason: '', code: null, object: null, calls: 1 },
+    ...{ reason: '', code: null, object: null, calls: 1, list: null },
   }
 }
 
