@@ -155,7 +155,7 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     await page.getByText('Nothing differs.').waitFor()
     await page.getByLabel('Kind').fill('nonsense')
     await page.keyboard.press('Enter')
-    await page.getByText('No cluster that is asked serves this kind.').waitFor()
+    await page.getByRole('alert').getByText('serves a kind nonsense').waitFor()
   })
 
   test('of 3,000 differences as few rows are rendered as are in sight, to the end', async (t) => {
