@@ -46,41 +46,31 @@ export function Age({ at }: { readonly at: string }): ComponentChild {
 
 export type Cell = ComponentChildren
 
-export function Table({
-  label,
-  head,
-  rows,
-}: {
+export interface TableProps {
   readonly label: string
   readonly head: readonly string[]
   readonly rows: readonly (readonly Cell[])[]
-}): ComponentChild {
+}
+
+/** Where the window is narrow, a row is a block, in which each cell has the name of its column (page.css): roles are named, since blocks have none. */
+export function Table({ label, head, rows }: TableProps): ComponentChild {
+  const names = head.map((each) => h('th', { scope: 'col', role: 'columnheader' }, each))
+  const row = (cells: readonly Cell[]): ComponentChild =>
+    h(
+      'tr',
+      { role: 'row' },
+      cells.map((each, at) =>
+        h('td', { role: 'cell', 'data-label': head[at] }, h('div', null, each)),
+      ),
+    )
   return h(
     'div',
     { class: 'scrolls', role: 'group', 'aria-label': label, tabIndex: 0 },
     h(
       'table',
-      null,
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          head.map((each) => h('th', { scope: 'col' }, each)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        rows.map((row) =>
-          h(
-            'tr',
-            null,
-            row.map((each) => h('td', null, each)),
-          ),
-        ),
-      ),
+      { role: 'table', 'aria-label': label },
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names)),
+      h('tbody', { role: 'rowgroup' }, rows.map(row)),
     ),
   )
 }

@@ -254,6 +254,13 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     await page.keyboard.type('pod/a')
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await page.goto(`${url}/#/search?gone=true&kind=pods`)
+    const found = page.getByRole('group', { name: 'Objects' }).getByRole('link')
+    await page.getByText('2 objects found').waitFor()
+    deepEqual(await found.allTextContents(), ['Pod/b', 'Pod/a'])
+    await page.getByRole('button', { name: 'By name' }).click()
+    await page.getByRole('button', { name: 'By name', pressed: true }).waitFor()
+    deepEqual(await found.allTextContents(), ['Pod/a', 'Pod/b'])
     await page.keyboard.press('Control+k')
     await page.keyboard.type('we')
     // A slash in a field is a letter of it.
