@@ -4,7 +4,7 @@ export type Cluster = { readonly name: string; readonly id: string; readonly sco
 
 export type AsOf = { readonly partition: number; readonly position: number | null; readonly time: string | null }
 
-export type TreeNode = { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string; readonly phase: string; readonly edge: { readonly standing: "solid" | "waiting" | "orphaned" | "dangling" | "unverified" | "unresolvable" | null; readonly controller: boolean; readonly blocking: boolean } | null; readonly verdict: { readonly type: "keep" | "deleting" | "blocked" | "verify" | "drop" | "reap" | "held" | "wait" | "finish"; readonly because: string } | null; readonly repeated: boolean; readonly children: readonly (TreeNode)[] }
+export type TreeNode = { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string; readonly phase: string; readonly createdAt: string | null; readonly edge: { readonly standing: "solid" | "waiting" | "orphaned" | "dangling" | "unverified" | "unresolvable" | null; readonly controller: boolean; readonly blocking: boolean } | null; readonly verdict: { readonly type: "keep" | "deleting" | "blocked" | "verify" | "drop" | "reap" | "held" | "wait" | "finish"; readonly because: string } | null; readonly repeated: boolean; readonly children: readonly (TreeNode)[] }
 
 export type Misnamed = { readonly references: readonly ({ readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string; readonly uid: string; readonly reference: { readonly apiVersion: string; readonly kind: string; readonly name: string } })[]; readonly hidden: number; readonly isCut: boolean }
 

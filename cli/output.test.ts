@@ -20,7 +20,15 @@ const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
 
 const tree: TreeNode = {
-  ...{ ...pod, phase: 'observed', edge: null, verdict: null, repeated: false, children: [] },
+  ...{
+    ...pod,
+    phase: 'observed',
+    createdAt: null,
+    edge: null,
+    verdict: null,
+    repeated: false,
+    children: [],
+  },
 }
 const why: Why = {
   object: { ...pod, cluster: 'c-1', at: AT },

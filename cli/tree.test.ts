@@ -17,6 +17,7 @@ function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
     edge: { standing: 'solid', controller: true, blocking: true },
     verdict: { type: 'keep', because: 'its owner exists' },
     repeated: false,
+    createdAt: null,
     children,
   }
 }

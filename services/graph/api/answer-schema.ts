@@ -280,6 +280,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
       'Of an object: observed, deleting, waiting, orphaning, reaped, suspect; of an owner that is not watched: absent, found, unknown; gone, once it is deleted.',
       TEXT,
     ),
+    createdAt: say('Null where the record does not have it, as of a deleted one.', TIME_OR_NULL),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
       orNull(record({ ...EDGE, standing: say('Null at a moment of the past.', orNull(STANDING)) })),
