@@ -33,6 +33,7 @@ const why: Why = {
     ...{ state: 'absent', phase: null, orphanedAt: AT },
     proof: { evidence: 'deleted', at: AT, position: 7n },
   },
+  deletion: null,
   deletedBy: [],
   history: [],
 }
@@ -46,7 +47,7 @@ const plan: Plan = {
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  ...{ isOver: true, hidden: 0 },
+  ...{ isOver: true, hidden: 0, deletion: null },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {

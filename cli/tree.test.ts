@@ -32,7 +32,12 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
 const misnamed = { references: [], hidden: 0, isCut: false }
 
 function told(root: TreeNode) {
-  return documentOf('Tree', { answer: { root, misnamed }, partial: '', cluster, asOf: [] })
+  return documentOf('Tree', {
+    answer: { root, misnamed, deletion: null, deletedAt: null },
+    partial: '',
+    cluster,
+    asOf: [],
+  })
 }
 
 const root = told(tree)

@@ -41,13 +41,12 @@ const ENDING: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning']
 
 interface Cascade {
   readonly partial: string
-  readonly own: Deletion | undefined
   readonly count: number
   readonly isAll: boolean
 }
 
 export function Deleted({ why }: { readonly why: Why }): ComponentChild {
-  const { object, cluster, deletedBy, history, asOwner } = why
+  const { object, cluster, deletion, history, asOwner } = why
   const end = endOf(history)
   const asked = useAnswer(
     `${cluster.scope} ${object.uid} ${end?.since}`,
@@ -57,7 +56,7 @@ export function Deleted({ why }: { readonly why: Why }): ComponentChild {
   const { answer, isDenied } = asked
   const at = end?.at ?? asOwner?.proof?.at ?? object.at
   const isRecorded = end !== undefined || asOwner?.proof?.evidence === 'deleted'
-  const phrases = isRecorded ? deletedPhrases(object.uid, answer?.own, deletedBy) : []
+  const phrases = isRecorded && deletion !== null ? deletedPhrases(deletion) : []
   return h(
     'div',
     { class: 'deleted' },
@@ -96,7 +95,6 @@ async function cascadeOf(
   const namespace = object.namespace === '' ? undefined : object.namespace
   const query = { cluster: cluster.scope, namespace, root: `uid:${object.uid}`, since }
   const doubts = new Set<string>()
-  let own: Deletion | undefined
   let count = 0
   let next: string | null = ''
   for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
@@ -105,13 +103,12 @@ async function cascadeOf(
       readonly partial: string
       readonly continue: string | null
     } = await ask('/v1/deletions', { ...query, ...more }, signal)
-    own ??= page.deletions.find(({ uid }) => uid === object.uid)
     count += page.deletions.filter(({ uid }) => uid !== object.uid).length
     doubts.add(page.partial)
     next = page.continue
   }
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { partial, own, count, isAll: next === null && partial === '' }
+  return { partial, count, isAll: next === null && partial === '' }
 }
 
 /** Its owners and dependents just before it was deleted. */
