@@ -32,8 +32,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/batch.ts',
-        from: 'const changelog = [...this.#values].map(([key, value]) => ({ key, value }))',
-        to: "const changelog = [...this.#values].filter(([key]) => !key.startsWith('edge/')).map(([key, value]) => ({ key, value }))",
+        from: 'if (value !== null || !this.#cameAndWent(key)) changelog',
+        to: "if (!key.startsWith('edge/')) changelog",
       },
     ],
     by: {

@@ -70,8 +70,8 @@ export function createOutbox(parts: OutboxParts): Outbox {
       queue.urgent -= batch.filter(({ result }) => !isAnswer(result)).length
       const records = batch.map(({ key, result }) => ({ key, value: codec.encode(result) }))
       await retry(() => log.append('events', partition, records), signal)
-      queue.appendedMs = clock.monotonicMs()
       for (const { onAppended } of batch) onAppended()
+      queue.appendedMs = clock.monotonicMs()
     }
   }
 
