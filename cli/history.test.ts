@@ -205,7 +205,10 @@ test('from a deletion in a cluster to its rows: by others, and by Kinfold after 
   const cascade = await runKinfold(['deletions', '--cascade', 'cm/owner', '--data', data])
   deepEqual(
     rowsOf(cascade.stdout).map((row) => row.trim()),
-    ['configmap/owner others - - -', 'configmap/owned kinfold - deleted configmap/owner'],
+    [
+      'configmap/owner - no audit log says by whom',
+      'configmap/owned deleted by Kinfold, because ConfigMap/owner was deleted; no audit log says by whom',
+    ],
     cascade.stdout,
   )
   const horizon = await runKinfold(['audit', 'horizon', '--data', data])
@@ -226,15 +229,15 @@ test('hostile names are text, in one row each', () => {
     ...{ evidence: null, command: NAME, partition: 0, position: 7, basis: [], at: AT },
     cluster: CLUSTER,
   }
+  const deleter = {
+    ...({ user: NAME, impersonated: NAME, agent: NAME, verb: 'delete', auditId: NAME } as const),
+    ...({ isCollector: false, match: 'name-and-time', others: 1, at: AT } as const),
+  }
   const deletion: DeletionList['deletions'][number] = {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
-    isInferred: true,
-    deletedBy: {
-      ...({ user: NAME, impersonated: NAME, agent: NAME, verb: 'delete', auditId: NAME } as const),
-      ...({ match: 'name-and-time', others: 1, at: AT } as const),
-    },
+    ...{ isInferred: true, isRootKnown: true, deletedBy: deleter, rootDeletedBy: deleter },
   }
   for (const output of ['table', 'wide', 'name'] as const) {
     for (const text of [

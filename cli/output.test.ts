@@ -20,7 +20,15 @@ const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
 
 const tree: TreeNode = {
-  ...{ ...pod, phase: 'observed', edge: null, verdict: null, repeated: false, children: [] },
+  ...{
+    ...pod,
+    phase: 'observed',
+    createdAt: null,
+    edge: null,
+    verdict: null,
+    repeated: false,
+    children: [],
+  },
 }
 const why: Why = {
   object: { ...pod, cluster: 'c-1', at: AT },
@@ -33,6 +41,7 @@ const why: Why = {
     ...{ state: 'absent', phase: null, orphanedAt: AT },
     proof: { evidence: 'deleted', at: AT, position: 7n },
   },
+  deletion: null,
   deletedBy: [],
   history: [],
 }
@@ -46,7 +55,7 @@ const plan: Plan = {
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  ...{ isOver: true, hidden: 0 },
+  ...{ isOver: true, hidden: 0, deletion: null },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {

@@ -17,6 +17,7 @@ function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
     edge: { standing: 'solid', controller: true, blocking: true },
     verdict: { type: 'keep', because: 'its owner exists' },
     repeated: false,
+    createdAt: null,
     children,
   }
 }
@@ -32,7 +33,12 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
 const misnamed = { references: [], hidden: 0, isCut: false }
 
 function told(root: TreeNode) {
-  return documentOf('Tree', { answer: { root, misnamed }, partial: '', cluster, asOf: [] })
+  return documentOf('Tree', {
+    answer: { root, misnamed, deletion: null, deletedAt: null },
+    partial: '',
+    cluster,
+    asOf: [],
+  })
 }
 
 const root = told(tree)

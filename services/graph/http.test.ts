@@ -310,6 +310,24 @@ test('a question that cannot be answered says why', async (t) => {
   }
 })
 
+test('a list or a difference of a kind that nobody serves is refused, and says what may be meant (C13)', async (t) => {
+  const server = await serve(t)
+  const from = 'from=pos:0-1'
+  const asked = (kind: string): readonly string[] => [
+    ...[`/v1/objects?kind=${kind}`, `/v1/objects?kind=${kind}&gone=true`],
+    ...[`/v1/objects?kind=${kind}&count=true`, `/v1/diff?${from}&kind=${kind}`],
+    `/v1/deletions?kind=${kind}`,
+  ]
+  for (const path of asked('pots')) {
+    const response = await server.get(path)
+    equal(response.status, 404, path)
+    const { detail } = (await response.json()) as { detail: string }
+    equal(detail, 'no cluster that is asked serves a kind pots; did you mean pods?')
+  }
+  // One that is served, of which there is nothing, is no unknown one.
+  for (const path of asked('node')) equal((await server.get(path)).status, 200, path)
+})
+
 test('an object that is not there is told by what is wrong with the question', async (t) => {
   const server = await serve(t)
   const detailOf = async (asked: string): Promise<string> => {
