@@ -424,7 +424,7 @@ test('a kind to ignore is not watched', async () => {
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
-/** The account may list and watch all but these resources; null: nobody answers for it. */
+/** The account may list and watch all but these resources; null: the server does not answer. */
 function mayAllBut(denied: () => readonly string[] | null, asked: string[] = []): void {
   rig.broken = ({ path, body }) => {
     if (path !== REVIEWS) return undefined

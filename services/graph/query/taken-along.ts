@@ -1,7 +1,7 @@
 /**
  * What an API server deletes along with an object by itself, whoever owns it: all that is in a namespace, all objects of a kind that is defined.
  *
- * What must stay true: what is not known here is named as lacking, or as left out where somebody chose so, and never
+ * What must stay true: what is not known here is named as lacking, or as left out where the settings say so, and never
  * counted as nothing.
  *
  * Not here: what follows from their deletion (plan-run.ts).
@@ -26,7 +26,7 @@ export interface TakenAlong {
   readonly uids: readonly Uid[]
   /** Why that may not be all; empty when it is. */
   readonly lacking: string
-  /** Kinds that somebody left out, whose objects are no part of any answer; empty where none was. */
+  /** Kinds that the settings leave out, whose objects are no part of any answer; empty where none was. */
   readonly leftOut: string
 }
 
