@@ -58,6 +58,8 @@ export type DirectiveResult = { readonly apiVersion: "kinfold/v1"; readonly kind
 
 export type AuditEventsResult = { readonly apiVersion: "kinfold/v1"; readonly kind: "AuditEventsResult"; readonly partial: string; readonly cluster: Cluster; readonly received: number; readonly kept: number; readonly overShare: number; readonly unreadable: number }
 
+export type FirehoseResult = { readonly requestId: string; readonly timestamp: number }
+
 export type LineageEntry = { readonly topic: "lineage"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: LineageRecord | null }
 
 export type HistoryEntry = { readonly topic: "history"; readonly partition: number; readonly offset: number; readonly key: string; readonly value: HistoryRecord }

@@ -329,11 +329,16 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
+/** Where Data Firehose of AWS shows its key: it sets no other header. */
+const FIREHOSE_KEY = 'x-amz-firehose-access-key'
+
 /** Before whatever else lets somebody in: on other routes such a token is none. */
 function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void {
   server.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.takesClusterToken !== true) return
-    const cluster = tokens.clusterOf(request.headers.authorization)
+    const { authorization, [FIREHOSE_KEY]: key } = request.headers
+    const shown = authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
+    const cluster = tokens.clusterOf(shown)
     if (cluster !== undefined) setPrincipal(request, { by: 'cluster', user: null, cluster })
   })
 }

@@ -116,6 +116,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/archive-source.ts',
+  'cli/audit-follow.ts',
   'cli/backup.ts',
   'cli/clusters.ts',
   'cli/embedded.ts',

@@ -775,6 +775,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     },
     "What became of events of a cluster's audit log.",
   ),
+  FirehoseResult: say(
+    'The same, to a request with the header X-Amz-Firehose-Request-Id: as Data Firehose expects it.',
+    record({ requestId: TEXT, timestamp: say('Milliseconds since 1970.', COUNT) }),
+  ),
   LineageEntry: say(
     'One line of the stream.',
     entry({

@@ -176,8 +176,12 @@ function holdsOf(
 ): readonly string[] {
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
-  if (mode === 'observe')
-    holds.push('Kinfold is in mode observe and will not delete these dependents')
+  // There no order holds anything, and nothing waits.
+  if (mode === 'observe') {
+    return [
+      'in mode observe Kinfold deletes nothing: what becomes of dependents is up to the cluster’s own collector',
+    ]
+  }
   if (mode === 'dry-run') {
     holds.push('Kinfold is in mode dry-run and will not delete these dependents')
   }

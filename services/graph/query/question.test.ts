@@ -295,12 +295,18 @@ test('a plan is the same under every policy, and says what the present one would
   const asked = await ask(t, FAMILY)
   const acting = await asked.plan('deploy-web', 'Background')
   deepEqual(acting.holds, [])
-  for (const mode of ['dry-run', 'observe']) {
+  for (const [mode, says] of [
+    ['dry-run', /^Kinfold is in mode dry-run and will not delete/],
+    ['observe', /^in mode observe Kinfold deletes nothing: what becomes of dependents is up to/],
+  ] as const) {
     await asked.tell([`policy ${mode} guarded`])
     const plan = await asked.plan('deploy-web', 'Background')
     equal(plan.digest, acting.digest)
-    match(plan.holds.join(), new RegExp(`^Kinfold is in mode ${mode} and will not delete`))
+    match(plan.holds.join(), says)
   }
+  await asked.tell(['pause'])
+  const paused = await asked.plan('deploy-web', 'Background')
+  equal(paused.holds.length, 1, 'in mode observe a pause holds nothing (C1)')
 })
 
 test('a plan says that its cluster is paused', async (t) => {
