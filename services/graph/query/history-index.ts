@@ -589,7 +589,8 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
 function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
   const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
   // Its key says which owner it is about, and a tenant may name thousands (T10).
-  if (record.change === 'owner') return [prefix + offsetText(offset), codec.encode({ ...record, ...IN_ITS_KEY })]
+  if (record.change === 'owner')
+    return [prefix + offsetText(offset), codec.encode({ ...record, ...IN_ITS_KEY })]
   const isLong = record.object?.long != null
   const stored = isLong ? codec.encode({ ...record, object: null }) : value
   return [prefix + offsetText(offset), stored]
