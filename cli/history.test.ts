@@ -57,7 +57,7 @@ test('the history of a namespace, of an object and of all, the oldest first', as
     ],
     [
       'configmap -A --change gone --limit 1',
-      ['test shop configmap/a deleted its deletion was observed'],
+      ['test other configmap/b deleted its deletion was observed'],
     ],
     ['uid:cm-b --change gone', ['test configmap/b deleted its deletion was observed']],
   ]
@@ -72,7 +72,7 @@ test('the history of a namespace, of an object and of all, the oldest first', as
     match(stdout, /^TIME +POSITION +CLUSTER/)
     match(stdout, /\n\S+Z +pos:0-\d+ /)
     deepEqual(rowsOf(stdout), rows, line)
-    equal(stderr.includes('there may be more than 1'), line.endsWith('--limit 1'))
+    equal(stderr.includes('there may be more'), false, line)
   }
   const names = await runKinfold(['history', '-A', '-o', 'name', '--server', url])
   deepEqual(names.stdout.split('\n').toSorted(), [

@@ -20,7 +20,15 @@ const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
 
 const tree: TreeNode = {
-  ...{ ...pod, phase: 'observed', edge: null, verdict: null, repeated: false, children: [] },
+  ...{
+    ...pod,
+    phase: 'observed',
+    createdAt: null,
+    edge: null,
+    verdict: null,
+    repeated: false,
+    children: [],
+  },
 }
 const why: Why = {
   object: { ...pod, cluster: 'c-1', at: AT },
@@ -42,7 +50,7 @@ const planned: PlannedObject = {
 }
 const plan: Plan = {
   ...{ root: planned, cascade: 'Background', counts: [], total: 1, hidden: 0, objects: [planned] },
-  ...{ holds: [], digest: HEX },
+  ...{ holds: [], digest: HEX, notes: '' },
 }
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },

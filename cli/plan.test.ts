@@ -41,6 +41,7 @@ const plan: Plan = {
   ],
   holds: ['2 objects would be held for 1h (evidence not-found)'],
   digest: 'abc',
+  notes: '',
 }
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }

@@ -218,7 +218,7 @@ function walk(root: Root, visit: (node: Root, above: Root | null) => void): void
   }
 }
 
-/** Edges point from dependent to owner, as in the dump of kube-controller-manager's collector. */
+/** Edges point from owner to dependent, as in every picture. */
 function dot(root: Root, owners: boolean): string {
   const nodes: string[] = []
   const edges: string[] = []
@@ -226,7 +226,7 @@ function dot(root: Root, owners: boolean): string {
     if (!node.repeated)
       nodes.push(`  ${quote(node.uid)} [label=${quote(`${node.kind}/${node.name}`)}];`)
     if (above === null) return
-    const [from, to] = owners ? [above, node] : [node, above]
+    const [from, to] = owners ? [node, above] : [above, node]
     edges.push(`  ${quote(from.uid)} -> ${quote(to.uid)};`)
   })
   return ['strict digraph full {', ...nodes, ...edges, '}', ''].join('\n')

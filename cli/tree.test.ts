@@ -17,6 +17,7 @@ function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
     edge: { standing: 'solid', controller: true, blocking: true },
     verdict: { type: 'keep', because: 'its owner exists' },
     repeated: false,
+    createdAt: null,
     children,
   }
 }
@@ -77,7 +78,7 @@ test('a dependent whose reference cannot be resolved is marked', () => {
 
 test('as DOT, from dependent to owner, with quotes escaped', () => {
   const dot = render(root, 'dot', false)
-  match(dot, /"ReplicaSet-a" -> "Deployment-web";/)
+  match(dot, /"Deployment-web" -> "ReplicaSet-a";/)
   match(dot, /label="Pod\/x\\"y"/)
 })
 

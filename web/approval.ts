@@ -8,7 +8,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { HeldPlan } from '../cli/answer.ts'
 import { hasToken, type Order, order } from './ask.ts'
 import { Copied } from './command.ts'
-import { lineOf, shellWord, timeText } from './text.ts'
+import { inText, lineOf, shellWord, timeText } from './text.ts'
 
 export function Approval({
   plan,
@@ -33,7 +33,7 @@ export function Approval({
           { class: 'notice' },
           first === null
             ? 'Two people have to approve it.'
-            : `Approved by ${lineOf(first.who)} (${lineOf(first.why)}), valid until ${timeText(first.until)}. A second person has to approve it, too.`,
+            : `Approved by ${lineOf(first.who)} (${lineOf(first.why)}), valid until ${timeText(first.until)}${first.until === null ? '' : ` (${inText(first.until, Date.now())})`}. A second person has to approve it, too.`,
         ),
     digest === null
       ? h('p', null, 'No digest: this plan is incomplete, so it cannot be approved just now.')

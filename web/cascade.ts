@@ -7,9 +7,10 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Cascade } from '../cli/answer.ts'
 import { follow } from './ask.ts'
-import { Section, Table } from './frame.ts'
+import { Section, Table, When } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
 import { linkTo, type Place } from './place.ts'
-import { kindText, lineOf, nameText, phaseText, timeText } from './text.ts'
+import { kindText, lineOf, nameText, phaseText } from './text.ts'
 
 const PROGRESS: Readonly<Record<string, string>> = {
   reaping: 'being deleted',
@@ -56,7 +57,10 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
       null,
       told === undefined ? 'Cascade' : ['Cascade of ', h('bdi', null, nameText(told.root))],
     ),
-    h('p', null, h('a', { href: linkTo('object', { uid, cluster }) }, 'Back to the object')),
+    h(ObjectTabs, { uid, cluster, current: 'cascade' }),
+    told === undefined && ended === ''
+      ? h('p', { class: 'quiet', role: 'status' }, 'Loading…')
+      : null,
     ended === ''
       ? null
       : h(
@@ -123,7 +127,7 @@ function Progress({
             head: ['Object', 'Namespace', 'Blocked by', 'Since', 'Tried again', 'Reason'],
             rows: blocked.map((each) => [
               ...[link(each), lineOf(each.namespace), each.by],
-              ...[timeText(each.since), timeText(each.until), lineOf(each.reason)],
+              ...[h(When, { at: each.since }), h(When, { at: each.until }), lineOf(each.reason)],
             ]),
           }),
         }),

@@ -14,10 +14,10 @@ import { type Chip, Chips } from './chip.ts'
 import { Copied } from './command.ts'
 import { type DiffAsked, type DiffRow, detailsOf, diffCommand, linkOf } from './diff-text.ts'
 import { ClusterField, TextField, textsIn } from './field.ts'
-import { Doubt, Notice, Section } from './frame.ts'
+import { Doubt, Notice, Section, When } from './frame.ts'
 import { momentOf } from './moment.ts'
 import { goTo, linkTo, type Place } from './place.ts'
-import { clusterText, countOf, lineOf, nameText, timeText } from './text.ts'
+import { clusterText, countOf, lineOf, nameText } from './text.ts'
 import { movedBy, Rows } from './window.ts'
 
 const PAGE = '1000'
@@ -284,7 +284,7 @@ function cellsOf(row: DiffRow, about: DiffAsked): ComponentChild {
   ].filter((each) => each !== '')
   const cells: readonly (readonly [string, ComponentChild])[] = [
     ['change', chip],
-    ['position', timeText(at)],
+    ['', h(When, { at })],
     ['', h('a', link, h('bdi', null, nameText(row)))],
     ...where.map((each) => ['quiet', each] as const),
     ['', detailsOf(row)],

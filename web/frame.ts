@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import type { Answered } from './answer.ts'
-import { agoText, lineOf, timeText } from './text.ts'
+import { inText, lineOf, spanText, timeText } from './text.ts'
 
 export function Section({
   title,
@@ -26,55 +26,51 @@ export function Section({
   )
 }
 
-/** How long ago, and in which moment: both, since one thinks in the one and compares by the other. */
+/** How long ago, or in how long, and in which moment: both, since one thinks in the one and compares by the other. */
 export function When({ at }: { readonly at: string | null }): ComponentChild {
   if (at === null) return '–'
   return h(
     'time',
     { dateTime: at, class: 'when' },
-    agoText(at, Date.now()),
+    inText(at, Date.now()),
     ' ',
     h('span', { class: 'quiet' }, timeText(at)),
   )
 }
 
+/** How old, where there is room for no more; the moment itself is its title. */
+export function Age({ at }: { readonly at: string }): ComponentChild {
+  const text = spanText(Date.now() - Date.parse(at))
+  return h('time', { dateTime: at, class: 'quiet', title: `created ${timeText(at)}` }, text)
+}
+
 export type Cell = ComponentChildren
 
-export function Table({
-  label,
-  head,
-  rows,
-}: {
+export interface TableProps {
   readonly label: string
   readonly head: readonly string[]
   readonly rows: readonly (readonly Cell[])[]
-}): ComponentChild {
+}
+
+/** Where the window is narrow, a row is a block, in which each cell has the name of its column (page.css): roles are named, since blocks have none. */
+export function Table({ label, head, rows }: TableProps): ComponentChild {
+  const names = head.map((each) => h('th', { scope: 'col', role: 'columnheader' }, each))
+  const row = (cells: readonly Cell[]): ComponentChild =>
+    h(
+      'tr',
+      { role: 'row' },
+      cells.map((each, at) =>
+        h('td', { role: 'cell', 'data-label': head[at] }, h('div', null, each)),
+      ),
+    )
   return h(
     'div',
     { class: 'scrolls', role: 'group', 'aria-label': label, tabIndex: 0 },
     h(
       'table',
-      null,
-      h(
-        'thead',
-        null,
-        h(
-          'tr',
-          null,
-          head.map((each) => h('th', { scope: 'col' }, each)),
-        ),
-      ),
-      h(
-        'tbody',
-        null,
-        rows.map((row) =>
-          h(
-            'tr',
-            null,
-            row.map((each) => h('td', null, each)),
-          ),
-        ),
-      ),
+      { role: 'table', 'aria-label': label },
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names)),
+      h('tbody', { role: 'rowgroup' }, rows.map(row)),
     ),
   )
 }

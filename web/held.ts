@@ -13,7 +13,7 @@ import { Notice, Section, Table, When } from './frame.ts'
 import { standing } from './need.ts'
 import { OneNamespace } from './one-namespace.ts'
 import { linkTo, type Place } from './place.ts'
-import { clusterText, countOf, kindText, lineOf, nameText, timeText } from './text.ts'
+import { clusterText, countOf, kindText, lineOf, nameText } from './text.ts'
 
 const LISTED = '500'
 
@@ -103,7 +103,12 @@ export function Counts({
   ]
   const rows = held.counts.map((each) => [
     ...[clusterText(each.cluster), each.by, lineOf(each.evidence), lineOf(each.namespace)],
-    ...[lineOf(kindText(each)), `${each.count}`, h(When, { at: each.since }), timeText(each.until)],
+    ...[
+      lineOf(kindText(each)),
+      `${each.count}`,
+      h(When, { at: each.since }),
+      h(When, { at: each.until }),
+    ],
     lineOf(each.because),
   ])
   const observing = 'In mode observe Kinfold deletes nothing, so no object is listed as held.'

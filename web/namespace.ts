@@ -15,7 +15,7 @@ import { Chips } from './chip.ts'
 import { TextField, textsIn } from './field.ts'
 import { Notice, Section, Table, When } from './frame.ts'
 import { Counts, Standing, useHeld } from './held.ts'
-import { firstPage } from './past.ts'
+import { firstPage } from './past/steps.ts'
 import { goTo, linkTo, type Place } from './place.ts'
 import { countOf, kindText, lineOf, nameText, recordedText } from './text.ts'
 

@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Tree } from '../cli/answer.ts'
 import { ask } from './ask.ts'
 import { Doubt } from './frame.ts'
-import { Picture } from './picture.ts'
+import { Picture } from './picture/picture.ts'
 import { addPage, type Item, itemOfTree, rootItem, type TreeObject } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
 

@@ -10,18 +10,20 @@ import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
 import { type Chip, Chips } from './chip.ts'
 import { Commands, commandsOf } from './command.ts'
-import { Deleted, Former } from './deleted.ts'
-import { Notice, Section } from './frame.ts'
+import { DeletedObject } from './deleted.ts'
+import { Notice, Section, When } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
 import { ObjectTree } from './object-tree.ts'
 import { linkTo, type Place } from './place.ts'
 import {
   clusterText,
+  evidenceText,
   kindText,
   lineOf,
+  momentText,
   nameText,
   phaseText,
   recordedText,
-  timeText,
   verdictText,
 } from './text.ts'
 
@@ -43,73 +45,56 @@ export function ObjectView({ words }: Pick<Place, 'words'>): ComponentChild {
 }
 
 function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): ComponentChild {
-  const words = { cluster: cluster.scope, uid: object.uid }
-  const isThere = phase !== null
-  const isGoing = !['observed', 'suspect', 'unknown'].includes(phase ?? 'gone')
   const place = [object.namespace, `cluster ${clusterText(cluster)}`].filter((each) => each !== '')
   return h(
     'header',
     { class: 'about' },
     h('p', { class: 'quiet' }, `${lineOf(kindText(object))} in ${place.map(lineOf).join(', ')}`),
     h('h1', null, h('bdi', null, nameText(object))),
-    h(
-      'nav',
-      { 'aria-label': 'Of this object' },
-      h('a', { href: linkTo('object', words), 'aria-current': 'page' }, 'Now'),
-      h('a', { href: linkTo('past', words) }, 'Past'),
-      h(
-        'a',
-        { href: linkTo('diff', { cluster: cluster.scope, namespace: object.namespace }) },
-        object.namespace === '' ? 'Changes in its cluster' : 'Changes in its namespace',
-      ),
-      isThere ? h('a', { href: linkTo('plan', words) }, 'Plan a deletion') : null,
-      isGoing ? h('a', { href: linkTo('cascade', words) }, 'Cascade') : null,
-    ),
+    h(ObjectTabs, {
+      ...{ uid: object.uid, cluster: cluster.scope, current: 'object' },
+      ...{ phase, namespace: object.namespace },
+    }),
   )
 }
 
 function Details({ why }: { readonly why: Why }): ComponentChild {
   const { object, cluster, phase, references, verdict } = why
   const scope = cluster.scope
-  const root = { ...object, phase: phase ?? 'gone', verdict, edge: null }
+  const root = { ...object, phase: phase ?? 'gone', createdAt: null, verdict, edge: null }
+  const more = h(
+    'div',
+    null,
+    h(Section, { title: 'Why: what happened', children: h(Timeline, { history: why.history }) }),
+    h(Section, {
+      title: 'Commands',
+      children: h(Commands, {
+        commands: commandsOf({ ...object, isThere: phase !== null }, scope),
+      }),
+    }),
+    why.others.length === 0 ? null : h(Others, { why }),
+  )
+  if (phase === null) return h(DeletedObject, { key: object.uid, why, more })
   return h(
     'div',
     { class: 'columns' },
-    phase === null
-      ? h(
-          'div',
-          { key: object.uid },
-          h(Section, { title: 'Who deleted it', children: h(Deleted, { why }) }),
-          h(Former, { why }),
-        )
-      : h(
-          'div',
-          null,
-          h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
-          h(Section, {
-            title: 'Owners',
-            children:
-              references.length === 0
-                ? h('p', null, 'It has no owner references.')
-                : h(Owners, { why }),
-          }),
-          h(Section, {
-            title: 'Dependents',
-            children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
-          }),
-        ),
     h(
       'div',
       null,
-      h(Section, { title: 'Why: what happened', children: h(Timeline, { history: why.history }) }),
+      h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
       h(Section, {
-        title: 'Commands',
-        children: h(Commands, {
-          commands: commandsOf({ ...object, isThere: phase !== null }, scope),
-        }),
+        title: 'Owners',
+        children:
+          references.length === 0
+            ? h('p', null, 'It has no owner references.')
+            : h(Owners, { why }),
       }),
-      why.others.length === 0 ? null : h(Others, { why }),
+      h(Section, {
+        title: 'Dependents',
+        children: h(ObjectTree, { key: object.uid, object: root, cluster: scope }),
+      }),
     ),
+    more,
   )
 }
 
@@ -133,7 +118,7 @@ function Verdict({ why }: { readonly why: Why }): ComponentChild {
           'p',
           { class: 'notice warm' },
           `Prevented (${obstacle.by}): ${lineOf(obstacle.reason)}`,
-          obstacle.until === null ? '' : `; tried again at ${timeText(obstacle.until)}`,
+          obstacle.until === null ? '' : `; tried again ${momentText(obstacle.until, Date.now())}`,
         ),
     attempt === null
       ? null
@@ -147,9 +132,9 @@ function Verdict({ why }: { readonly why: Why }): ComponentChild {
       : h(
           'p',
           { class: 'quiet' },
-          `As an owner it is ${asOwner.state}: ${asOwner.proof.evidence}, at position ${asOwner.proof.position}, ${timeText(asOwner.proof.at)}.`,
+          `As an owner it is ${asOwner.state}: ${evidenceText(asOwner.proof.evidence)}, ${momentText(asOwner.proof.at, Date.now())} (event ${asOwner.proof.position}).`,
         ),
-    rests === '' ? null : h('p', { class: 'quiet' }, `Rests on positions ${rests}.`),
+    rests === '' ? null : h('p', { class: 'quiet' }, `Because of events ${rests}.`),
   )
 }
 
@@ -210,7 +195,7 @@ function Timeline({ history }: { readonly history: Why['history'] }): ComponentC
         h(
           'li',
           null,
-          h('time', { dateTime: at ?? undefined }, timeText(at)),
+          h(When, { at }),
           h('span', { class: 'chip quiet' }, change === 'gone' ? 'deleted' : change),
           h('span', null, lineOf(recordedText(text))),
           h(
@@ -236,7 +221,7 @@ function Others({ why }: { readonly why: Why }): ComponentChild {
           'li',
           null,
           h('a', { href: linkTo('object', { cluster: cluster.scope, uid }) }, lineOf(uid)),
-          ` in cluster ${clusterText(cluster)}, ${isThere ? 'exists' : `deleted ${timeText(at)}`}`,
+          ` in cluster ${clusterText(cluster)}, ${isThere ? 'exists' : `deleted ${momentText(at, Date.now())}`}`,
         ),
       ),
     ),

@@ -1,31 +1,52 @@
 /**
- * What would be deleted with an object, before it is: nothing is ordered here.
+ * What would be deleted with an object, before it is: a picture, and beside it the list. Nothing is ordered here.
  *
- * What must stay true: all objects are counted; those that are not listed are said to be.
+ * What must stay true: all objects are counted; those that are not listed are said to be, and are never drawn as kept.
  */
 import { type ComponentChild, h } from 'preact'
-import type { Plan } from '../cli/answer.ts'
+import { useMemo } from 'preact/hooks'
+import type { Plan, Tree } from '../cli/answer.ts'
 import { REFRESH_MS, useAnswer } from './answer.ts'
 import { ask } from './ask.ts'
-import { Chips } from './chip.ts'
+import { type Chip, Chips } from './chip.ts'
 import { Copied } from './command.ts'
-import { Notice, Section, Table } from './frame.ts'
+import { Doubt, Notice, Section, Table } from './frame.ts'
+import { ObjectTabs } from './object-tabs.ts'
+import { Drawing } from './picture/drawing.ts'
+import { EFFECTS, lookOfPlan } from './picture/look.ts'
 import { goTo, linkTo, type Place } from './place.ts'
 import { clusterText, countOf, kindText, lineOf, nameText, shellWord } from './text.ts'
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
-const LISTED = '500'
+/** Of the list on the page. */
+const MOST_LISTED = 500
+/** No plan has more: the picture shows the effect of each. */
+const LIMIT = '20000'
+
+interface Planned {
+  readonly partial: string
+  readonly plan: Plan
+  readonly tree: Tree
+}
 
 export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid, cluster } = words
   const cascade = CASCADES.find((each) => each === words['cascade']) ?? 'background'
+  const load = async (signal: AbortSignal): Promise<Planned> => {
+    const [plan, tree] = await Promise.all([
+      ask('/v1/plan', { uid, cluster, cascade, limit: LIMIT }, signal),
+      ask('/v1/tree', { uid, cluster }, signal),
+    ])
+    return { partial: plan.partial, plan, tree }
+  }
   const asked = useAnswer(
     JSON.stringify([uid, cluster, cascade]),
-    async (signal) => await ask('/v1/plan', { uid, cluster, cascade, limit: LISTED }, signal),
+    load,
     // A large one is rehearsed once, and again when asked to.
-    (last) => ((last?.total ?? 0) > Number(LISTED) ? 0 : REFRESH_MS),
+    (last) => ((last?.plan.total ?? 0) > MOST_LISTED ? 0 : REFRESH_MS),
   )
-  const { answer } = asked
+  const { plan, tree } = asked.answer ?? {}
+  const root = tree?.root
   const choose = (each: string): void => goTo('plan', { ...words, cascade: each })
   return h(
     'div',
@@ -33,17 +54,12 @@ export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
     h(
       'h1',
       null,
-      answer === undefined ? 'Plan' : ['Plan: delete ', h('bdi', null, nameText(answer.root))],
+      plan === undefined ? 'Plan' : ['Plan: delete ', h('bdi', null, nameText(plan.root))],
     ),
-    h(
-      'p',
-      null,
-      h(
-        'a',
-        { href: linkTo('object', { uid: uid ?? '', cluster: cluster ?? '' }) },
-        'Back to the object',
-      ),
-    ),
+    h(ObjectTabs, {
+      ...{ uid: uid ?? '', cluster: cluster ?? '', current: 'plan' },
+      ...{ phase: root?.phase, namespace: root?.namespace },
+    }),
     h(
       'fieldset',
       { class: 'choice' },
@@ -61,71 +77,102 @@ export function PlanView({ words }: Pick<Place, 'words'>): ComponentChild {
       ),
     ),
     h(Notice, { asked }),
-    answer === undefined ? null : h(Planned, { plan: answer }),
+    asked.answer === undefined ? null : h(Effects, { planned: asked.answer }),
   )
 }
 
-function Planned({ plan }: { readonly plan: Plan }): ComponentChild {
-  const { counts, objects, holds, total, hidden, digest, cluster, cascade, root } = plan
+const TONES = { plain: 'quiet', quiet: 'quiet', good: 'good', warm: 'warm', bad: 'bad' } as const
+
+function chipOf(effect: Plan['counts'][number]['effect'], count = ''): Chip {
+  const { sign, tone, text } = EFFECTS[effect]
+  return { text: `${sign} ${count}${text}`, tone: TONES[tone] }
+}
+
+function Effects({ planned: { plan, tree } }: { readonly planned: Planned }): ComponentChild {
+  const { counts, holds, notes, total, hidden, cluster, cascade } = plan
   const known = counts.reduce((sum, { count }) => sum + count, 0)
   const all = countOf(known + hidden, 'object')
-  const counted = counts.map((each) => [
-    lineOf(kindText(each)),
-    each.effect,
-    each.count.toLocaleString('en'),
-  ])
-  const listed = objects.map((each) => {
-    const { namespace, uid, effect, because, finalizers } = each
-    const href = linkTo('object', { cluster: cluster.scope, uid })
-    const tone = effect === 'deleted' ? 'bad' : effect === 'kept' ? 'good' : 'warm'
-    return [
-      h('a', { href }, h('bdi', null, nameText(each))),
-      lineOf(namespace),
-      h(Chips, { chips: [{ text: effect, tone }] }),
-      lineOf(because),
-      lineOf(finalizers.join(', ')),
-    ]
+  const effects = Map.groupBy(counts, ({ effect }) => effect)
+  const sums = [...effects].map(([effect, rows]) => {
+    const sum = rows.reduce((before, { count }) => before + count, 0)
+    return chipOf(effect, `${sum.toLocaleString('en')} `)
   })
-  const uid = shellWord(`uid:${root.uid}`)
-  const scope = shellWord(cluster.scope)
+  const said = `${total === null ? `At least ${all}` : all} in cluster ${clusterText(cluster)}, with --cascade=${cascade}. Nothing is ordered by this.`
   return h(
     'div',
     null,
-    h(
-      'p',
-      { class: 'verdict' },
-      `${total === null ? `At least ${all}` : all} in cluster ${clusterText(cluster)}, with --cascade=${cascade}. Nothing is ordered by this.`,
+    h('p', { class: 'verdict' }, said),
+    h('p', null, h(Chips, { chips: sums })),
+    [...(notes === '' ? [] : [notes]), ...holds].map((each) =>
+      h('p', { class: 'notice warm' }, `${lineOf(each)}.`),
     ),
-    holds.map((each) => h('p', { class: 'notice warm' }, `${lineOf(each)}.`)),
-    h(Section, {
-      title: 'Effects',
-      children: h(Table, { label: 'Effects', head: ['Kind', 'Effect', 'Objects'], rows: counted }),
-    }),
-    h(Section, {
-      title: 'Objects',
-      note:
-        known > objects.length
-          ? `${(known - objects.length).toLocaleString('en')} more are not listed.`
-          : '',
-      children: h(Table, {
-        label: 'Planned objects',
-        head: ['Object', 'Namespace', 'Effect', 'Reason', 'Finalizers'],
-        rows: listed,
-      }),
-    }),
-    h(Section, {
-      title: 'On the command line',
-      note: digest === null ? 'No digest: this plan is incomplete.' : `Digest ${digest}`,
-      children:
-        uid === undefined || scope === undefined
-          ? null
-          : h(
-              'p',
-              null,
-              h(Copied, {
-                text: `kinfold plan delete ${uid} --cluster ${scope} --cascade ${cascade}`,
-              }),
-            ),
-    }),
+    h(
+      'div',
+      { class: 'columns' },
+      h(
+        'div',
+        { class: 'stays' },
+        h(Section, { title: 'What would be deleted', children: h(PlanPicture, { plan, tree }) }),
+        h(Section, { title: 'By kind', children: h(Counts, { plan }) }),
+      ),
+      h('div', { class: 'long' }, h(Objects, { plan, known })),
+    ),
+    h(OnCommandLine, { plan }),
   )
+}
+
+function PlanPicture({ plan, tree }: Pick<Planned, 'plan' | 'tree'>): ComponentChild {
+  const lookOf = useMemo(() => lookOfPlan(plan), [plan])
+  const { root, partial } = tree
+  return h(
+    'div',
+    null,
+    h(Doubt, { partial }),
+    h(Drawing, { root, cluster: plan.cluster.scope, lookOf, now: Date.now() }),
+  )
+}
+
+function Objects({ plan, known }: { readonly plan: Plan; readonly known: number }): ComponentChild {
+  const listed = plan.objects.slice(0, MOST_LISTED)
+  const rows = listed.map((each) => {
+    const { namespace, uid, effect, because, finalizers } = each
+    const href = linkTo('object', { cluster: plan.cluster.scope, uid })
+    const held = finalizers.length === 0 ? '' : `finalizers: ${finalizers.join(', ')}`
+    return [
+      [
+        h('a', { href }, h('bdi', null, nameText(each))),
+        namespace === '' || namespace === plan.root.namespace
+          ? null
+          : h('div', { class: 'quiet' }, lineOf(namespace)),
+      ],
+      h(Chips, { chips: [chipOf(effect)] }),
+      lineOf([because, held].filter((text) => text !== '').join('; ')),
+    ]
+  })
+  const left = (known - listed.length).toLocaleString('en')
+  return h(Section, {
+    title: 'Objects',
+    note: known > listed.length ? `${left} more are not listed.` : '',
+    children: h(Table, { label: 'Planned objects', head: ['Object', 'Effect', 'Reason'], rows }),
+  })
+}
+
+function Counts({ plan: { counts } }: Pick<Planned, 'plan'>): ComponentChild {
+  const rows = counts.map((each) => [
+    lineOf(kindText(each)),
+    h(Chips, { chips: [chipOf(each.effect)] }),
+    each.count.toLocaleString('en'),
+  ])
+  return h(Table, { label: 'Effects', head: ['Kind', 'Effect', 'Objects'], rows })
+}
+
+function OnCommandLine({ plan }: Pick<Planned, 'plan'>): ComponentChild {
+  const { root, cluster, cascade, digest } = plan
+  const [uid, scope] = [shellWord(`uid:${root.uid}`), shellWord(cluster.scope)]
+  const text = `kinfold plan delete ${uid} --cluster ${scope} --cascade ${cascade}`
+  return h(Section, {
+    title: 'On the command line',
+    note: digest === null ? 'No digest: this plan is incomplete.' : `Digest ${digest}`,
+    children: uid === undefined || scope === undefined ? null : h('p', null, h(Copied, { text })),
+  })
 }

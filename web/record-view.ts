@@ -6,7 +6,7 @@ import { ask } from './ask.ts'
 import type { Deletion } from './deletion-text.ts'
 import { Notice, Section } from './frame.ts'
 import { linkTo } from './place.ts'
-import { type Bar, BY, type By, barsOf, namesIn } from './record.ts'
+import { type Bar, BY, type By, barsOf, namesIn, PATTERN } from './record.ts'
 import { clusterText, countOf, lineOf, nameText } from './text.ts'
 
 const HOUR_MS = 3_600_000
@@ -96,16 +96,9 @@ function Part({
   const what = isOne ? nameText(only) : countOf(roots.size, 'root')
   const text = `${part.length} by ${by}: ${what}`
   return h('a', {
-    ...{ href: to, class: `part ${CLASS[by]}`, title: text, 'aria-label': text },
+    ...{ href: to, class: `part ${PATTERN[by]}`, title: text, 'aria-label': text },
     style: { flexGrow: part.length },
   })
-}
-
-const CLASS: Readonly<Record<By, string>> = {
-  'a user': 'user',
-  'another collector': 'collector',
-  Kinfold: 'kinfold',
-  unknown: 'unknown',
 }
 
 /** The whole hour at first; then what came since, and a little before, since an audit log names users a while later. */

@@ -8,6 +8,14 @@ import type { Deletion } from './deletion-text.ts'
 export type By = 'a user' | 'another collector' | 'Kinfold' | 'unknown'
 export const BY: readonly By[] = ['a user', 'another collector', 'Kinfold', 'unknown']
 
+/** Class of each in page.css: patterns, so that they differ without colours. */
+export const PATTERN: Readonly<Record<By, string>> = {
+  'a user': 'user',
+  'another collector': 'collector',
+  Kinfold: 'kinfold',
+  unknown: 'unknown',
+}
+
 export interface Bar {
   readonly cluster: Deletion['cluster']
   readonly namespace: string

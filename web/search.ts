@@ -61,7 +61,7 @@ export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
       ),
       h('button', { type: 'submit', class: 'main' }, 'Search'),
     ),
-    h(Results, { key: JSON.stringify(words), words }),
+    h(Results, { key: JSON.stringify({ ...words, order: '' }), words }),
   )
 }
 
@@ -98,7 +98,8 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
         : unknownText(words, list) ||
           `${countOf(list.found.length, 'object')} found; ${isEnd ? 'all' : 'the first'} ${list.read.toLocaleString('en')} looked through.`
   const isAt = words['at'] !== undefined
-  const rows = newestFirst(list.found).map(
+  const order = words['order'] ?? 'time'
+  const rows = inOrder(list.found, order).map(
     ({ cluster, group, kind, namespace, name, uid, ...rest }) => {
       const { phase, createdAt, goneAt, deletionTimestamp } = rest
       const view = isAt ? 'past' : 'object'
@@ -121,6 +122,7 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
     h(OneNamespace, { asked, cluster: words['cluster'] ?? '' }),
     answer === undefined ? h(Doubt, { partial: former.partial }) : null,
     h('p', { role: 'status', ref: seen }, text),
+    rows.length < 2 ? null : h(Order, { words, order }),
     rows.length === 0 ? null : h(Table, { label: 'Objects', head, rows }),
     isEnd || (asked.isLoading && from !== '')
       ? null
@@ -128,14 +130,43 @@ function Results({ words }: Pick<Place, 'words'>): ComponentChild {
   )
 }
 
+function Order({
+  words,
+  order,
+}: {
+  readonly words: Words
+  readonly order: string
+}): ComponentChild {
+  return h(
+    'p',
+    { class: 'tools' },
+    [
+      ['time', 'Newest first'],
+      ['name', 'By name'],
+    ].map(([each = '', text]) =>
+      h(
+        'button',
+        {
+          ...{ type: 'button', 'aria-pressed': each === order },
+          onClick: () => goTo('search', { ...words, order: each }),
+        },
+        text,
+      ),
+    ),
+  )
+}
+
 const NOTHING: Read = { found: [], read: 0, isKind: false, next: '', partial: '' }
 
-function newestFirst(found: readonly Found[]): readonly Found[] {
+function inOrder(found: readonly Found[], order: string): readonly Found[] {
+  if (order === 'name') return found.toSorted((a, b) => compare(a.name, b.name))
   const since = (each: Found): number => {
     return Date.parse(each.goneAt ?? each.deletionTimestamp ?? each.createdAt ?? '') || 0
   }
   return found.toSorted((a, b) => since(b) - since(a))
 }
+
+const { compare } = new Intl.Collator('en', { numeric: true })
 
 /** Nothing of what nobody serves, or has, is no answer of "nothing". Empty: what is asked for is known. */
 function unknownText(words: Words, read: Read): string {

@@ -26,6 +26,12 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
+/** Direct dependents, and those of all levels where there are more. */
+export function dependentsText(direct: number, all: number): string {
+  if (direct >= all) return countOf(direct, 'dependent')
+  return `${countOf(direct, 'dependent')}, ${all.toLocaleString('en')} with theirs`
+}
+
 const PHASES: Readonly<Record<string, string>> = {
   observed: 'exists',
   deleting: 'being deleted',
@@ -109,9 +115,20 @@ export function agoText(at: string | null, now: number): string {
   return at === null ? 'at an unknown time' : `${spanText(now - Date.parse(at))} ago`
 }
 
+/** Of what is still to come. */
+export function inText(at: string, now: number): string {
+  const ms = Date.parse(at) - now
+  return ms <= 0 ? agoText(at, now) : `in ${spanText(ms)}`
+}
+
 /** In UTC, as the command line and the log have it. */
 export function timeText(at: string | null): string {
   return at === null ? '–' : at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
+}
+
+/** Both: one thinks in the one, and compares by the other. */
+export function momentText(at: string | null, now: number): string {
+  return at === null ? 'at an unknown time' : `${inText(at, now)}, ${timeText(at)}`
 }
 
 export function clusterText({ name, scope }: { name: string; scope: string }): string {

@@ -22,7 +22,15 @@ function node(
   more: Partial<TreeNode> = {},
 ): TreeNode {
   return {
-    ...{ group: '', kind: 'Pod', namespace: 'ns', name, uid: `pod-${name}`, phase: 'observed' },
+    ...{
+      group: '',
+      kind: 'Pod',
+      namespace: 'ns',
+      name,
+      uid: `pod-${name}`,
+      phase: 'observed',
+      createdAt: null,
+    },
     ...{ edge: null, verdict: null, repeated: false, children, ...more },
   }
 }

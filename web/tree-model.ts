@@ -6,6 +6,7 @@
  * Not here: asking (object-tree.ts), drawing (tree-view.ts).
  */
 import type { DependentList, TreeNode } from '../cli/answer.ts'
+import { dependentsText } from './text.ts'
 
 export interface TreeObject {
   readonly group: string
@@ -14,6 +15,7 @@ export interface TreeObject {
   readonly name: string
   readonly uid: string
   readonly phase: string
+  readonly createdAt: string | null
   readonly verdict: TreeNode['verdict']
   readonly edge: TreeNode['edge']
 }
@@ -37,6 +39,8 @@ export interface Item {
   readonly children: Item[]
   isOpen: boolean
   loaded: Loaded
+  /** Objects of all levels below it; undefined: not all of them are loaded. */
+  below: number | undefined
 }
 
 export type Row =
@@ -54,7 +58,7 @@ export function rootItem(object: TreeObject): Item {
 function itemOf(object: TreeObject, above: Item | undefined, isRepeated: boolean): Item {
   const level = above === undefined ? 1 : above.level + 1
   const loaded: Loaded = { type: isRepeated ? 'all' : 'unknown' }
-  return { object, above, level, isRepeated, children: [], isOpen: false, loaded }
+  return { object, above, level, isRepeated, children: [], isOpen: false, loaded, below: undefined }
 }
 
 /** A page of its dependents, as the server listed them. */
@@ -91,6 +95,9 @@ export function itemOfTree(root: TreeNode, former?: Item): Item {
     }
     opened += item.children.length
     item.isOpen = wasOpen.get(item.object.uid) ?? (opened <= MOST_OPENED || item === top)
+  }
+  for (const [item] of left.toReversed()) {
+    item.below = item.children.reduce((sum, child) => sum + 1 + (child.below ?? 0), 0)
   }
   return top
 }
@@ -130,6 +137,12 @@ export function rowsOf(root: Item): readonly Row[] {
 /** Whether it can be opened; one that was not asked for may have dependents. */
 export function mayHaveChildren({ isRepeated, children, loaded }: Item): boolean {
   return !isRepeated && (children.length > 0 || loaded.type !== 'all')
+}
+
+/** Empty: it has none, or they are not known. */
+export function belowText({ children, loaded, below }: Item): string {
+  if (children.length === 0 || loaded.type !== 'all') return ''
+  return dependentsText(children.length, below ?? children.length)
 }
 
 /** Of all levels, without those that are listed a second time. */

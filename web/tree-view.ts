@@ -6,9 +6,11 @@
 import { type ComponentChild, h } from 'preact'
 import { useId, useMemo, useState } from 'preact/hooks'
 import { type Chip, Chips } from './chip.ts'
+import { Age } from './frame.ts'
+import { KindMark } from './kind-mark.ts'
 import { linkTo } from './place.ts'
 import { lineOf, nameText, phaseText, verdictText } from './text.ts'
-import { HIDDEN, type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
+import { belowText, HIDDEN, type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
 import { movedBy, Rows } from './window.ts'
 
 export interface TreeProps {
@@ -136,6 +138,7 @@ function ObjectRow({
       { class: 'twist', 'aria-hidden': 'true', ...(mayHaveChildren(item) && { onClick: toggled }) },
       mayHaveChildren(item) ? (isOpen ? '▾' : '▸') : '',
     ),
+    h(KindMark, { of: object }),
     isNamed(item)
       ? h('a', { href: linkTo('object', { cluster, uid: object.uid }), tabIndex: -1 }, name)
       : name,
@@ -143,6 +146,8 @@ function ObjectRow({
       ? null
       : h('span', { class: 'quiet' }, lineOf(object.namespace)),
     h(Chips, { chips: chipsOf(item) }),
+    object.createdAt === null ? null : h(Age, { at: object.createdAt }),
+    belowText(item) === '' ? null : h('span', { class: 'quiet' }, belowText(item)),
     isRepeated ? h('span', { class: 'quiet' }, 'shown above') : null,
   )
 }

@@ -279,6 +279,16 @@ test('a question that cannot be answered says why', async (t) => {
     ((await nothing.json()) as { detail: string }).detail,
     /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
   )
+  // What was meant is said where it is known (C18).
+  for (const [asked, meant] of [
+    ['name=wbe&namespace=ns', 'did you mean deployment/web -n ns?'],
+    ['name=web&namespace=other', 'did you mean -n ns?'],
+    ['name=webb&namespace=other', 'it may be in another namespace'],
+  ]) {
+    const answer = await server.get(`/v1/why?kind=deployment&${asked}`)
+    const { detail } = (await answer.json()) as { detail: string }
+    equal(detail.split('; ')[1], meant)
+  }
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
     ((await elsewhere.json()) as { detail: string }).detail,
@@ -291,11 +301,31 @@ test('a question that cannot be answered says why', async (t) => {
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v1/why?kind=&name=web&namespace=ns')).status, 400)
+  const list = ((await (await server.get('/v1')).json()) as { detail: string }).detail
+  match(list, /^there is no \/v1; there are \/v1\/\S+, .*\/v1\/why.*: \/openapi\.json says/)
   for (const path of ['/v2/why', '/v1/foo', '/v1/commands']) {
     const unknown = await server.get(path)
     equal(unknown.status, 404)
     equal(((await unknown.json()) as { detail: string }).detail, `there is no ${path}`)
   }
+})
+
+test('a list or a difference of a kind that nobody serves is refused, and says what may be meant (C13)', async (t) => {
+  const server = await serve(t)
+  const from = 'from=pos:0-1'
+  const asked = (kind: string): readonly string[] => [
+    ...[`/v1/objects?kind=${kind}`, `/v1/objects?kind=${kind}&gone=true`],
+    ...[`/v1/objects?kind=${kind}&count=true`, `/v1/diff?${from}&kind=${kind}`],
+    `/v1/deletions?kind=${kind}`,
+  ]
+  for (const path of asked('pots')) {
+    const response = await server.get(path)
+    equal(response.status, 404, path)
+    const { detail } = (await response.json()) as { detail: string }
+    equal(detail, 'no cluster that is asked serves a kind pots; did you mean pods?')
+  }
+  // One that is served, of which there is nothing, is no unknown one.
+  for (const path of asked('node')) equal((await server.get(path)).status, 200, path)
 })
 
 test('an object that is not there is told by what is wrong with the question', async (t) => {

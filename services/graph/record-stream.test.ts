@@ -252,7 +252,7 @@ test('a stream of a part has the records of it and no others', async (t) => {
     }
   }
   const unknown = (await (await ask('/v1/lineage?kind=pots')).json()) as { detail: string }
-  match(unknown.detail, /^no cluster that is asked serves a kind pots$/)
+  match(unknown.detail, /^no cluster that is asked serves a kind pots; did you mean pods\?$/)
   equal((await ask('/v1/lineage?cluster=nowhere')).status, 404)
 })
 

@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { auditEvent, eventList } from '../audit-event.ts'
 import { GraphGroup, tell } from '../graph-group.ts'
 import { eventsOf } from '../task-rig.ts'
@@ -57,6 +57,10 @@ async function sendAudit(url: string): Promise<void> {
   equal((await fetch(`${url}/v1/audit-events`, { method: 'POST', headers, body })).status, 200)
 }
 
+async function valueText(slider: Locator): Promise<string> {
+  return (await slider.getAttribute('aria-valuetext')) ?? ''
+}
+
 function objectLink(uid: string): string {
   return `/#/object?${new URLSearchParams({ cluster: 'c', uid })}`
 }
@@ -75,7 +79,13 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const who = page.getByRole('region', { name: 'Who deleted it' })
     await who.getByText(/^Deleted \d+ s ago by alice \(kubectl\/v1.33.0\)\. It took /).waitFor()
     await who.getByText('It took 2 objects along.').waitFor()
-    await who.getByText('kinfold restore uid:deploy-web --context test', { exact: true }).waitFor()
+    const restore = page.getByRole('region', { name: 'Restore' })
+    const command = 'kinfold restore uid:deploy-web --context test'
+    await restore.getByText(command, { exact: true }).waitFor()
+    // Beside it the tree before, with what was deleted.
+    const picture = page.getByRole('group', { name: 'Picture' })
+    await picture.getByRole('link', { name: /^Deployment\/web, deleted, / }).waitFor()
+    await picture.getByRole('link', { name: /^Pod\/a, deleted, too/ }).waitFor()
     const former = page.getByRole('tree', { name: 'Former dependents' })
     for (const name of ['ReplicaSet/web', 'Pod/a', 'Pod/b']) {
       await former.getByRole('link', { name }).waitFor()
@@ -115,10 +125,12 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const told: string[] = []
     await slider.focus()
     await page.keyboard.press('Home')
-    const steps = Number(await slider.getAttribute('max')) + 1
+    await page.getByText(/^1 of \d+: /).waitFor()
+    const [, count] = /^1 of (\d+): /.exec(await valueText(slider)) ?? []
+    const steps = Number(count)
     for (let step = 1; step <= steps; step++) {
       await page.getByText(new RegExp(`^${step} of ${steps}: `)).waitFor()
-      told.push((await slider.getAttribute('aria-valuetext')) ?? '')
+      told.push(await valueText(slider))
       await page.keyboard.press('ArrowRight')
     }
     for (const [name, what] of [
@@ -134,6 +146,36 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
       )
     }
   })
+
+  for (const [width, isDark] of [
+    [1_280, false],
+    [390, true],
+  ] as const) {
+    test(`C6: the slider lies over what changed when, by kind and by who deleted, in a window of ${width}`, async (t) => {
+      const { url } = await graphOf(t, BESIDE)
+      await sendAudit(url)
+      const past = `/#/past?${new URLSearchParams({ cluster: 'c', uid: 'deploy-web' })}`
+      const page = await watched(t, browser, url + past, { width, isDark })
+      const lanes = page.locator('.lane')
+      await lanes.first().waitFor()
+      deepEqual((await lanes.locator('.kind-mark').allTextContents()).toSorted(), [
+        ...['deploy', 'po', 'rs'],
+      ])
+      // The record is some seconds old, and the span an hour.
+      equal(await lanes.locator('.gap').count(), 3)
+      await page.getByText(/Hatched: not recorded; the record begins at /).waitFor()
+      const by = 'by a user 2, another collector 2'
+      await page.getByText(`4 created (above the lines) · 4 deleted (below, ${by})`).waitFor()
+      const slider = page.getByRole('slider')
+      await slider.focus()
+      await page.keyboard.press('End')
+      const said = page.getByRole('list', { name: 'What changed then' })
+      await said.getByText(/by bob \(kubectl\/v1.33.0\)/).waitFor()
+      deepEqual(await violations(page), [])
+      await said.getByRole('link', { name: 'Pod/b' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Pod/b' }).waitFor()
+    })
+  }
 
   test('C10: where no token is wanted, no login is offered, and the flag that would want one is named', async (t) => {
     const { url } = await graphOf(t, WAITING)
@@ -188,7 +230,13 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
   test('C13: a kind, a namespace and a view that nobody knows are said to be unknown', async (t) => {
     const { url } = await graphOf(t, ['put cm/a in shop'])
     const page = await watched(t, browser, `${url}/#/search?kind=wat`)
-    await page.getByText('No cluster that is asked serves a kind wat.').waitFor()
+    const alert = page.getByRole('alert')
+    await alert.getByText('no cluster that is asked serves a kind wat').waitFor()
+    await page.getByText('Nothing was looked through.').waitFor()
+    await page.goto(`${url}/#/diff?from=2m&kind=pots`)
+    await alert.getByText('serves a kind pots; did you mean pods?').waitFor()
+    await page.goto(`${url}/#/diff?from=2m`)
+    await page.getByText(/1 difference: 1 added|Nothing differs/).waitFor()
     await page.goto(`${url}/#/search?namespace=nope`)
     await page.getByText('Nothing is recorded in a namespace nope.').waitFor()
     await page.goto(`${url}/#/nothing`)
@@ -206,6 +254,13 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     await page.keyboard.type('pod/a')
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await page.goto(`${url}/#/search?gone=true&kind=pods`)
+    const found = page.getByRole('group', { name: 'Objects' }).getByRole('link')
+    await page.getByText('2 objects found').waitFor()
+    deepEqual(await found.allTextContents(), ['Pod/b', 'Pod/a'])
+    await page.getByRole('button', { name: 'By name' }).click()
+    await page.getByRole('button', { name: 'By name', pressed: true }).waitFor()
+    deepEqual(await found.allTextContents(), ['Pod/a', 'Pod/b'])
     await page.keyboard.press('Control+k')
     await page.keyboard.type('we')
     // A slash in a field is a letter of it.

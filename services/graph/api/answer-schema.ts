@@ -280,6 +280,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
       'Of an object: observed, deleting, waiting, orphaning, reaped, suspect; of an owner that is not watched: absent, found, unknown; gone, once it is deleted.',
       TEXT,
     ),
+    createdAt: say('Null where the record does not have it, as of a deleted one.', TIME_OR_NULL),
     edge: say(
       'Of the reference between this object and the one above it; null for the root.',
       orNull(record({ ...EDGE, standing: say('Null at a moment of the past.', orNull(STANDING)) })),
@@ -527,6 +528,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       objects: listOf(ref('PlannedObject')),
       holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
       digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
+      notes: say(
+        'What is no part of it by choice, such as the objects of kinds that are left out; empty where nothing is.',
+        TEXT,
+      ),
     },
     'What would be deleted with an object.',
   ),

@@ -175,7 +175,7 @@ function* nodesOf(tree: TreeNode): Iterable<TreeNode> {
 /** In place: the tree was made for this answer alone. */
 function hidden(tree: TreeNode, isShown: (node: TreeNode) => boolean): TreeNode {
   const blank = (node: TreeNode): TreeNode =>
-    isShown(node) ? node : { ...node, name: HIDDEN, uid: HIDDEN, verdict: null }
+    isShown(node) ? node : { ...node, name: HIDDEN, uid: HIDDEN, createdAt: null, verdict: null }
   const root = blank(tree)
   const left = [root]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {

@@ -25,6 +25,7 @@ import type { ListAsked, ListedObject, ObjectList } from './object-list.ts'
 import { asOfMoment, type Past } from './past.ts'
 import type { PastList } from './past-list.ts'
 import type { Answer } from './query.ts'
+import { refuseUnknownKind } from './unknown-kind.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
@@ -68,8 +69,9 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     const question = { route: '/v1/objects', words }
     const cursor = cursorOf(question)
     const all = await clusters.all()
+    const named = namedClusters(all, words['cluster'])
     const marked = clusterMarked(request)
-    const ids = meantIn(namedClusters(all, words['cluster']), asked.at).map(({ id }) => id)
+    const ids = meantIn(named, asked.at).map(({ id }) => id)
     const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
     const [cluster, following] = left
     if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
@@ -87,6 +89,8 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
         if (moment !== undefined) past.stillKnown(view, moment)
         if (moment !== undefined && partial === '') markImmutable(reply)
         const { next: key, ...page } = answer
+        const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
+        if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)
         const rest = key === null ? next : cursorText(question, [cluster, key])
         const told: ListAnswer = { ...page, continue: rest }
         return documentOf('ObjectList', { answer: told, partial, asOf })

@@ -10,6 +10,7 @@ import { identityOf, isNamedBy } from '../../../core/graph/identity.ts'
 import type { OwnerReference, Uid } from '../../../core/model/object.ts'
 import { isSamePlace } from '../../../core/model/object.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
+import { timeOf } from '../api/document.ts'
 import type { Turns } from '../turns.ts'
 import { type Misnamed, misnamedOf, NONE_MISNAMED, type Referring } from './misnamed.ts'
 import type { Moment } from './moment.ts'
@@ -120,10 +121,11 @@ async function cutText({ spans, cluster, moment, turns, sight }: PastView): Prom
 }
 
 function leafOf(object: PastObject, reference: OwnerReference | null): TreeNode {
-  const { group, kind, namespace, name, uid, phase } = object
+  const { group, kind, namespace, name, uid, phase, createdAt } = object
   return {
     ...{ group, kind, namespace, name, uid },
     phase: phase === 'hidden' ? 'unknown' : phase,
+    createdAt: timeOf(createdAt),
     edge: reference && edgeOf(reference),
     verdict: null,
     repeated: false,
@@ -154,6 +156,7 @@ function ownerLeaf(
   return {
     ...{ group, kind, namespace: '', name, uid },
     phase: 'unknown',
+    createdAt: null,
     edge: edgeOf(reference),
     verdict: null,
     repeated: false,

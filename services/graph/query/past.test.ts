@@ -162,6 +162,24 @@ test('what nobody had listed by then is named, and never counts as absent', asyn
   equal(partial, 'not known to have been listed by then: configmaps')
 })
 
+test('a kind is known as listed from the event that ended its list, and not a moment later (C9)', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  const { entries } = await rig.log.read('events', 0, 0n, { limit: 1_000, waitMs: 0 })
+  const ended = entries.find(({ value }) => {
+    const event = codec.decode(value ?? new Uint8Array())
+    return event.type === 'SyncFinished' && event.kind === 'ConfigMap'
+  })
+  ok(ended)
+  const partialAt = async (at: string): Promise<string> =>
+    (await rig.get<Told>(`/v1/objects?kind=configmap&at=${at}`)).partial
+  const unlisted = 'not known to have been listed by then: configmaps'
+  equal(await partialAt(`pos:0-${ended.offset}`), unlisted)
+  equal(await partialAt(`pos:0-${ended.offset + 1n}`), '')
+  equal(await partialAt(new Date(ended.timestamp - 1).toISOString()), unlisted)
+  equal(await partialAt(new Date(ended.timestamp).toISOString()), '')
+})
+
 test('a moment that is not over is refused with the newest that is', async (t) => {
   const rig = await rigged(t)
   await rig.minute('put cm/a')
@@ -448,7 +466,7 @@ test('who may get some objects is shown these in a tree of the past, and of othe
   const response = await fetch(`${url}${TREE}&at=${at}`, { headers })
   const { root, partial } = (await response.json()) as Told
   equal(shape(root), 'ReplicaSet/web-1(Pod/hidden)')
-  match(partial, /; the owners of 1 object that changed very often are not kept so far back$/)
+  match(partial, /^the owners of 1 object that changed very often are not kept so far back$/)
 })
 
 test('what is forgotten stays forgotten where history is read behind lineage', async () => {

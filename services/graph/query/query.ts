@@ -16,7 +16,7 @@ import type { Clusters, KnownCluster } from './clusters.ts'
 import type { Deletion } from './deletion-cause.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from './history-index.ts'
 import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
-import type { Lacks } from './name-index.ts'
+import type { Indexed, Lacks } from './name-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
@@ -101,6 +101,8 @@ export interface Query {
    * around a time, in ms (undefined: the last ones).
    */
   find(selector: Selector, at?: number): Promise<Found>
+  /** What exists of such a kind: under the name in other namespaces, or under one like it in this one. Some of it. */
+  nearest(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** Who deleted it; null of one that is there. */
@@ -126,12 +128,40 @@ export function createQuery(
   index: HistoryIndex,
   deletionOf: DeletionOf,
 ): Query {
+  async function matching(
+    objects: readonly Indexed[],
+    { kind, cluster, uid }: Selector,
+  ): Promise<Match[]> {
+    const word = await clusters.kindWord(kind)
+    const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+    return objects.flatMap((object) => {
+      const of = known.get(object.cluster)
+      const clusterName = of?.name ?? object.cluster
+      if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName) return []
+      const view = of && clusters.view(of)
+      const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+      const isAny = uid !== undefined || kind === ''
+      const its = view && kindOf(view.reader, view.cluster, object)
+      return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
+    })
+  }
+
   return {
     caughtUp: async () => void (await index.caughtUp()),
-    async find({ kind, name, namespace, cluster, uid }, at) {
-      const word = await clusters.kindWord(kind)
+    async nearest(asked) {
+      const { name, namespace, uid } = asked
+      if (uid !== undefined) return []
+      const elsewhere = await matching(await index.anywhere(name), asked)
+      const there = elsewhere.filter(({ isThere }) => isThere)
+      if (there.length > 0) return there
+      const near = await Promise.all(
+        [...new Set([namespace, ''])].map((each) => index.near(each, name)),
+      )
+      return (await matching(near.flat(), asked)).filter(({ isThere }) => isThere)
+    },
+    async find(selector, at) {
+      const { name, namespace, cluster, uid } = selector
       const all = await clusters.all()
-      const known = new Map(all.map((each) => [each.id, each]))
       const ids = cluster === undefined ? [undefined] : idsOf(all, cluster)
       const places = [...new Set([namespace, ''])].flatMap((each) => {
         return ids.map((id) => ({ namespace: each, name, cluster: id, at }))
@@ -140,20 +170,8 @@ export function createQuery(
         uid === undefined
           ? await Promise.all(places.map((each) => index.named(each)))
           : [await index.withUid(uid)]
-      const matches = read
-        .flatMap(({ found }) => found)
-        .flatMap((object) => {
-          const of = known.get(object.cluster)
-          const clusterName = of?.name ?? object.cluster
-          if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
-            return []
-          const view = of && clusters.view(of)
-          const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
-          const isAny = uid !== undefined || kind === ''
-          const its = view && kindOf(view.reader, view.cluster, object)
-          return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
-        })
-      return { matches, lacks: mostOf(read) }
+      const found = read.flatMap((each) => each.found)
+      return { matches: await matching(found, selector), lacks: mostOf(read) }
     },
     async tree(view, root, owners, sight = WHOLE) {
       const { answer, cut } = await new Tree(view).grown(root, owners)

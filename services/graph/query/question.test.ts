@@ -278,6 +278,17 @@ test('a plan of a namespace has no total where kinds are not listed yet, or it i
   match(cut?.partial ?? '', /cut after 3 objects: there are more/)
 })
 
+test('kinds left out by choice are a note of a plan, which is whole without them (C9)', async (t) => {
+  const asked = await ask(t, [...SHOP, ...LISTED, 'serve widget ignored'])
+  const made = await createPlanner().plan(asked.view, 'namespace-shop', 'Background', 10)
+  equal(made?.partial, '')
+  equal(
+    made?.answer.notes,
+    'objects in namespace shop of kinds that are left out are not counted: widgets.example.com',
+  )
+  ok(made?.answer.total !== null && made?.answer.digest !== null)
+})
+
 test('a plan of a definition counts all objects of its kind', async (t) => {
   const cleanup = 'customresourcecleanup.apiextensions.k8s.io'
   const story = [

@@ -15,10 +15,9 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { Access } from './access.ts'
 import { askedOf } from './choice.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
-import { kindsIn } from './kind-name.ts'
-import type { KindWord } from './kind-word.ts'
 import { namedClusters } from './not-found.ts'
 import { LEFT_OUT } from './sight.ts'
+import { refuseUnknownKind } from './unknown-kind.ts'
 
 export interface RecordFilter {
   /** The one cluster whose process has to answer, since it alone knows what may be listed there; null: any process. */
@@ -71,7 +70,7 @@ async function filterOf(
   }
   const views = new Map(asked.map((each) => [each.id, clusters.view(each)]))
   const word = kind === undefined ? undefined : await clusters.kindWord(kind)
-  if (kind !== undefined && word !== undefined) await checkKind(kind, word, [...views.values()])
+  if (kind !== undefined) await refuseUnknownKind(clusters, kind, asked)
   /** By cluster and kind. */
   const meant = new Map<string, boolean>()
   const isMeant = (id: ClusterId, { group, kind: its }: GroupKind): boolean => {
@@ -107,18 +106,4 @@ async function filterOf(
       return isWhole || (await access.mayList(request, record))
     },
   }
-}
-
-/** Where it is known which kinds there are, one that is none of them would be an empty stream for ever. */
-async function checkKind(
-  kind: string,
-  word: KindWord,
-  views: readonly ReturnType<Clusters['view']>[],
-): Promise<void> {
-  for (const view of views) {
-    if (view === undefined || view.partial() !== '') return
-    const kinds = await kindsIn(view)
-    if (kinds.length === 0 || kinds.some((each) => word.is(each, each))) return
-  }
-  if (views.length > 0) throw new Problem(404, `no cluster that is asked serves a kind ${kind}`)
 }

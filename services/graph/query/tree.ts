@@ -15,6 +15,7 @@ import type { ClusterId, OwnerReference, Uid } from '../../../core/model/object.
 import { isSamePlace } from '../../../core/model/object.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import { kindOfReference } from '../../../core/model/reference.ts'
+import { timeOf } from '../api/document.ts'
 import type { Named } from './history-index.ts'
 import type { View } from './view.ts'
 
@@ -30,6 +31,8 @@ export interface TreeNode {
   readonly uid: Uid
   /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node; `gone`, or `unknown` while its partition is being restored. */
   readonly phase: string
+  /** RFC 3339; null of an owner that is no node, and where the record does not have it. */
+  readonly createdAt: string | null
   /** Of the reference that leads here from the node above. */
   readonly edge: {
     /** Null at a moment of the past. */
@@ -104,6 +107,7 @@ export class Tree {
     return {
       ...{ group, kind, namespace, name, uid },
       phase: this.#view.partial() === '' ? 'gone' : 'unknown',
+      createdAt: null,
       edge: null,
       verdict: null,
       repeated: false,
@@ -112,14 +116,10 @@ export class Tree {
   }
 
   #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
-    const { group, kind, namespace, name, uid } = object
+    const { group, kind, namespace, name, uid, createdAt } = object
     return {
-      group,
-      kind,
-      namespace,
-      name,
-      uid,
-      phase,
+      ...{ group, kind, namespace, name, uid, phase },
+      createdAt: timeOf(createdAt),
       edge,
       verdict: verdict && { type: verdict.type, because: verdict.because },
       repeated: false,
@@ -167,6 +167,7 @@ export class Tree {
       name: ref.name,
       uid: ref.uid,
       phase: known?.state ?? 'unknown',
+      createdAt: null,
       edge,
       verdict: null,
       repeated: false,

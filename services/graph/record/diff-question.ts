@@ -23,6 +23,7 @@ import { namedClusters } from '../query/not-found.ts'
 import { asOfMoment, type Past } from '../query/past.ts'
 import type { Difference, PastDiff, TwoMoments } from '../query/past-diff.ts'
 import type { PastObject } from '../query/span-index.ts'
+import { refuseUnknownKind } from '../query/unknown-kind.ts'
 import type { View } from '../query/view.ts'
 import { type Attributors, attributionOf } from './attribution.ts'
 import { Deleters } from './deleter.ts'
@@ -111,6 +112,9 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
         const same = { cluster, to: textOfMoment(view, moments.to, words), after: page.next ?? '' }
         const next = page.next === null ? rest : textOf(words, same)
         const { rows: differences, kinds } = page
+        const { kind = '' } = words
+        const isKnown = kind === '' || kinds.length > 0 || differences.length > 0
+        if (!isKnown) await refuseUnknownKind(clusters, kind, named)
         const answer: DiffPage = { from, to, differences, kinds, continue: next }
         return documentOf('Diff', { answer, partial: page.partial, asOf: [to] })
       })

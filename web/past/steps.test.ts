@@ -1,7 +1,7 @@
 /** The slider is at the last change before the moment that is shown, whichever way that is named. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { stepAt, stepsIn } from './past.ts'
+import { spanOf, stepAt, stepsIn } from './steps.ts'
 
 const CHANGES = [10, 20, 30].map((position) => {
   return { partition: 1, position, at: `2026-01-31T09:00:${position}.000Z` }
@@ -28,4 +28,10 @@ test('what one event brought about is one step, so that each step leads on', () 
     steps.map((each) => each.length),
     [2, 1, 2],
   )
+})
+
+test('of the time before the record as much is drawn as can be seen, and none where there is none', () => {
+  deepEqual(spanOf(0, 9_000, 10_000), { begin: 8_850, end: 10_000, recordedFrom: 9_000 })
+  deepEqual(spanOf(8_900, 9_000, 10_000).begin, 8_900)
+  deepEqual(spanOf(9_500, 9_000, 10_000).begin, 9_500)
 })

@@ -1,0 +1,105 @@
+/**
+ * What holds of every view of the page in a real Chromium: in a window of 390 nothing is cut, nothing breaks a rule of axe-core, it leads on, and what comes is shown
+ * without being asked for.
+ *
+ * What must stay true: a view that is added is added here, too; nothing waits for a time, only for what is shown.
+ */
+import { deepEqual, ok } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, suite, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { GraphGroup, tell } from '../graph-group.ts'
+import { eventsOf } from '../task-rig.ts'
+import { missingBrowser, openPage, startBrowser } from './browser.ts'
+import { violations } from './violations.ts'
+
+const skip = missingBrowser()
+
+/** As web/place.ts lists them, which needs the types of a browser. */
+function viewsOfPage(): readonly string[] {
+  const place = readFileSync(new URL('../../web/place.ts', import.meta.url), 'utf8')
+  const [, list = ''] = /VIEWS = \[([^\]]*)\]/.exec(place) ?? []
+  return [...list.matchAll(/'(\w+)'/g)].map(([, view = '']) => view)
+}
+
+/** A pod is held for approval, another collects the rest, and a foreground deletion is under way. */
+const BEFORE = [
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/old in shop'],
+  ...['put rs/lost', 'put pod/held <- rs/lost', 'lose rs/lost', 'rollback', 'relist rs'],
+  'relist pod',
+]
+const AFTER = [
+  ...['put pod/new in shop <- rs/web', 'put rs/gone', 'put pod/more <- rs/gone', 'lose rs/gone'],
+  ...['relist rs', 'delete cm/old in shop'],
+]
+
+/** What is there at first, and what comes. */
+const WEB = { cluster: 'c', uid: 'deploy-web' }
+const SEEN: Readonly<Record<string, readonly [Record<string, string>, RegExp, RegExp | null]>> = {
+  home: [{}, /1 object held until a person approves/, /1 object, by namespace:/],
+  search: [{ namespace: 'shop', gone: 'true' }, /^3 objects found/, /^4 objects found/],
+  held: [{}, /^Pod\/held$/, null],
+  diff: [{ cluster: 'c', from: '1h' }, /differences?: /, /Pod\/new/],
+  namespace: [{ cluster: 'c', namespace: 'shop' }, /^\d+ objects?, \d+ changes?\.$/, /Pod\/new/],
+  object: [WEB, /1 direct dependent/, /Pod\/new/],
+  plan: [WEB, /Nothing is ordered by this/, /3 deleted/],
+  // Its stream ends at once, since nothing is being deleted.
+  cascade: [WEB, /is not being deleted/, null],
+  past: [WEB, /The tree then/, /Pod\/new/],
+}
+
+function hashOf(view: string, words: Record<string, string>): string {
+  return view === 'home' ? '/#/' : `/#/${view}?${new URLSearchParams(words)}`
+}
+
+/** What is wider than its place, so that a part of it is out of sight. Trees and differences scroll by themselves. */
+async function cutIn(page: Page): Promise<unknown> {
+  return await page.evaluate(
+    `[...document.querySelectorAll('.scrolls, section, p, h1, h2, table, li')]
+      .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+      .map((each) => each.outerHTML.slice(0, 200))`,
+  )
+}
+
+suite('every view', { skip: skip ?? false }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await startBrowser()
+  })
+  after(async () => await browser?.close())
+
+  test('is among those that are tested', () => {
+    deepEqual(Object.keys(SEEN).toSorted(), viewsOfPage().toSorted())
+  })
+
+  for (const isDark of [false, true]) {
+    test(`is whole, linked and live in a window of 390, ${isDark ? 'dark' : 'light'}`, async (t) => {
+      const group = new GraphGroup(1, 0, Date.now())
+      t.after(async () => await group.stop())
+      const { url } = await group.start()
+      const all = eventsOf([...BEFORE, ...AFTER])
+      const count = eventsOf(BEFORE).length
+      await tell(group.log, all.slice(0, count))
+      await group.caughtUp()
+      const look = { width: 390, height: 844, isDark }
+      const open: { view: string; page: Page; wrong: readonly string[]; comes: RegExp | null }[] =
+        []
+      for (const [view, [words, first, comes]] of Object.entries(SEEN)) {
+        const { page, wrong } = await openPage(browser, url + hashOf(view, words), look)
+        t.after(async () => await page.context().close())
+        await page.getByRole('main').getByText(first).first().waitFor()
+        deepEqual(await violations(page), [], view)
+        deepEqual(await cutIn(page), [], view)
+        ok((await page.getByRole('main').getByRole('link').count()) > 0, `${view} leads nowhere`)
+        open.push({ view, page, wrong, comes })
+      }
+      await tell(group.log, all.slice(count))
+      await group.caughtUp()
+      for (const { view, page, wrong, comes } of open) {
+        if (comes !== null) await page.getByRole('main').getByText(comes).first().waitFor()
+        deepEqual(wrong, [], view)
+        await page.context().close()
+      }
+    })
+  }
+})
