@@ -4,10 +4,9 @@
  * What must stay true: what is not known is printed as unknown, and a guess as one.
  */
 import type { Command } from 'commander'
-import { labelOf } from '../services/graph/query/cluster-label.ts'
-import { deleterText, whoText } from '../web/deletion-text.ts'
 import type { DeletionList } from './answer.ts'
 import { withObject } from './client.ts'
+import type { printerOf } from './deletions-text.ts'
 import { outputOf, structured } from './output.ts'
 import {
   joined,
@@ -19,13 +18,8 @@ import {
   withSpan,
   write,
 } from './past.ts'
-import { GrowingTable } from './table.ts'
-import { lineOf } from './terminal.ts'
-import { objectName, recordedText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
-type Output = (typeof OUTPUTS)[number]
-type Deletion = DeletionList['deletions'][number]
 
 interface DeletionFlags extends PastFlags {
   readonly by?: string
@@ -59,12 +53,13 @@ export function addDeletions(program: Command): void {
       if (output === 'json' || output === 'yaml') {
         return await write(structured(await joined(pages, 'deletions'), output))
       }
-      const print = printerOf(output, flags)
+      let print: ReturnType<typeof printerOf> | undefined
       let since: string | null | undefined
       let isEmpty = true
       for await (const page of pages) {
         since ??= page.since
         isEmpty &&= page.deletions.length === 0
+        print ??= (await import('./deletions-text.ts')).printerOf(output, flags)
         await write(print(page.deletions))
       }
       if (isEmpty && output !== 'name') {
@@ -76,43 +71,4 @@ export function addDeletions(program: Command): void {
           )
       }
     })
-}
-
-export function printerOf(
-  output: Exclude<Output, 'json' | 'yaml'>,
-  { allNamespaces = false }: Pick<DeletionFlags, 'allNamespaces'>,
-): (deletions: readonly Deletion[]) => string {
-  const isWide = output === 'wide'
-  const table = new GrowingTable([
-    ...['TIME', 'CLUSTER', ...(allNamespaces ? ['NAMESPACE'] : []), 'OBJECT'],
-    'EVIDENCE',
-    ...(isWide ? ['BY', 'USER', 'ROOT', 'POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH'] : []),
-    'DELETED',
-    ...(isWide ? ['DETAILS'] : []),
-  ])
-  return (deletions) => {
-    if (output === 'name') {
-      return deletions.map((deletion) => `${lineOf(objectName(deletion))}\n`).join('')
-    }
-    return table.add(deletions.map((deletion) => rowOf(deletion, isWide, allNamespaces)))
-  }
-}
-
-function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): readonly string[] {
-  const { at, cluster, namespace, by, evidence, partition, position } = deletion
-  const { uid, observed, command, deletedBy, text } = deletion
-  return [
-    ...[at ?? '-', labelOf(cluster)],
-    ...(hasNamespace ? [namespace] : []),
-    ...[objectName(deletion), evidence ?? '-'],
-    ...(isWide ? [by, deletedBy === null ? '-' : deleterText(deletedBy), rootText(deletion)] : []),
-    ...(isWide ? [`pos:${partition}-${position}`, uid] : []),
-    ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),
-    whoText(deletion),
-    ...(isWide ? [recordedText(text)] : []),
-  ]
-}
-
-function rootText({ root, isInferred }: Deletion): string {
-  return root === null ? '-' : `${objectName(root)}${isInferred ? ' (inferred)' : ''}`
 }

@@ -93,6 +93,45 @@ test('what is asked in the wrong words is bad input', async (t) => {
   }
 })
 
+test('who deleted each is one sentence: the user, or the root of a cascade, as inferred (C3)', () => {
+  const at = '2026-01-01T00:00:00.000Z'
+  const then = { phase: 'observed', deletionTimestamp: null, owners: [] } as const
+  const named = (kind: string, name: string) => ({
+    group: '',
+    kind,
+    namespace: 'shop',
+    name,
+    uid: name,
+  })
+  const asked = { impersonated: null, verb: 'delete', match: 'uid', auditId: 'x', at } as const
+  const alice = { ...asked, user: 'alice', agent: '', isCollector: false, others: 0 }
+  const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
+  const collector = { ...alice, user, isCollector: true }
+  const nobody = { root: null, isInferred: false, isRootKnown: true, rootDeletedBy: null }
+  const others = { ...nobody, by: 'others', evidence: null, command: null, text: '' } as const
+  const followed = { root: named('Deployment', 'web'), isInferred: true, rootDeletedBy: alice }
+  const rows = [
+    ['a', { ...others, deletedBy: alice }],
+    ['b', { ...others, deletedBy: collector, ...followed }],
+    ['c', { ...others, deletedBy: collector, isRootKnown: false }],
+    ['d', { ...others, deletedBy: null, ...followed, rootDeletedBy: null }],
+  ] as const
+  const differences: Diff['differences'] = rows.map(([name, deletion]) => ({
+    ...{ ...named('Pod', name), cluster: { name: 'north', id: 'c', scope: 'north' } },
+    ...{ at, createdAt: at, change: 'deleted', from: then, to: null, deletion },
+  }))
+  const document = { apiVersion: 'kinfold/v1', kind: 'Diff', partial: '', asOf: [] } as const
+  const rest = { from: null, to: null, kinds: [], continue: null, differences }
+  const text = render({ ...document, ...rest }, 'table', false)
+  const details = text.split('\n').flatMap((line) => /pod\/\w +(.*)$/.exec(line)?.[1] ?? [])
+  deepEqual(details, [
+    'by alice',
+    'by kube-controller-manager, because alice deleted Deployment/web (inferred)',
+    'by kube-controller-manager; after which owner was deleted is not known',
+    'because Deployment/web was deleted (inferred); no audit log says by whom',
+  ])
+})
+
 test('hostile names are text, in one row each', () => {
   const name = '\u001b[2J\u202egnp\nforged'
   const at = '2026-01-01T00:00:00.000Z'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { documentOf } from '../services/graph/api/document.ts'
 import type { Cascade } from '../services/graph/query/cascade.ts'
 import type { Plan } from '../services/graph/query/plan.ts'
-import { oneLine, render as renderCascade } from './cascade.ts'
+import { oneLine, render as renderCascade } from './cascade-text.ts'
 import { render } from './plan.ts'
 import { blockedOf } from './readiness.ts'
 

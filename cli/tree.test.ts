@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { documentOf } from '../services/graph/api/document.ts'
 import type { TreeNode } from '../services/graph/query/tree.ts'
 import type { Live } from './live.ts'
-import { render } from './tree.ts'
+import { render } from './tree-text.ts'
 
 function node(kind: string, name: string, ...children: TreeNode[]): TreeNode {
   return {

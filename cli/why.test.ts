@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { History } from '../core/model/record.ts'
 import { documentOf } from '../services/graph/api/document.ts'
 import type { Why } from '../services/graph/query/query.ts'
-import { tell } from './why.ts'
+import { tell } from './why-text.ts'
 
 const AT = Date.UTC(2026, 10, 26, 10, 25, 18)
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
