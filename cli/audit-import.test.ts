@@ -164,7 +164,7 @@ const wrong: readonly (readonly [string, RegExp])[] = [
   [`${lines(line('a'))}{"kind":`, /line 2: no JSON; expected an event of audit\.k8s\.io\/v1/],
   [
     lines(line('a'), { a: 1 }),
-    /line 2: expected an event or EventList of audit\.k8s\.io\/v1, or what EKS, GKE or AKS/,
+    /line 2: expected an EventList or an event of audit\.k8s\.io\/v1, or what EKS, GKE or AKS/,
   ],
   [lines({ ...line('a'), stage: 7 }), /line 1: event 1 is no audit event/],
 ]

@@ -8,38 +8,37 @@
  * wraps the rest is read as well, and what could not be read is said in the end. What a pipe has
  * brought is sent before more of it is read.
  *
- * Not here: what an event says (services/graph/actors/audit-event.ts), how clouds wrap it
- * (services/graph/actors/cloud-log.ts).
+ * Not here: how it is read (services/graph/actors/audit-decoder.ts), how it is sent
+ * (audit-sender.ts).
  */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { type Command, Option } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { Problem } from '../runtime/problem.ts'
-import { API_VERSION, type Asked, eventOf } from '../services/graph/actors/audit-event.ts'
-import { CloudLog, FORMATS, type Format } from '../services/graph/actors/cloud-log.ts'
-import { JsonError } from '../services/graph/actors/json-projection.ts'
-import { AUDIT_PATH } from '../services/graph/api/route.ts'
-import type { AuditEventsResult } from './answer.ts'
 import {
-  type ClientFlags,
-  refusalOf,
-  type Server,
-  sendAnyway,
-  serverOf,
-  withServer,
-} from './client.ts'
-
-/** Events of one request. */
-const SENT_AT_ONCE = 100
+  AuditDecoder,
+  FORMATS,
+  type Format,
+  NO_EVENT,
+  type Unreadable,
+} from '../services/graph/actors/audit-decoder.ts'
+import { API_VERSION, type Asked } from '../services/graph/actors/audit-event.ts'
+import { JsonError } from '../services/graph/actors/json-projection.ts'
+import { AuditSender } from './audit-sender.ts'
+import { type ClientFlags, serverOf, withServer } from './client.ts'
 
 interface ImportFlags extends ClientFlags {
   readonly cluster?: string
   readonly format?: Format
+  readonly source?: string
 }
+
+/** What `--source` takes: as each cloud names a cluster. */
+export const SOURCE_HINT =
+  'what the cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS'
 
 export function addAuditImport(audit: Command): void {
   withServer(audit.command('import'))
@@ -54,15 +53,17 @@ export function addAuditImport(audit: Command): void {
     .addOption(
       new Option('--format <format>', 'of the file (default: as it looks)').choices(FORMATS),
     )
+    .option('--source <id>', `${SOURCE_HINT}; entries of others are left out`)
     .action(async (file: string, flags: ImportFlags) => {
-      const sender = new Sender(serverOf(flags), flags.cluster)
-      const log = await sendAll(file, flags.format, sender)
+      const sender = new AuditSender(serverOf(flags), flags.cluster)
+      const log = await sendAll(file, flags, sender)
       const { sent, overShare, cluster } = await sender.end()
       const where = cluster === undefined ? '' : ` of cluster ${cluster}`
       process.stdout.write(
         `${log.received} events${where} read${formatText(log)}, ${sent} of them say who deleted something\n`,
       )
-      if (log.others > 0) process.stderr.write(`${log.others} entries of other logs left out\n`)
+      if (log.others > 0)
+        process.stderr.write(`${log.others} entries of other logs or clusters left out\n`)
       if (overShare > 0) process.stderr.write(`${overShareText(overShare)}\n`)
       if (log.unreadable > 0) throw bad(`${file}: ${unreadableText(log)}`)
       process.exitCode = EXIT.ok
@@ -70,12 +71,12 @@ export function addAuditImport(audit: Command): void {
 }
 
 /** As events of an API server nothing has to be said. */
-function formatText({ formats }: CloudLog): string {
+function formatText({ formats }: AuditDecoder): string {
   const clouds = [...formats].filter((format) => format !== 'events')
   return clouds.length === 0 ? '' : `, in the format of ${[...formats].join(' and ')}`
 }
 
-function unreadableText({ unreadable, firstUnreadable }: CloudLog): string {
+function unreadableText({ unreadable, firstUnreadable }: AuditDecoder): string {
   return `${unreadable} of them could not be read, the first in line ${firstUnreadable}: names may be missing; all others were sent`
 }
 
@@ -83,13 +84,21 @@ function overShareText(count: number): string {
   return `${count} more were above their users' shares of a day and are not kept: import the file again a day later, what is kept counts once`
 }
 
-async function sendAll(file: string, format: Format | undefined, to: Sender): Promise<CloudLog> {
+async function sendAll(
+  file: string,
+  { format, source }: ImportFlags,
+  to: AuditSender,
+): Promise<AuditDecoder> {
   const found: Asked[] = []
-  const log = new CloudLog((asked) => found.push(asked), format)
+  const take = (each: Asked | Unreadable | null): void => {
+    if (each?.type === 'Actor') found.push(each)
+    if (each?.type !== 'Unreadable' || each.isWrapped) return
+    throw new Problem(400, `event ${log.received} ${NO_EVENT}`)
+  }
+  const log = new AuditDecoder(take, { only: format, source })
   try {
     for await (const bytes of inputOf(file)) {
-      log.push(bytes)
-      await to.add(found.splice(0))
+      for await (const _ of log.read(bytes)) await to.add(found.splice(0))
       if (file === '-') await to.sendWaiting()
     }
     log.end()
@@ -137,63 +146,6 @@ async function readable(file: string): Promise<string> {
     return file
   } catch (error) {
     throw bad(`${file} cannot be read: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
-interface Sent {
-  readonly sent: number
-  readonly overShare: number
-  readonly cluster: string | undefined
-}
-
-/** Sends as much at once as is taken, and waits as long as it is told to. */
-class Sender {
-  readonly #server: Server
-  readonly #path: string
-  #waiting: Asked[] = []
-  #sent = 0
-  #overShare = 0
-  #cluster: string | undefined
-
-  constructor(server: Server, cluster: string | undefined) {
-    this.#server = server
-    const params = cluster === undefined ? '' : `?${new URLSearchParams({ cluster })}`
-    this.#path = `${AUDIT_PATH}${params}`
-  }
-
-  async add(asked: readonly Asked[]): Promise<void> {
-    this.#waiting.push(...asked)
-    while (this.#waiting.length >= SENT_AT_ONCE) await this.#send()
-  }
-
-  async sendWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#send()
-  }
-
-  /** Also where nothing is left: a cluster that is not known, or no right to it, is said in any case. */
-  async end(): Promise<Sent> {
-    await this.#send()
-    return { sent: this.#sent, overShare: this.#overShare, cluster: this.#cluster }
-  }
-
-  async #send(): Promise<void> {
-    const items = this.#waiting.splice(0, SENT_AT_ONCE).map(eventOf)
-    const body = JSON.stringify({ kind: 'EventList', apiVersion: API_VERSION, items })
-    for (;;) {
-      const response = await sendAnyway(this.#server, this.#path, body)
-      if (response.ok) {
-        const { kept, overShare, cluster } = (await response.json()) as AuditEventsResult
-        this.#sent += kept
-        this.#overShare += overShare
-        this.#cluster = cluster.name
-        return
-      }
-      const seconds = Number(response.headers.get('retry-after') ?? 0)
-      const isLater = response.status === 429 || response.status === 503
-      if (!isLater || !(seconds > 0)) throw await refusalOf(response, this.#server)
-      await response.body?.cancel()
-      await setTimeout(seconds * 1_000)
-    }
   }
 }
 

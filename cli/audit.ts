@@ -1,12 +1,13 @@
 /**
  * `kinfold audit verify`: folds the log again, offline, and compares.
  *
- * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts) and `audit import` (audit-import.ts).
+ * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts), `audit import` (audit-import.ts) and `audit follow` (audit-follow.ts).
  */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../runtime/lifecycle.ts'
 import type { AuditResult } from '../services/graph/audit/audit.ts'
 import { addCheckpoint } from './audit-checkpoint.ts'
+import { addAuditFollow } from './audit-follow.ts'
 import { addAuditImport } from './audit-import.ts'
 import { addReplay } from './audit-replay.ts'
 import { DEFAULT_DATA } from './data-directory.ts'
@@ -40,6 +41,7 @@ export function addAudit(program: Command): void {
     process.exitCode = isIdentical ? EXIT.ok : EXIT.findings
   })
   addAuditImport(audit)
+  addAuditFollow(audit)
 }
 
 const LIMIT =

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Progress } from '../services/graph/query/cascade.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import { deletedSentence } from '../web/deletion-text.ts'
 import type { Cascade as CascadeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, ask, linesOf, pathOf, warnPartial, withObject } from './client.ts'
@@ -57,8 +58,8 @@ async function watch(response: Response, output: Output): Promise<void> {
   throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
 }
 
-export function render(told: CascadeDocument, output: Output): string {
-  return output === 'table' ? text(told) : structured(told, output)
+export function render(told: CascadeDocument, output: Output, now: number = Date.now()): string {
+  return output === 'table' ? text(told, now) : structured(told, output)
 }
 
 const PROGRESS: Readonly<Record<Progress, string>> = {
@@ -84,9 +85,11 @@ export function oneLine(told: CascadeDocument): string {
   )
 }
 
-function text(told: CascadeDocument): string {
-  const { blocked, waiting, kinds } = told
-  const sections = [`${oneLine(told)}\n`]
+function text(told: CascadeDocument, now: number): string {
+  const { blocked, waiting, kinds, since, root, deletion } = told
+  const end = { at: since, isOver: root.phase === 'gone' }
+  const who = deletion === null ? '' : `${lineOf(deletedSentence(end, deletion, now))}\n`
+  const sections = [`${who}${oneLine(told)}\n`]
   if (kinds.length > 0) {
     const rows = kinds.map(({ group, kind, done, remaining }) => {
       return [group === '' ? kind : `${kind}.${group}`, String(done), String(remaining)]

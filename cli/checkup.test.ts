@@ -10,7 +10,7 @@ import { seeded } from '../testing/seeded.ts'
 import { answered } from '../testing/watcher-rig.ts'
 import { type Checked, checkCluster, type Finding } from './checkup.ts'
 
-const EVERYTHING: Checked = { kinds: null, ignoreKinds: [], service: 'up' }
+const EVERYTHING: Checked = { kinds: null, onlyAllowed: false, ignoreKinds: [], service: 'up' }
 
 const VERBS = ['list', 'watch', 'delete']
 const GROUP = {

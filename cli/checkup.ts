@@ -14,6 +14,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { exposureOf, intrusionInto } from '../runtime/file-access.ts'
 import type { Check } from '../runtime/health.ts'
 import { checkFoldVersion, foldVersionOf } from '../services/graph/fold/fold-version.ts'
+import { mayWatch } from '../services/watcher/account-rights.ts'
 import { type KindKey, kindKey, whyNotWatched } from '../services/watcher/catalog.ts'
 import { LEASE } from '../services/watcher/config.ts'
 import { strangerIn } from './copied-data.ts'
@@ -35,6 +36,8 @@ export interface Checked {
   readonly kinds: readonly ListedKind[] | null
   /** To leave out, by name. */
   readonly ignoreKinds: readonly string[]
+  /** Of these only what the account may list and watch. */
+  readonly onlyAllowed: boolean
   readonly service: RightsOf
 }
 
@@ -69,13 +72,16 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
       })
     }
     const listed = checked.kinds?.map(nameOf) ?? null
-    const selection = { kinds: null, ignoreKinds: checked.ignoreKinds }
     const unwatchable = await unversioned(cluster, isAggregationKnown ? kinds : [])
+    const { ignoreKinds, onlyAllowed } = checked
+    const selection = { kinds: null, ignoreKinds, unwatchable, denied: new Set<KindKey>() }
+    const meant = kinds.filter((kind) => listed === null || listed.includes(nameOf(kind)))
+    const watchable = meant.filter((kind) => whyNotWatched(kind, selection) === '')
+    const denied = onlyAllowed ? await deniedOf(cluster, watchable) : selection.denied
     const reasons = new Map(
-      kinds
-        .filter((kind) => listed === null || listed.includes(nameOf(kind)))
-        .map((kind) => [kind, whyNotWatched(kind, { ...selection, unwatchable })] as const),
+      meant.map((kind) => [kind, whyNotWatched(kind, { ...selection, denied })] as const),
     )
+    if (onlyAllowed && denied.size === watchable.length) findings.push(nothingAllowed(name))
     const asked = [...reasons].flatMap(([kind, reason]) => (reason === '' ? [kind] : []))
     findings.push(...notServed(name, listed ?? [], [...reasons.keys()]))
     findings.push(...(await checkPermissions(cluster, asked, checked.service)))
@@ -86,6 +92,27 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
     findings.push({ state: 'failed', text: `${name}: ${whyOf(error)}` })
   }
   return findings
+}
+
+/** What a watcher would find out, with `--kinds allowed`. */
+async function deniedOf(
+  cluster: Cluster,
+  kinds: readonly DiscoveredKind[],
+): Promise<ReadonlySet<KindKey>> {
+  const denied = new Set<KindKey>()
+  for (let at = 0; at < kinds.length; at += REVIEWS_AT_ONCE) {
+    const some = kinds.slice(at, at + REVIEWS_AT_ONCE)
+    const each = some.map(async (kind) => {
+      if (!(await mayWatch(cluster, kind, limit()))) denied.add(kindKey(kind))
+    })
+    await Promise.all(each)
+  }
+  return denied
+}
+
+function nothingAllowed(cluster: string): Finding {
+  const text = `${cluster}: this account may list and watch no kind over all namespaces; apply what "kinfold rbac --from-cluster --service watcher" prints`
+  return { state: 'failed', text }
 }
 
 function whyOf(error: unknown): string {

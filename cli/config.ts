@@ -18,7 +18,7 @@ import { defaultDataDirectory } from './data-directory.ts'
 import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'
 import { type AuthorityConfig, httpAuthority } from './http-authority.ts'
 import { nameOf } from './kind-name.ts'
-import { listedKinds } from './listed-kind.ts'
+import { kindSelection, listedKinds } from './listed-kind.ts'
 import { type NotifyConfig, notifyConfig } from './notify-config.ts'
 import { protectionOf } from './protection-config.ts'
 import { bad, bytes, duration, flagOf, oneOf, type Setting, text, texts, whole } from './setting.ts'
@@ -41,6 +41,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly kinds: readonly string[] | null
   /** To leave out, the same way. */
   readonly ignoreKinds: readonly string[]
+  /** Of these only what the account may list and watch. */
+  readonly onlyAllowed: boolean
   /** Undefined: as many as the log has; a new one gets one. */
   readonly partitions: number | undefined
   readonly http: string
@@ -170,7 +172,7 @@ export function upConfigOf(
   })
   const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
   const watched = {
-    kinds: listedKinds(pick('kinds', flags.kinds))?.map(nameOf) ?? null,
+    ...kindSelection(pick('kinds', flags.kinds)),
     ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
   }
   return {
@@ -229,7 +231,7 @@ export const IGNORE_HINT = 'kinds to leave out, beside Events, which are never w
 
 export function addKindsOption(command: Command): Command {
   const hint =
-    'kinds to watch, as pods,deployments.apps or @FILE (default: all that a cluster serves)'
+    'kinds to watch, as pods,deployments.apps or @FILE, or allowed: all that the account may list and watch, later ones too (default: all that a cluster serves)'
   return command.option('--kinds <list>', hint).option('--ignore-kinds <list>', IGNORE_HINT)
 }
 

@@ -26,6 +26,7 @@ function toldOf(plan: Partial<Plan>, partial = ''): Plan {
   const whole: Plan = {
     ...{ apiVersion: 'kinfold/v1', kind: 'Plan', partial: '', asOf: [], cluster },
     ...{ root, cascade: 'background', counts, total: 3, objects: [], holds: [], digest: 'abc' },
+    notes: '',
     hidden: 0,
   }
   return { ...whole, ...plan, partial }
@@ -54,6 +55,12 @@ test('a plan that is not whole takes the name of a person, and no --yes', () => 
 })
 
 test('where nobody can be asked nothing is deleted', () => {
+  const leftOut = { notes: 'secrets are not counted' }
+  equal(confirmationFor(toldOf(leftOut), false, true), 'name')
+  throws(() => confirmationFor(toldOf(leftOut), true, true), {
+    exitCode: 3,
+    message: /^secrets are not counted, and --yes takes a plan that has all/,
+  })
   throws(() => confirmationFor(toldOf({}), false, false), { exitCode: 2, message: /add --yes/ })
 })
 

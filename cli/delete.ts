@@ -110,8 +110,15 @@ export type Confirmation = 'none' | 'yes' | 'name'
 
 /** What the user has to type. Throws where nobody can be asked and has to be. */
 export function confirmationFor(told: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
-  const { digest, total, counts } = told
-  const isWhole = digest !== null && total !== null && told.partial === ''
+  const { digest, total, counts, notes } = told
+  // What was left out by choice goes with a namespace all the same, and nobody here has counted it.
+  const isWhole = digest !== null && total !== null && told.partial === '' && notes === ''
+  if (isYes && notes !== '') {
+    throw new ExitError(
+      EXIT.refused,
+      `${notes}, and --yes takes a plan that has all; nothing was deleted: answer on a terminal`,
+    )
+  }
   if (isYes && !isWhole) {
     throw new ExitError(
       EXIT.refused,

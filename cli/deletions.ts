@@ -5,6 +5,7 @@
  */
 import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import { deleterText, whoText } from '../web/deletion-text.ts'
 import type { DeletionList } from './answer.ts'
 import { withObject } from './client.ts'
 import { outputOf, structured } from './output.ts'
@@ -20,7 +21,7 @@ import {
 } from './past.ts'
 import { GrowingTable } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { deleterText, objectName, recordedText } from './word.ts'
+import { objectName, recordedText } from './word.ts'
 
 const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 type Output = (typeof OUTPUTS)[number]
@@ -84,8 +85,10 @@ export function printerOf(
   const isWide = output === 'wide'
   const table = new GrowingTable([
     ...['TIME', 'CLUSTER', ...(allNamespaces ? ['NAMESPACE'] : []), 'OBJECT'],
-    ...['BY', 'USER', 'EVIDENCE', 'ROOT'],
-    ...(isWide ? ['POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH', 'DETAILS'] : []),
+    'EVIDENCE',
+    ...(isWide ? ['BY', 'USER', 'ROOT', 'POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH'] : []),
+    'DELETED',
+    ...(isWide ? ['DETAILS'] : []),
   ])
   return (deletions) => {
     if (output === 'name') {
@@ -96,18 +99,20 @@ export function printerOf(
 }
 
 function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): readonly string[] {
-  const { at, cluster, namespace, by, evidence, root, isInferred, partition, position } = deletion
+  const { at, cluster, namespace, by, evidence, partition, position } = deletion
   const { uid, observed, command, deletedBy, text } = deletion
   return [
     ...[at ?? '-', labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),
-    ...[objectName(deletion), by, deletedBy === null ? '-' : deleterText(deletedBy)],
-    ...[
-      evidence ?? '-',
-      root === null ? '-' : `${objectName(root)}${isInferred ? ' (inferred)' : ''}`,
-    ],
+    ...[objectName(deletion), evidence ?? '-'],
+    ...(isWide ? [by, deletedBy === null ? '-' : deleterText(deletedBy), rootText(deletion)] : []),
     ...(isWide ? [`pos:${partition}-${position}`, uid] : []),
     ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),
+    whoText(deletion),
     ...(isWide ? [recordedText(text)] : []),
   ]
+}
+
+function rootText({ root, isInferred }: Deletion): string {
+  return root === null ? '-' : `${objectName(root)}${isInferred ? ' (inferred)' : ''}`
 }

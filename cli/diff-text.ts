@@ -1,12 +1,13 @@
 /** What `kinfold diff` prints. What must stay true: rows are in the order of cluster, namespace and name; whatever an object is called, it has one row. */
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import { whoText } from '../web/deletion-text.ts'
 import type { Diff } from './answer.ts'
 import { byName } from './get-order.ts'
 import { structured } from './output.ts'
 import { paint, type Style } from './paint.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { deleterText, evidenceText, objectName, recordedText, shortPhaseText } from './word.ts'
+import { evidenceText, objectName, recordedText, shortPhaseText } from './word.ts'
 
 type Output = 'table' | 'wide' | 'name' | 'json' | 'yaml'
 type Row = Diff['differences'][number]
@@ -75,17 +76,9 @@ function detailsOf({ from, to, deletion }: Row): string {
 
 function deletionText(deletion: Deletion): string {
   const { by, evidence, text } = deletion
-  if (by === 'unknown') return 'by whom is unknown'
-  if (by === 'others') return `by ${whoOf(deletion)}`
-  const why = evidence === null ? '' : ` (${evidenceText(evidence)})`
-  return `by Kinfold${why}: ${recordedText(text)}`
-}
-
-function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string {
-  const who = deletedBy === null ? 'others' : deleterText(deletedBy)
-  if (root === null || !isInferred) return who
-  const user = rootDeletedBy === null ? '' : ` by ${deleterText(rootDeletedBy)}`
-  return `${who}, after ${objectName(root)} was deleted${user} (inferred)`
+  if (by !== 'kinfold') return whoText(deletion)
+  const how = evidence === null ? '' : ` (${evidenceText(evidence)})`
+  return `${whoText(deletion)}; ${recordedText(text)}${how}`
 }
 
 function phasesText(from: Then, to: Then): string {

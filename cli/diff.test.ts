@@ -33,7 +33,7 @@ test('what differs is a table in order, and exit code 1', async (t) => {
     stdout,
     `CHANGE    TIME                       CLUSTER   OBJECT          DETAILS
 added     ${at} pod/a           owned by replicaset/two
-deleted   ${at} configmap/old   by others
+deleted   ${at} configmap/old   no audit log says by whom
 changed   ${at} pod/z           owners replicaset/one → replicaset/two
 
 1 added, 1 deleted, 1 changed.
@@ -100,7 +100,10 @@ test('hostile names are text, in one row each', () => {
   const owners = [{ ...owner, controller: null, blockOwnerDeletion: null }]
   const then = { phase: 'observed', deletionTimestamp: null, owners } as const
   const object = { group: '', kind: 'Pod', namespace: name, name, uid: 'u', at, createdAt: at }
-  const who = { root: null, isInferred: false, deletedBy: null, rootDeletedBy: null }
+  const who = {
+    ...{ root: null, isInferred: false, isRootKnown: true },
+    ...{ deletedBy: null, rootDeletedBy: null },
+  }
   const by = { ...who, by: 'kinfold', evidence: 'deleted', command: name, text: name } as const
   const cluster = { name, id: 'c', scope: name }
   const differences: Diff['differences'] = [

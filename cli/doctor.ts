@@ -5,7 +5,7 @@ import type { Finding } from './checkup.ts'
 import { IGNORE_HINT, upConfig } from './config.ts'
 import { DEFAULT_DATA, defaultDataDirectory } from './data-directory.ts'
 import { type ListedKind, nameOf } from './kind-name.ts'
-import { listedKinds } from './listed-kind.ts'
+import { kindSelection, listedKinds } from './listed-kind.ts'
 import type { RightsOf } from './role-manifest.ts'
 import { flagOf } from './setting.ts'
 import { countOf } from './word.ts'
@@ -42,7 +42,7 @@ export function addDoctor(program: Command): void {
     .option('--data <dir>', `data directory (default: ${DEFAULT_DATA})`)
     .option(
       '--kinds <list>',
-      'kinds that are to be collected, or @FILE; default: all that the cluster serves',
+      'kinds that are to be collected, @FILE, or allowed; default: all that the cluster serves',
     )
     .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
@@ -55,8 +55,14 @@ export function addDoctor(program: Command): void {
       const file = flags.config === undefined ? undefined : upConfig({ config: flags.config })
       const kubeconfig = flags.kubeconfig ?? file?.kubeconfig
       const data = flags.data ?? file?.data ?? defaultDataDirectory()
+      // A flag wins over the file.
+      const onlyAllowed =
+        flags.kinds === undefined
+          ? (file?.onlyAllowed ?? false)
+          : kindSelection({ key: 'kinds', value: flags.kinds, from: '--kinds' }).onlyAllowed
       const checked = {
-        kinds: kindsOf('kinds', flags, file?.kinds) ?? null,
+        onlyAllowed,
+        kinds: onlyAllowed ? null : (kindsOf('kinds', flags, file?.kinds) ?? null),
         ignoreKinds: kindsOf('ignoreKinds', flags, file?.ignoreKinds)?.map(nameOf) ?? [],
         service: flags.service,
       }

@@ -75,6 +75,7 @@ export type EmbeddedConfig = Pick<
   | 'lock'
   | 'kinds'
   | 'ignoreKinds'
+  | 'onlyAllowed'
   | 'partitions'
   | 'http'
   | 'httpTokenFile'
@@ -177,6 +178,7 @@ export async function runEmbedded(
       ...{ cluster, log, codec, clock, random, logger, cuts },
       kinds: config.kinds,
       ignoreKinds: config.ignoreKinds,
+      onlyAllowed: config.onlyAllowed,
       archived: observed && { ...observed, room },
       election: null,
       observe: appendsOf(cluster.name),

@@ -121,6 +121,8 @@ kind/Job.batch is protected in cluster north by ${lineOf('bob\u001b[2J')}. To en
 Nothing is held.
 `,
   )
+  const observed = heldText(told({ ...none, mode: 'observe', pauses, protections }), 'table')
+  equal(observed.split(', which in mode observe has no effect.').length, 6, '(C1)')
 })
 
 test('what waits for approval, with the digest that an approval names', () => {

@@ -78,12 +78,14 @@ export function heldText(answer: Held, output: Output, moment?: string): string 
     const is = moment === undefined ? 'has been' : 'was'
     return `The breaker of ${whose}${clusterText(cluster)} ${is} open since ${time(since)}: ${lineOf(because)}.${toEnd(`To close it: kinfold close-breaker${flagOf(cluster)} --why …`)}\n`
   })
+  // An order that is recorded for another mode promises nothing in this one.
+  const vain = answer.mode === 'observe' ? ', which in mode observe has no effect' : ''
   const pauses = answer.pauses.map((pause) => {
-    return `${pauseText(pause)}.${toEnd(`To resume: kinfold resume${flagOf(pause.cluster)} --why …`)}\n`
+    return `${pauseText(pause)}${vain}.${toEnd(`To resume: kinfold resume${flagOf(pause.cluster)} --why …`)}\n`
   })
   const protections = answer.protections.map((each) => {
     const [what, where] = [lineOf(each.subject), flagOf(each.cluster)]
-    return `${protectionText(each)}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
+    return `${protectionText(each)}${vain}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
   })
   const refused = answer.refused.map(refusedText)
   const clock = !answer.clock ? '' : `The clock: ${lineOf(answer.clock)}\n`

@@ -71,9 +71,18 @@ const KEYS = [
 
 /** For commands that only read. */
 export function addBrokerOptions(command: Command): Command {
+  return addConnectionOptions(
+    command.option(
+      '--application <name>',
+      'before all topics, groups and transactions (default: kinfold)',
+    ),
+  )
+}
+
+/** Of a topic that is not Kinfold's, too. */
+export function addConnectionOptions(command: Command): Command {
   return command
     .option('--brokers <list>', 'Kafka brokers, HOST:PORT with commas between')
-    .option('--application <name>', 'before all topics, groups and transactions (default: kinfold)')
     .option('--tls', 'encrypt, trusting the system’s authorities')
     .option('--tls-ca <file>', 'encrypt, trusting these authorities (PEM)')
     .option('--tls-cert <file>', 'client certificate (PEM), with --tls-key')

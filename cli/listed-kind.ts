@@ -13,6 +13,27 @@ const NAME = /^[a-z][a-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/
 /** Of Kubernetes itself; all that these have ends in s, so what does not is a singular or a short name. */
 const OWN_GROUPS: ReadonlySet<string> = new Set(['', 'apps', 'autoscaling', 'batch', 'policy'])
 
+/** Instead of a list: what the account may list and watch. */
+const ALLOWED = 'allowed'
+
+export interface KindSelection {
+  /** Null for all that a cluster serves. */
+  readonly kinds: readonly string[] | null
+  /** Of these only what the account may list and watch. */
+  readonly onlyAllowed: boolean
+}
+
+/** Of a process that watches: a list, or the word `allowed`, which stands alone. */
+export function kindSelection(setting: Setting): KindSelection {
+  const { value, from } = setting
+  if (value === ALLOWED) return { kinds: null, onlyAllowed: true }
+  const words = typeof value === 'string' ? value.split(',') : value
+  if (Array.isArray(words) && words.some((each) => String(each).trim() === ALLOWED)) {
+    throw bad(`${from}: ${ALLOWED} stands alone, and is no part of a list`)
+  }
+  return { kinds: listedKinds(setting)?.map(nameOf) ?? null, onlyAllowed: false }
+}
+
 /** From a flag with commas or @FILE, or a list in a file; undefined where neither was given. */
 export function listedKinds(setting: Setting): readonly ListedKind[] | undefined {
   const { value, from } = setting

@@ -41,6 +41,7 @@ const why: Why = {
     ...{ state: 'absent', phase: null, orphanedAt: AT },
     proof: { evidence: 'deleted', at: AT, position: 7n },
   },
+  deletion: null,
   deletedBy: [],
   history: [],
 }
@@ -49,12 +50,12 @@ const planned: PlannedObject = {
 }
 const plan: Plan = {
   ...{ root: planned, cascade: 'Background', counts: [], total: 1, hidden: 0, objects: [planned] },
-  ...{ holds: [], digest: HEX },
+  ...{ holds: [], digest: HEX, notes: '' },
 }
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  ...{ isOver: true, hidden: 0 },
+  ...{ isOver: true, hidden: 0, deletion: null },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {

@@ -41,8 +41,8 @@ export function withSpan(command: Command): Command {
     .option('-A, --all-namespaces', 'in all namespaces')
     .option('--since <t>', 'from then on: how long ago (24h), or RFC 3339 (default: all)')
     .option('--until <t>', 'before then (default: up to now)')
-    .option('--limit <n>', 'rows at most, the oldest first')
-    .option('--tail <n>', 'only the newest rows, so many')
+    .option('--limit <n>', 'rows at most: the newest, or with --since the first from then on')
+    .option('--tail <n>', 'only the newest rows, so many, also with --since')
 }
 
 /** Of all kinds and names. */
@@ -116,12 +116,17 @@ export async function rowsFor<T extends PastPage>(
   flags: PastFlags,
   rows: keyof T & string,
 ): Promise<AsyncIterable<T>> {
-  const tail = await mostOf(flags.tail, 'tail', MOST_TAIL)
+  if (flags.limit !== undefined && flags.tail !== undefined) {
+    throw new ExitError(EXIT.input, '--limit and --tail both say how many rows: take one')
+  }
+  // Without a beginning the oldest rows of the record are of use to nobody (C18).
+  const [newestKey, newestRows] =
+    flags.since === undefined && flags.limit !== undefined
+      ? ['limit', flags.limit]
+      : ['tail', flags.tail]
+  const tail = await mostOf(newestRows, newestKey, MOST_TAIL)
   const listOf = (page: T): readonly unknown[] => page[rows] as readonly unknown[]
   if (tail === undefined) return pagesOf(server, path, params, flags, (page) => listOf(page).length)
-  if (flags.limit !== undefined) {
-    throw new ExitError(EXIT.input, '--limit gives the oldest rows and --tail the newest: take one')
-  }
   return newest(server, path, params, tail, { rows, listOf })
 }
 

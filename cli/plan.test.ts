@@ -41,6 +41,7 @@ const plan: Plan = {
   ],
   holds: ['2 objects would be held for 1h (evidence not-found)'],
   digest: 'abc',
+  notes: '',
 }
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
@@ -88,6 +89,7 @@ const cascade: Cascade = {
   done: 4,
   remaining: 2,
   hidden: 0,
+  deletion: null,
   progress: { reaping: 1, blocked: 1, waiting: 0, unknown: 0, queued: 0 },
   kinds: [{ group: '', kind: 'Pod', done: 4, remaining: 2 }],
   blocked: [

@@ -75,7 +75,7 @@ export function render(told: PlanDocument, output: Output): string {
 }
 
 function text(plan: PlanDocument, isWide: boolean): string {
-  const { cluster, root, counts, objects, holds } = plan
+  const { cluster, root, counts, objects, holds, notes } = plan
   const counted = counts.map(({ group, kind, effect, count }) => {
     const type = group === '' ? kind : `${kind}.${group}`
     return [type, effect, String(count)]
@@ -101,7 +101,8 @@ function text(plan: PlanDocument, isWide: boolean): string {
     table(['KIND', 'EFFECT', 'COUNT'], counted),
     listed.length === 0 ? '' : `\n${table(head, listed, styleOfRow)}`,
     more > 0 ? `${more} more not listed (raise --limit).\n` : '',
-    holds.length === 0 ? '' : '\n',
+    holds.length === 0 && notes === '' ? '' : '\n',
+    notes === '' ? '' : `Note: ${lineOf(notes)}.\n`,
     ...holds.map((hold) => `Note: ${lineOf(hold)}.\n`),
   ].join('')
 }

@@ -168,7 +168,12 @@ function welcome(
         ]),
   ]
   const commands = [...(workload ? ofWorkload : []), `${kinfold} lineage tail${asked}`]
-  return `Kinfold's playground: clusters north and south, collected by Kinfold (${preset}, ${mode}).
+  const done = {
+    observe: 'recorded by Kinfold (observe), and collected by nobody',
+    'dry-run': `recorded by Kinfold (${preset}, dry-run), and collected by nobody`,
+    enforce: `collected by Kinfold (${preset}, enforce)`,
+  }[mode]
+  return `Kinfold's playground: clusters north and south, ${done}.
 
   kubeconfig   ${resolve(kubeconfig)}
   data         ${resolve(config.data)}

@@ -112,11 +112,18 @@ export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): n
   )
 }
 
-/** By the watchers of this process; an id where none of them watches it. */
+/**
+ * By the watchers of this process; an id where none of them watches it. A watcher has one cluster for
+ * good, and its status is long: it is read once, and not for each result.
+ */
 export function namesOf(watchers: readonly Watcher[]): ClusterNames {
+  const names = new Map<string, string>()
   return (id) => {
-    const watcher = watchers.find((each) => each.status().clusterId === id)
-    return watcher?.status().name ?? id
+    const known = names.get(id)
+    if (known !== undefined) return known
+    const name = watchers.map((each) => each.status()).find((each) => each.clusterId === id)?.name
+    if (name !== undefined) names.set(id, name)
+    return name ?? id
   }
 }
 

@@ -90,10 +90,15 @@ export function addRbac(program: Command): void {
 async function listingOf(flags: RbacFlags, config: UpConfig | undefined): Promise<Listing> {
   const { kinds, fromCluster = false } = flags
   const from = kinds === undefined ? `${flags.config}: kinds` : '--kinds'
-  const listed = listedKinds({ key: 'kinds', value: kinds ?? config?.kinds ?? undefined, from })
+  if (!fromCluster && (kinds === 'allowed' || (kinds === undefined && config?.onlyAllowed))) {
+    throw bad(
+      `${from}: allowed is what an account may see already; list kinds, or take --from-cluster`,
+    )
+  }
   if (fromCluster && kinds !== undefined) {
     throw bad('--kinds and --from-cluster exclude each other: give one of them')
   }
+  const listed = listedKinds({ key: 'kinds', value: kinds ?? config?.kinds ?? undefined, from })
   const ignored = ignoredNames(flags, config)
   const isKept = (kind: ListedKind): boolean => !ignored.has(nameOf(kind))
   if (fromCluster) return await listingServed(flags, isKept)

@@ -1,4 +1,5 @@
 /** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
+import { NOT_ALLOWED } from '../core/model/kind-reason.ts'
 import { intrusionInto } from '../runtime/file-access.ts'
 import { type Check, type CheckName, failed, passed, warned } from '../runtime/health.ts'
 import type { HttpToken } from '../runtime/http-token.ts'
@@ -99,11 +100,16 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
     return [passed(`cluster/${name}`, `standby: ${standbyOf} holds the lease`)]
   }
   const isConnected = connected && kinds.length > 0
-  const note = unwatchedText(unwatched)
+  const [denied, others] = [
+    unwatched.filter(({ reason }) => reason === NOT_ALLOWED),
+    unwatched.filter(({ reason }) => reason !== NOT_ALLOWED),
+  ]
+  const note = unwatchedText(others)
   return [
     connectionOf(`cluster/${name}`, isConnected, reason),
     ...kinds.map((kind) => checkOfKind(name, kind)),
     ...(note === '' ? [] : [passed(`unwatched/${name}`, note)]),
+    ...(denied.length === 0 ? [] : [passed(`denied/${name}`, unwatchedText(denied))]),
   ]
 }
 

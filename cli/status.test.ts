@@ -1,5 +1,5 @@
 /** Whether all is well: by what the endpoint says, and nothing unknown is fine. */
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -111,6 +111,16 @@ for (const [name, read, need] of NEEDS) {
   })
 }
 
+test('what the account may not see is said, and needs nobody (C16)', () => {
+  const checks = ['[+]denied/north ok: secrets: this account may not list and watch it']
+  const answer = statusOf(readOf(well, { checks }))
+  deepEqual(answer.needs, [])
+  match(
+    render(answer, 'table'),
+    /\nNot watched in north: secrets: this account may not list and watch it\n$/,
+  )
+})
+
 test('an optional lock that is absent, holds that end, and warnings need nobody', () => {
   const metrics = 'kinfold_lock{cluster="north",required="false"} 0\n'
   const checks = ['[!]lock/north warning: absent', 'readyz check passed']
@@ -191,6 +201,27 @@ test('a running playground is well, and not once it is paused', async (t) => {
     const { code, stdout: said } = await runKinfold(['status', '--data', data])
     return code === 0 || said
   })
+  // Each order, of one cluster and of all, is ended by the command that `held` prints for it, and by that alone.
+  const orders = ['pause --why x', 'protect namespace/shop --why x'].flatMap((each) => {
+    return [each, `${each} --cluster north`]
+  })
+  for (const order of orders) {
+    const run = async (line: string) => await runKinfold([...line.split(' '), '--data', data])
+    equal((await run(order)).code, 0, order)
+    const hintIn = (text: string): string =>
+      / To (?:resume|end it): kinfold (.*)$/m.exec(text)?.[1] ?? ''
+    await eventually('held names what ends it', async () => {
+      const { stdout: said } = await run('held')
+      return hintIn(said) !== '' || said
+    })
+    const ended = await run(hintIn((await run('held')).stdout).replace('…', 'over'))
+    equal(ended.code, 0, ended.stderr)
+    doesNotMatch(ended.stdout, /No such|Still paused|Still protected/, order)
+    await eventually('it is over', async () => {
+      const { stdout: said } = await run('held')
+      return hintIn(said) === '' || said
+    })
+  }
 })
 
 test('in mode observe no order and no lock needs a person (C1, C14)', () => {

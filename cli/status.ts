@@ -26,6 +26,8 @@ type Output = (typeof OUTPUTS)[number]
 const SILENT_MS = 60_000
 const FAILED = '[-]'
 const WARNING = '[!]'
+/** Of `--kinds allowed`. */
+const DENIED = /^\[\+\]denied\/(\S+) ok: (.*)$/
 
 /** As far as it is known there: a reaper that runs apart has its own endpoint. */
 export type LockWord = 'in force' | 'not in force' | 'required, not in force'
@@ -54,6 +56,8 @@ export interface Status extends Document {
   readonly needs: readonly Need[]
   /** Checks of the process that was asked, which are no reason to do anything at once. */
   readonly warnings: readonly string[]
+  /** What its account may not see, by cluster: nobody has to do anything, and no answer knows it. */
+  readonly unseen: readonly string[]
 }
 
 export interface Read {
@@ -125,6 +129,10 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
     ...{ isReady, clusters },
     needs: [...needs, ...clusters.flatMap(needsOf)],
     warnings: checks.filter((check) => check.startsWith(WARNING)),
+    unseen: checks.flatMap((check) => {
+      const [, cluster, kinds] = DENIED.exec(check) ?? []
+      return cluster === undefined ? [] : [`${cluster}: ${kinds}`]
+    }),
   }
 }
 
@@ -189,7 +197,7 @@ const HEAD = [
   'STATE',
 ]
 
-function text({ clusters, needs, warnings }: Status): string {
+function text({ clusters, needs, warnings, unseen }: Status): string {
   const states = clusters.map((row) => (needsOf(row).length === 0 ? 'fine' : 'needs a person'))
   const rows = clusters.map((row, index) => [...cellsOf(row), states[index] ?? '?'])
   const styleOf = (row: number, column: number) => {
@@ -206,6 +214,7 @@ function text({ clusters, needs, warnings }: Status): string {
       ? ['Nothing needs a person.\n']
       : [`${paint('Needs a person:', 'yellow')}\n`, ...lines.map((line) => `${line}\n`)]),
     ...warnings.map((warning) => `${lineOf(warning)}\n`),
+    ...unseen.map((each) => `Not watched in ${lineOf(each)}\n`),
   ].join('')
 }
 

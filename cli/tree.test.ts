@@ -33,7 +33,12 @@ const tree = node('Deployment', 'web', node('ReplicaSet', 'a', node('Pod', '1'))
 const misnamed = { references: [], hidden: 0, isCut: false }
 
 function told(root: TreeNode) {
-  return documentOf('Tree', { answer: { root, misnamed }, partial: '', cluster, asOf: [] })
+  return documentOf('Tree', {
+    answer: { root, misnamed, deletion: null, deletedAt: null },
+    partial: '',
+    cluster,
+    asOf: [],
+  })
 }
 
 const root = told(tree)
@@ -73,7 +78,7 @@ test('a dependent whose reference cannot be resolved is marked', () => {
 
 test('as DOT, from dependent to owner, with quotes escaped', () => {
   const dot = render(root, 'dot', false)
-  match(dot, /"ReplicaSet-a" -> "Deployment-web";/)
+  match(dot, /"Deployment-web" -> "ReplicaSet-a";/)
   match(dot, /label="Pod\/x\\"y"/)
 })
 

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import { deletedSentence } from '../web/deletion-text.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
@@ -95,12 +96,20 @@ export function render(
       return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE]) + beside
     case 'tree':
       if (live !== undefined) return rows(told, liveColumns(live, now)) + beside
-      return `${lines(told, moment).join('\n')}\n${beside}`
+      return `${[...whoLines(told, now), ...lines(told, moment)].join('\n')}\n${beside}`
     case 'dot':
       return dot(told.root, owners)
     case 'mermaid':
       return mermaid(told.root, owners)
   }
+}
+
+/** Above the tree of what was deleted, which is that before its deletion. */
+function whoLines({ root, deletion, deletedAt }: TreeDocument, now: number): readonly string[] {
+  if (deletion === null) return []
+  const isOver = root.phase === 'gone'
+  const before = isOver && root.children.length > 0 ? ' Before that:' : ''
+  return [`${lineOf(deletedSentence({ at: deletedAt, isOver }, deletion, now))}${before}`]
 }
 
 function lines({ root, cluster }: TreeDocument, moment: string | undefined): string[] {
@@ -244,7 +253,7 @@ function walk(root: Root, visit: (node: Root, above: Root | null) => void): void
   }
 }
 
-/** Edges point from dependent to owner, as in the dump of kube-controller-manager's collector. */
+/** Edges point from owner to dependent, as in every picture. */
 function dot(root: Root, owners: boolean): string {
   const nodes: string[] = []
   const edges: string[] = []
@@ -252,7 +261,7 @@ function dot(root: Root, owners: boolean): string {
     if (!node.repeated)
       nodes.push(`  ${quote(node.uid)} [label=${quote(`${node.kind}/${node.name}`)}];`)
     if (above === null) return
-    const [from, to] = owners ? [above, node] : [node, above]
+    const [from, to] = owners ? [node, above] : [above, node]
     edges.push(`  ${quote(from.uid)} -> ${quote(to.uid)};`)
   })
   return ['strict digraph full {', ...nodes, ...edges, '}', ''].join('\n')

@@ -11,7 +11,7 @@ export async function openWatcherService(parts: ServiceParts): Promise<Service> 
   const { config, log, codec, clock, random, logger, cuts, meter } = parts
   const clusters = openWatchedClusters(config.kubeconfig, config.contexts)
   const holder = hostname()
-  const { kinds, ignoreKinds } = config
+  const { kinds, ignoreKinds, onlyAllowed } = config
   const appendsOf = observeAppends(meter)
   const watchers = clusters.map(({ cluster, exchange }) => {
     const election = { exchange, holder }
@@ -21,6 +21,7 @@ export async function openWatcherService(parts: ServiceParts): Promise<Service> 
       ...own,
       kinds,
       ignoreKinds,
+      onlyAllowed,
       election,
       archived,
       observe: appendsOf(cluster.name),

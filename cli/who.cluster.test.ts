@@ -1,20 +1,14 @@
 /**
  * Shows that a real API server's audit webhook, set up as docs/who.md says, attributes deletions: a user's, a controller's, and our own.
- *
- * What must stay true: kubeconfig and policy are those of the page.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { parse, stringify } from 'yaml'
+import { type Audited, startAudited } from '../testing/audited-plane.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
-import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
-import { freePort } from '../testing/cluster/port.ts'
+import type { ControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
 import { runKinfold } from '../testing/kinfold-command.ts'
-import { ACTING, KinfoldProcess } from '../testing/kinfold-process.ts'
+import { ACTING, type KinfoldProcess } from '../testing/kinfold-process.ts'
 import {
   CONFIG_MAP,
   collectionPath,
@@ -30,59 +24,30 @@ const USER = 'alice'
 const CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
 /** May do nothing. */
 const STRANGER = 'mallory'
-const TOKEN = 'a-token-of-the-cluster-test'
 const AUDITED_MS = 30_000
 
 const skip = missingServers('etcd', 'kube-apiserver') ?? false
 
 suite('the audit webhook of a real API server', { skip }, () => {
-  let folder: string
+  let audited: Audited
   let plane: ControlPlane
   let kinfold: KinfoldProcess
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kinfold-who-'))
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
-    const { kubeconfig, policy } = await documented(url)
-    const [webhookFile, policyFile, tokenFile] = ['webhook', 'policy', 'tokens'].map((name) =>
-      join(folder, name),
-    ) as [string, string, string]
-    await writeFile(webhookFile, kubeconfig)
-    await writeFile(policyFile, policy)
-    await writeFile(tokenFile, `test ${TOKEN}\n`, { mode: 0o600 })
-    plane = await startControlPlane({
+    audited = await startAudited({
       users: [
         ...[USER, CONTROLLER].map((name) => ({ name, groups: ['system:masters'] })),
         { name: STRANGER, groups: [] },
       ],
-      apiserverArgs: [
-        `--audit-policy-file=${policyFile}`,
-        `--audit-webhook-config-file=${webhookFile}`,
-        '--audit-webhook-batch-max-wait=1s',
-        '--audit-webhook-batch-max-size=100',
-        `--audit-log-path=${join(folder, 'audit.log')}`,
-      ],
+      flags: ACTING,
     })
-    kinfold = await KinfoldProcess.start({
-      kubeconfig: plane.kubeconfig,
-      data: join(folder, 'kinfold'),
-      flags: [...ACTING, '--http', `127.0.0.1:${port}`, '--audit-token-file', tokenFile],
-    })
+    plane = audited.plane
+    kinfold = audited.kinfold
   })
-  after(async () => {
-    await kinfold?.[Symbol.asyncDispose]()
-    await plane?.[Symbol.asyncDispose]()
-    await rm(folder, { recursive: true, force: true })
-  })
+  after(async () => await audited?.[Symbol.asyncDispose]())
 
   async function remove(as: string, path: string, body?: object): Promise<void> {
-    const headers = {
-      authorization: `Bearer ${plane.tokenOf(as)}`,
-      'user-agent': 'kubectl/v1.33.0 (linux)',
-    }
-    const { status } = await plane.request('DELETE', path, body, headers)
-    equal(status, 200)
+    equal(await audited.remove(as, path, body), 200)
   }
 
   /** Match, user and object of each, once there are so many. */
@@ -169,31 +134,13 @@ suite('the audit webhook of a real API server', { skip }, () => {
   })
 
   test('the same from its file changes nothing, and reads each of its lines', async () => {
-    const file = join(folder, 'audit.log')
+    const file = audited.auditLog
     const words = ['audit', 'import', file, '--cluster', 'test', '--data', kinfold.data]
     const { code, stdout, stderr } = await runKinfold(words)
     equal(code, 0, stderr)
     const [, kept] = /^\d+ events of cluster test read, (\d+) of them say/.exec(stdout) ?? []
     ok(Number(kept) >= 5, stdout)
-    const missing = await runKinfold([
-      ...words.slice(0, 2),
-      join(folder, 'none'),
-      ...words.slice(3),
-    ])
+    const missing = await runKinfold([...words.slice(0, 2), `${file}-none`, ...words.slice(3)])
     deepEqual([missing.code, /cannot be read/.test(missing.stderr)], [2, true])
   })
 })
-
-/** What the page has of both files, for this address and token. */
-async function documented(
-  url: string,
-): Promise<{ readonly kubeconfig: string; readonly policy: string }> {
-  const page = await readFile(join(import.meta.dirname, '..', 'docs', 'who.md'), 'utf8')
-  const [first = '', second = ''] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(
-    ([, text]) => text ?? '',
-  )
-  const config = parse(first)
-  config.clusters[0].cluster = { server: `${url}/v1/audit-events` }
-  config.users[0].user.token = TOKEN
-  return { kubeconfig: stringify(config), policy: second }
-}

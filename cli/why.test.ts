@@ -27,6 +27,7 @@ const why: Why = {
   attempt: null,
   obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: null },
   asOwner: null,
+  deletion: null,
   deletedBy: [],
   history: [],
 }
@@ -98,6 +99,7 @@ const by = {
   ...{ object: asked, isInferred: false, user: 'alice', impersonated: null },
   verb: 'delete',
   match: 'uid',
+  isCollector: false,
   ...{ agent: 'kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e', others: 0, auditId: 'x', at: AT },
 } as const
 
@@ -120,6 +122,41 @@ test('who deleted it is named, a guess as a guess', () => {
     `Owner ReplicaSet/web probably evicted by alice (kubectl/v1.33.0), by name and time, ${at}; 2 of other users fit as well.`,
     `Probably deleted by alice as bob, by a delete of the whole collection, and time, ${at}.`,
   ])
+})
+
+test('what was deleted says first who did it, how long ago, and why (C3)', () => {
+  const { object: _, isInferred: __, ...alice } = by
+  const web = { ...asked, kind: 'Deployment', name: 'web', uid: 'd' }
+  const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
+  const deletion = {
+    by: 'others',
+    ...{ evidence: null, command: null, text: '' },
+    ...{ deletedBy: { ...alice, user, isCollector: true }, rootDeletedBy: alice },
+    ...{ root: web, isInferred: true, isRootKnown: true },
+  } as const
+  const about = { partial: '', cluster, others: [], asOf: [] }
+  const lines = (part: Partial<Why>): readonly string[] => {
+    const answer = { ...why, ...GONE, deletion, ...part }
+    const now = AT + 12 * 60_000
+    return tell(documentOf('Why', { answer, ...about }), undefined, now).split('\n')
+  }
+  deepEqual(lines({ history }).slice(0, 3), [
+    'Deleted 12 min ago by kube-controller-manager, because alice (kubectl/v1.33.0) deleted Deployment/web (inferred).',
+    'Pod/p -n shop, cluster north, uid u',
+    'Deleted 2026-11-26T10:25:18Z (the deletion was observed).',
+  ])
+  const begun = {
+    ...entry,
+    change: 'phase',
+    phase: 'waiting',
+    position: 8n,
+    command: null,
+  } as const
+  const asking = { ...begun, evidence: null, text: 'observed → waiting' }
+  equal(
+    lines({ phase: 'waiting', history: [asking] })[0],
+    'Being deleted, asked for 12 min ago by kube-controller-manager, because alice (kubectl/v1.33.0) deleted Deployment/web (inferred).',
+  )
 })
 
 test('names and clients are text, whatever they are', () => {

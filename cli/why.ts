@@ -1,6 +1,7 @@
 /** `kinfold why`: the state of an object and its history, also after it was deleted. */
 import type { Command } from 'commander'
 import { labelOf } from '../services/graph/query/cluster-label.ts'
+import { actorText, deletedSentence, isGuess } from '../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from './answer.ts'
 import type { ObjectFlags } from './client.ts'
 import { answerTo, warnPartial, withMoment, withObject } from './client.ts'
@@ -9,15 +10,7 @@ import { paint, styleOfPhase } from './paint.ts'
 import { questionOf } from './scope.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import {
-  attemptText,
-  evidenceText,
-  isGuess,
-  phaseText,
-  recordedText,
-  userText,
-  verdictText,
-} from './word.ts'
+import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
 const OUTPUTS = ['text', 'json', 'yaml'] as const
 
@@ -39,14 +32,15 @@ export function addWhy(program: Command): void {
 }
 
 /** `moment`: of the past, in words. */
-export function tell(why: WhyDocument, moment?: string): string {
+export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
   const { cluster, others, object, verdict, attempt, obstacle, references } = why
-  const { deletedBy, history } = why
+  const { deletion, deletedBy, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
     paint(stateText(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
   ]
+  if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
   for (const { kind, name, uid, standing, reason } of references) {
     const status = standing === null ? '' : `: ${standing}: ${reason}`
     out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
@@ -90,12 +84,18 @@ function deletedByText(by: DeletedBy, asked: string): string {
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
 }
 
-function actorText(by: DeletedBy): string {
-  const { agent } = by
-  // What follows a blank is the client's build; of ours it is the service.
-  const [client = ''] = /^kinfold\/\S+ \(\w+\)$|^[^\s()]+/.exec(agent) ?? []
-  return client === '' ? userText(by) : `${userText(by)} (${client})`
+/** When it was over, or else when it was asked for. */
+function endOf({ phase, asOwner, history }: WhyDocument): {
+  readonly at: string | null
+  readonly isOver: boolean
+} {
+  const gone = history.findLast(({ change }) => change === 'gone')
+  const asked = history.find((each) => ASKED.has(each.phase ?? ''))
+  if (phase !== null) return { at: asked?.at ?? null, isOver: false }
+  return { at: gone?.at ?? asOwner?.proof?.at ?? null, isOver: true }
 }
+
+const ASKED: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /** One sentence. */
 function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {

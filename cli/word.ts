@@ -2,7 +2,7 @@
 import type { Attempt, VerdictType } from '../core/model/node.ts'
 import type { Evidence } from '../core/model/proof.ts'
 import type { BlockedCount } from '../services/graph/fold/tally.ts'
-import type { DeletedBy, Held } from './answer.ts'
+import type { Held } from './answer.ts'
 import { time, timeAhead } from './table.ts'
 
 const VERDICTS: Readonly<Record<VerdictType, string>> = {
@@ -119,28 +119,4 @@ export function objectName(object: {
 /** Of names for a script: a list that was cut must not look whole. Empty where all are listed. */
 export function unlistedText(known: number, listed: number): string {
   return known > listed ? `${known - listed} more not listed (raise --limit)` : ''
-}
-
-const GUESSES: ReadonlySet<string> = new Set(['name-and-time', 'collection-and-time'])
-
-/** By another match the request is certain. */
-export function isGuess({ match }: Pick<DeletedBy, 'match'>): boolean {
-  return GUESSES.has(match)
-}
-
-/** As they called themselves. A name that could be read as words of ours is quoted. */
-export function userText(by: Pick<DeletedBy, 'user' | 'impersonated'>): string {
-  const { user, impersonated } = by
-  return impersonated === null ? nameText(user) : `${nameText(user)} as ${nameText(impersonated)}`
-}
-
-function nameText(user: string): string {
-  return /^[\w@.:/#+=~|-]+$/.test(user) ? user : JSON.stringify(user)
-}
-
-/** A guess is called so. */
-export function deleterText(
-  by: Parameters<typeof userText>[0] & Parameters<typeof isGuess>[0],
-): string {
-  return isGuess(by) ? `probably ${userText(by)}` : userText(by)
 }

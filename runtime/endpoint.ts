@@ -248,18 +248,29 @@ function unknownRoutes(
   server: FastifyInstance,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<never> {
   const patterns: { readonly method: string; readonly path: RegExp }[] = []
+  const paths = new Set<string>()
   server.addHook('onRoute', ({ method, url }) => {
     const path = RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
     for (const each of [method].flat()) patterns.push({ method: each, path })
+    if ([method].flat().includes('GET')) paths.add(url)
   })
   return async ({ method, url }, reply) => {
     const [path = ''] = url.split('?')
     const there = patterns.filter((each) => each.path.test(path))
     const takes = METHODS.filter((each) => there.some(({ method: its }) => its === each)).join(', ')
-    if (takes === '') throw new Problem(404, `there is no ${url}`)
+    if (takes === '') throw new Problem(404, `there is no ${url}${below(path, paths)}`)
     reply.header('allow', takes)
     throw new Problem(405, `${path} takes ${takes}, and no ${method}`)
   }
+}
+
+/** Of a path that is only the beginning of others, such as /v1: what there is. */
+function below(path: string, paths: ReadonlySet<string>): string {
+  const start = path.endsWith('/') ? path : `${path}/`
+  const found = [...paths].filter((each) => start !== '/' && each.startsWith(start)).sort()
+  return found.length === 0
+    ? ''
+    : `; there are ${found.join(', ')}: /openapi.json says what each is`
 }
 
 /** Behind whatever lets somebody in: who is refused takes none of them. */
@@ -329,11 +340,16 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
   })
 }
 
+/** Where Data Firehose of AWS shows its key: it sets no other header. */
+const FIREHOSE_KEY = 'x-amz-firehose-access-key'
+
 /** Before whatever else lets somebody in: on other routes such a token is none. */
 function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void {
   server.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.takesClusterToken !== true) return
-    const cluster = tokens.clusterOf(request.headers.authorization)
+    const { authorization, [FIREHOSE_KEY]: key } = request.headers
+    const shown = authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined)
+    const cluster = tokens.clusterOf(shown)
     if (cluster !== undefined) setPrincipal(request, { by: 'cluster', user: null, cluster })
   })
 }

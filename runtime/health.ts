@@ -14,6 +14,7 @@ export const SORTS = [
   'cluster',
   'data',
   'data-copy',
+  'denied',
   'disk',
   'group',
   'http-metrics-token',

@@ -86,7 +86,7 @@ export const VALUES: readonly ValueRow[] = [
         CONFIG_KEYS.filter((key) => !SET_BY_CHART.has(key)).map((key) => [key, configSchema(key)]),
       ),
     },
-    'other settings, as [config.md](config.md) has them',
+    'other settings, as [config.md](config.md) has them. `mode`: `observe` records, `dry-run` tries, `enforce` deletes. `preset`: `guarded` holds deletions first, `parity` deletes at once',
   ),
   row(
     'rbac.create',
@@ -157,9 +157,9 @@ export const VALUES: readonly ValueRow[] = [
   row(
     'kafka.sasl',
     { enum: ['', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] },
-    'how to log in',
+    'how to log in: `plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`; empty: by certificate, or not at all',
   ),
-  row('kafka.schemaRegistry', TEXT, 'its URL'),
+  row('kafka.schemaRegistry', TEXT, 'URL of a schema registry; empty: none'),
   row(
     'kafka.cloudEvents',
     FLAG,

@@ -164,8 +164,12 @@ const KEY = /^(?<indent> *)(?<name>[A-Za-z]\w*):/
 function commentedValues(root: string): string {
   const lines = readFileSync(join(root, CHART, 'values.yaml'), 'utf8').split('\n')
   const path: string[] = []
-  return lines
-    .filter((line) => !/^ +# /.test(line) && !(line.startsWith('# ') && line !== VALUES_HEAD))
+  const body = lines
+    .filter((line) => !/^ *#/.test(line))
+    .join('\n')
+    .trimStart()
+    .split('\n')
+  const said = body
     .flatMap((line) => {
       const { indent = '', name } = KEY.exec(line)?.groups ?? {}
       if (name === undefined) return [line]
@@ -176,19 +180,28 @@ function commentedValues(root: string): string {
       const rows = VALUES.filter((row) => {
         return row.path === own || (isInline && row.path.startsWith(`${own}.`))
       })
-      const said = rows
+      const sentences = rows
         .filter(({ text }) => text !== '')
         .map(({ path: at, text }) => {
           const which = at === own ? '' : `${at.slice(own.length + 1)}: `
           return `${indent}# ${which}${plainText(text)}`
         })
-      return [...said, line]
+      return [...sentences, line]
     })
     .join('\n')
+  return `${VALUES_HEAD}\n\n${said}`
 }
 
-const VALUES_HEAD =
-  '# Values of the chart. values.schema.json describes and checks each; docs/helm.md has them as a table.'
+/** Enough to install by, where nothing else is at hand. */
+const VALUES_HEAD = `# Values of the chart. values.schema.json describes and checks each; docs/helm.md has them as a table.
+#
+# To install, in mode dry-run, which shows what it would delete and deletes nothing:
+#   helm install kinfold deploy/helm/kinfold -n kinfold --create-namespace --set image.repository=REGISTRY/kinfold
+# Beside the collector of EKS, GKE or AKS, as a reader, with these as well:
+#   --set config.mode=observe --set rbac.change=false --set lock.create=false --set config.lock=off
+# To delete, where the cluster's own collector does not run: --set config.mode=enforce
+# Where you had applied what kinfold rbac prints: --take-ownership --force-conflicts
+# Then: kubectl -n kinfold exec kinfold-0 -- kinfold status`
 
 /** Without what Markdown adds. */
 function plainText(text: string): string {

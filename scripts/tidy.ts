@@ -101,7 +101,11 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sim',
     'node',
   ],
-  cli: ['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
+  // One sentence says who deleted an object, in a terminal and on the page.
+  cli: [
+    ...['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
+    'web/deletion-text.ts',
+  ],
   // In a browser: nothing but the types of answers.
   web: ['web', 'npm', 'cli/answer.ts'],
   testing: ['*'],
@@ -112,6 +116,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/archive-source.ts',
+  'cli/audit-follow.ts',
   'cli/backup.ts',
   'cli/clusters.ts',
   'cli/embedded.ts',

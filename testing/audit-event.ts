@@ -1,5 +1,10 @@
 /** Events of an audit log for tests, as kube-apiserver writes them at level Metadata. What must stay true: each field is one that a real server sends. */
-import { API_VERSION } from '../services/graph/actors/audit-event.ts'
+import {
+  AuditDecoder,
+  type Decoding,
+  type Unreadable,
+} from '../services/graph/actors/audit-decoder.ts'
+import { API_VERSION, type Asked } from '../services/graph/actors/audit-event.ts'
 
 export type AuditFields = Readonly<Record<string, unknown>>
 
@@ -26,4 +31,30 @@ export function auditEvent(name: string, at: number, more: AuditFields = {}): Au
 
 export function eventList(...items: readonly unknown[]): AuditFields {
   return { kind: 'EventList', apiVersion: API_VERSION, metadata: {}, items }
+}
+
+export interface Decoded {
+  readonly decoder: AuditDecoder
+  readonly asked: readonly Asked[]
+  readonly unreadable: readonly Unreadable[]
+}
+
+/** All of it, in parts of so many bytes. */
+export async function decoded(
+  text: string | Buffer,
+  size: number = 65_536,
+  decoding: Decoding = {},
+): Promise<Decoded> {
+  const asked: Asked[] = []
+  const unreadable: Unreadable[] = []
+  const decoder = new AuditDecoder((found) => {
+    if (found?.type === 'Actor') asked.push(found)
+    if (found?.type === 'Unreadable') unreadable.push(found)
+  }, decoding)
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) {
+    for await (const _ of decoder.read(bytes.subarray(at, at + size)));
+  }
+  decoder.end()
+  return { decoder, asked, unreadable }
 }

@@ -17,6 +17,7 @@ import { CATCH_UP_MS } from '../core/model/constant.ts'
 import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../core/model/event.ts'
 import type { SetHash } from '../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../core/model/hash.ts'
+import { IGNORED } from '../core/model/kind-reason.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../core/model/object.ts'
 import { projectionHash } from '../core/model/object.ts'
 import type { Mode, Preset } from '../core/model/policy.ts'
@@ -403,7 +404,11 @@ export class World {
         return [this.#budgets(rest.split(' ').map(Number))]
       case 'serve':
         return [
-          { ...this.served(first, second !== 'unmonitored'), aggregated: second === 'aggregated' },
+          {
+            ...this.served(first, second !== 'unmonitored' && second !== 'ignored'),
+            aggregated: second === 'aggregated',
+            reason: second === 'ignored' ? IGNORED : '',
+          },
         ]
       case 'scope':
         return [this.#scoped(first, second as Scope)]

@@ -41,7 +41,6 @@ const ENDING: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning']
 
 interface Cascade {
   readonly partial: string
-  readonly own: Deletion | undefined
   /** Uids of what it took along. */
   readonly along: ReadonlySet<string>
   readonly isAll: boolean
@@ -101,7 +100,7 @@ function Before({
 }
 
 function Who({
-  why: { object, cluster, deletedBy, history, asOwner },
+  why: { object, cluster, deletion, history, asOwner },
   asked,
 }: {
   readonly why: Why
@@ -111,7 +110,7 @@ function Who({
   const { answer, isDenied } = asked
   const at = end?.at ?? asOwner?.proof?.at ?? object.at
   const isRecorded = end !== undefined || asOwner?.proof?.evidence === 'deleted'
-  const phrases = isRecorded ? deletedPhrases(object.uid, answer?.own, deletedBy) : []
+  const phrases = isRecorded && deletion !== null ? deletedPhrases(deletion) : []
   return h(
     'div',
     { class: 'deleted' },
@@ -150,7 +149,6 @@ async function cascadeOf(
   const namespace = object.namespace === '' ? undefined : object.namespace
   const query = { cluster: cluster.scope, namespace, root: `uid:${object.uid}`, since }
   const doubts = new Set<string>()
-  let own: Deletion | undefined
   const along = new Set<string>()
   let next: string | null = ''
   for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
@@ -159,11 +157,10 @@ async function cascadeOf(
       readonly partial: string
       readonly continue: string | null
     } = await ask('/v1/deletions', { ...query, ...more }, signal)
-    own ??= page.deletions.find(({ uid }) => uid === object.uid)
     for (const { uid } of page.deletions) if (uid !== object.uid) along.add(uid)
     doubts.add(page.partial)
     next = page.continue
   }
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { partial, own, along, isAll: next === null && partial === '' }
+  return { partial, along, isAll: next === null && partial === '' }
 }

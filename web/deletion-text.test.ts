@@ -1,58 +1,88 @@
 /** Who deleted an object, as the page says it (C2). */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DeletedBy } from '../cli/answer.ts'
-import { type Deletion, deletedPhrases, phrasesText } from './deletion-text.ts'
+import type { Deleter } from '../cli/answer.ts'
+import { type Attributed, deletedSentence, whoText } from './deletion-text.ts'
 
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
-function object(kind: string, name: string): DeletedBy['object'] {
+function object(kind: string, name: string): NonNullable<Attributed['root']> {
   return { group: '', kind, namespace: 'shop', name, uid: `${kind}-${name}` }
 }
 
-function by(of: DeletedBy['object'], user: string, more: Partial<DeletedBy> = {}): DeletedBy {
+function by(user: string, more: Partial<Deleter> = {}): Deleter {
   return {
-    ...{ object: of, isInferred: false, user, impersonated: null, agent: 'kubectl/v1.33.0 (x)' },
+    ...{ user, impersonated: null, agent: 'kubectl/v1.33.0 (x)', isCollector: false },
     ...{ verb: 'delete', match: 'uid', others: 0, auditId: '', at: null },
     ...more,
   }
 }
 
-const [web, pod] = [object('Deployment', 'web'), object('Pod', 'a')]
-const of = (row: Partial<Deletion>): Deletion =>
-  ({ by: 'others', root: null, isInferred: false, deletedBy: null, ...row }) as Deletion
+const web = object('Deployment', 'web')
+const collector = by(COLLECTOR, { isCollector: true })
+const of = (deletion: Partial<Attributed>): Attributed => ({
+  ...{ by: 'others', deletedBy: null, root: null, rootDeletedBy: null },
+  ...{ isInferred: false, isRootKnown: true },
+  ...deletion,
+})
+const followed = { root: web, isInferred: true, deletedBy: collector }
+const alice = by('alice', { agent: '' })
 
-for (const [row, told, said] of [
-  [of({}), [], '; no audit log says by whom'],
-  [undefined, [], '; no audit log says by whom'],
-  [of({ root: pod }), [by(pod, 'alice')], ' by alice (kubectl/v1.33.0)'],
+for (const [deletion, said] of [
+  [of({}), '; no audit log says by whom'],
+  [of({ isRootKnown: false }), '; no audit log says by whom'],
+  [of({ by: 'unknown', isRootKnown: false }), '; no audit log says by whom'],
+  [of({ deletedBy: by('alice') }), ' by alice (kubectl/v1.33.0)'],
   [
-    of({ by: 'kinfold', root: web }),
-    [by(pod, 'kinfold'), by(web, 'alice')],
+    of({ by: 'kinfold', deletedBy: by('kinfold'), root: web, rootDeletedBy: by('alice') }),
     ' by Kinfold, because alice (kubectl/v1.33.0) deleted Deployment/web',
   ],
   [
     of({ by: 'kinfold', root: web }),
-    [],
     ' by Kinfold, because Deployment/web was deleted; no audit log says by whom',
   ],
   [
-    of({ root: web, isInferred: true }),
-    [by(pod, COLLECTOR), by(web, 'alice', { isInferred: true, agent: '' })],
+    of({ by: 'kinfold', isRootKnown: false }),
+    ' by Kinfold; after which owner was deleted is not known',
+  ],
+  [
+    of({ ...followed, rootDeletedBy: alice }),
     ' by kube-controller-manager, because alice deleted Deployment/web (inferred)',
   ],
   [
-    of({ root: web, isInferred: true }),
-    [],
+    of({ ...followed, rootDeletedBy: { ...alice, match: 'name-and-time', others: 2 } }),
+    ' by kube-controller-manager, because probably alice (or by 2 others) deleted Deployment/web (inferred)',
+  ],
+  [
+    of({ ...followed, deletedBy: null }),
     ', because Deployment/web was deleted (inferred); no audit log says by whom',
   ],
   [
-    undefined,
-    [by(pod, 'bob and alice', { match: 'name-and-time', impersonated: 'root', agent: '' })],
+    of({ deletedBy: collector, isRootKnown: false }),
+    ' by kube-controller-manager; after which owner was deleted is not known',
+  ],
+  [
+    of({ ...followed, root: { ...web, name: 'hidden', uid: 'hidden' } }),
+    ' by kube-controller-manager, because a Deployment that you may not see was deleted (inferred); no audit log says by whom',
+  ],
+  [
+    of({
+      deletedBy: by('bob and alice', { match: 'name-and-time', impersonated: 'root', agent: '' }),
+    }),
     ', probably by "bob and alice" as root',
   ],
 ] as const) {
   test(`C2: who deleted it: "Deleted …${said}"`, () => {
-    equal(phrasesText(deletedPhrases(pod.uid, row, told)), said)
+    const at = '2026-11-26T10:13:18Z'
+    const now = Date.parse('2026-11-26T10:25:18Z')
+    equal(deletedSentence({ at, isOver: true }, deletion, now), `Deleted 12 min ago${said}.`)
+    equal(whoText(deletion), said.replace(/^[,;]? /, ''))
   })
 }
+
+test('a deletion that is not over says since when', () => {
+  equal(
+    deletedSentence({ at: null, isOver: false }, of({ deletedBy: alice }), 0),
+    'Being deleted, asked for at an unknown time by alice.',
+  )
+})

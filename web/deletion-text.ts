@@ -1,52 +1,77 @@
 /**
- * Who deleted an object, in one sentence: who sent the delete, and the owner whose deletion was the cause.
+ * Who deleted an object, in one sentence: who sent the delete, and the owner whose deletion was the
+ * cause. The page, and each command that names anybody, has it from here.
  *
- * What must stay true: a guess and an inference are called so; where nobody can tell, that is said, and nobody is named.
+ * What must stay true: a guess and an inference are called so; where nobody can tell, that is said,
+ * and nobody is named.
  *
- * Not here: asking (deleted.ts).
+ * Not here: who it was (services/graph/record/attribution.ts).
  */
-import type { DeletedBy, Deleter, DeletionList } from '../cli/answer.ts'
-import { lineOf, type Named, nameText } from './text.ts'
+import type { Deleter, DeletionList, Why } from '../cli/answer.ts'
+import { agoText, lineOf, type Named, nameText } from './text.ts'
 
 export type Deletion = DeletionList['deletions'][number]
 
 /** Words, and objects, which the page shows as links. */
 export type Phrase = string | (Named & { readonly uid: string })
 
-type Actor = Pick<Deleter, 'user' | 'impersonated' | 'agent' | 'match'>
+/** What an answer says of a deletion. */
+export type Attributed = Pick<
+  NonNullable<Why['deletion']>,
+  'by' | 'deletedBy' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown'
+>
+
+type Actor = Pick<Deleter, 'user' | 'impersonated' | 'agent' | 'match' | 'others'>
 
 const GUESSES: ReadonlySet<string> = new Set(['name-and-time', 'collection-and-time'])
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+/** As answers call what who asks may not see. */
+const HIDDEN = 'hidden'
 
-/**
- * What follows "Deleted 12 min ago". `row`: of the list of deletions, undefined where that was refused; `told`: of `/v1/why`, the object's own first, then each
- * owner's up to the root.
- */
-export function deletedPhrases(
-  uid: string,
-  row: Pick<Deletion, 'by' | 'root' | 'isInferred' | 'deletedBy'> | undefined,
-  told: readonly DeletedBy[],
-): readonly Phrase[] {
-  const own = told.find(({ object }) => object.uid === uid) ?? row?.deletedBy ?? undefined
-  const cause = told.findLast(({ object }) => object.uid !== uid)
-  const first = row?.by === 'kinfold' ? [' by Kinfold'] : own === undefined ? [] : [byText(own)]
-  if (cause !== undefined) {
-    const because = [`, because ${guessText(cause)}${actorText(cause)} deleted `, cause.object]
-    return [...first, ...because, cause.isInferred ? ' (inferred)' : '']
+/** `at`: when it was over, or, where it is not (`isOver`), when it was asked for. */
+export function deletedSentence(
+  { at, isOver }: { readonly at: string | null; readonly isOver: boolean },
+  deletion: Attributed,
+  now: number,
+): string {
+  const ago = agoText(at, now)
+  const head = isOver ? `Deleted ${ago}` : `Being deleted, asked for ${ago}`
+  return `${head}${phrasesText(deletedPhrases(deletion))}.`
+}
+
+/** In a cell, or behind the name of the object. */
+export function whoText(deletion: Attributed): string {
+  return phrasesText(deletedPhrases(deletion)).replace(/^[,;]? /, '')
+}
+
+/** What follows "Deleted 12 min ago". */
+export function deletedPhrases(deletion: Attributed): readonly Phrase[] {
+  const { by, deletedBy, root, rootDeletedBy, isInferred, isRootKnown } = deletion
+  const first = by === 'kinfold' ? ' by Kinfold' : deletedBy === null ? '' : byText(deletedBy)
+  if (root !== null) {
+    const inferred = isInferred ? ' (inferred)' : ''
+    const what = root.uid === HIDDEN ? `a ${root.kind} that you may not see` : root
+    if (rootDeletedBy === null) {
+      return [first, ', because ', what, ` was deleted${inferred}; no audit log says by whom`]
+    }
+    const who = `${guessText(rootDeletedBy)}${actorText(rootDeletedBy)}${othersText(rootDeletedBy)}`
+    return [first, `, because ${who} deleted `, what, inferred]
   }
-  const root = row?.root ?? undefined
-  if (root === undefined || root.uid === uid) {
-    return first.length > 0 ? first : ['; no audit log says by whom']
-  }
-  const inferred = row?.isInferred === true ? ' (inferred)' : ''
-  return [...first, ', because ', root, ` was deleted${inferred}; no audit log says by whom`]
+  if (first === '') return ['; no audit log says by whom']
+  const isOwn = isRootKnown || (deletedBy !== null && !deletedBy.isCollector && by !== 'kinfold')
+  return isOwn ? [first] : [first, '; after which owner was deleted is not known']
 }
 
 function byText(by: Actor): string {
-  return `${isGuess(by) ? ', probably' : ''} by ${actorText(by)}`
+  return `${isGuess(by) ? ', probably' : ''} by ${actorText(by)}${othersText(by)}`
 }
 
-function guessText(by: Actor): string {
+/** Requests of theirs fit as well. */
+function othersText({ others }: Actor): string {
+  return others === 0 ? '' : ` (or by ${others === 1 ? 'another user' : `${others} others`})`
+}
+
+function guessText(by: Pick<Actor, 'match'>): string {
   return isGuess(by) ? 'probably ' : ''
 }
 
@@ -55,12 +80,22 @@ export function isGuess({ match }: Pick<Actor, 'match'>): boolean {
 }
 
 /** `alice (kubectl/v1.33.0)`: the agent is what the client calls itself, so it never stands alone but for upstream's collector, which is known by its account. */
-export function actorText(by: Actor): string {
-  const { user, impersonated, agent } = by
+export function actorText(by: Pick<Actor, 'user' | 'impersonated' | 'agent'>): string {
+  const { user, agent } = by
   if (user === COLLECTOR) return 'kube-controller-manager'
-  const name = quoted(user) + (impersonated === null ? '' : ` as ${quoted(impersonated)}`)
+  const name = userText(by)
   const [client = ''] = /^kinfold\/\S+ \(\w+\)$|^[^\s()]+/.exec(agent) ?? []
   return name + (client === '' ? '' : ` (${lineOf(client)})`)
+}
+
+/** As they called themselves. */
+export function userText({ user, impersonated }: Pick<Actor, 'user' | 'impersonated'>): string {
+  return quoted(user) + (impersonated === null ? '' : ` as ${quoted(impersonated)}`)
+}
+
+/** A guess is called so. */
+export function deleterText(by: Pick<Actor, 'user' | 'impersonated' | 'match'>): string {
+  return guessText(by) + userText(by)
 }
 
 /** A name that could be read as words of ours is quoted. */
@@ -68,6 +103,6 @@ export function quoted(user: string): string {
   return /^[\w@.:/#+=~|-]+$/.test(user) ? user : lineOf(JSON.stringify(user))
 }
 
-export function phrasesText(phrases: readonly Phrase[]): string {
+function phrasesText(phrases: readonly Phrase[]): string {
   return phrases.map((each) => (typeof each === 'string' ? each : nameText(each))).join('')
 }

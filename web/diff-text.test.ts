@@ -21,14 +21,17 @@ const ROW: DiffRow = {
 const gone = (deletion: DiffRow['deletion']): DiffRow => {
   return { ...ROW, change: 'deleted', to: null, deletion }
 }
-const NOBODY = { root: null, isInferred: false, deletedBy: null, rootDeletedBy: null } as const
+const NOBODY = {
+  ...{ root: null, isInferred: false, isRootKnown: true },
+  ...{ deletedBy: null, rootDeletedBy: null },
+} as const
 const BY = { ...NOBODY, evidence: null, command: null, text: '' } as const
 
 for (const [row, text] of [
   [{ ...ROW, change: 'added', from: null }, 'owned by ReplicaSet/web'],
   [{ ...ROW, change: 'added', from: null, to: { ...THERE, owners: [] } }, ''],
-  [gone({ ...BY, by: 'others' }), 'by others'],
-  [gone({ ...BY, by: 'unknown' }), 'by whom is unknown'],
+  [gone({ ...BY, by: 'others' }), 'no audit log says by whom'],
+  [gone({ ...BY, by: 'unknown' }), 'no audit log says by whom'],
   [
     gone({
       ...NOBODY,
@@ -37,7 +40,7 @@ for (const [row, text] of [
       command: '0-1-0',
       text: 'reap: its owner is deleted',
     }),
-    'by Kinfold (the deletion was observed): delete: its owner is deleted',
+    'by Kinfold; delete: its owner is deleted (the deletion was observed)',
   ],
   [
     { ...ROW, to: { ...THERE, phase: 'deleting', deletionTimestamp: '2026-01-31T09:30:00Z' } },

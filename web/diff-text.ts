@@ -5,7 +5,7 @@
  */
 
 import type { Diff } from '../cli/answer.ts'
-import { isGuess, quoted } from './deletion-text.ts'
+import { whoText } from './deletion-text.ts'
 import { linkTo } from './place.ts'
 import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './text.ts'
 
@@ -35,23 +35,9 @@ export function detailsOf({ from, to, deletion }: DiffRow): string {
 
 function deletionText(deletion: Deletion): string {
   const { by, evidence, text } = deletion
-  if (by === 'unknown') return 'by whom is unknown'
-  if (by === 'others') return `by ${whoOf(deletion)}`
-  const why = evidence === null ? '' : ` (${evidenceText(evidence)})`
-  return `by Kinfold${why}: ${recordedText(text)}`
-}
-
-function whoOf({ deletedBy, root, rootDeletedBy, isInferred }: Deletion): string {
-  const who = deletedBy === null ? 'others' : userOf(deletedBy)
-  if (root === null || !isInferred) return who
-  const user = rootDeletedBy === null ? '' : ` by ${userOf(rootDeletedBy)}`
-  return `${who}, after ${`${root.kind}/${root.name}`} was deleted${user} (inferred)`
-}
-
-function userOf(by: NonNullable<Deletion['deletedBy']>): string {
-  const user =
-    by.impersonated === null ? quoted(by.user) : `${quoted(by.user)} as ${quoted(by.impersonated)}`
-  return isGuess(by) ? `probably ${user}` : user
+  if (by !== 'kinfold') return whoText(deletion)
+  const how = evidence === null ? '' : ` (${evidenceText(evidence)})`
+  return `${whoText(deletion)}; ${recordedText(text)}${how}`
 }
 
 function phasesText(from: Then, to: Then): string {

@@ -71,8 +71,10 @@ export function standing(held: Held): readonly string[] {
   const by = ({ who, why }: { who: string; why: string }): string => {
     return why === '' ? lineOf(who) : `${lineOf(who)} (${lineOf(why)})`
   }
+  // An order that is recorded for another mode promises nothing in this one.
+  const vain = held.mode === 'observe' ? ', which in mode observe has no effect' : ''
   return [
-    ...held.pauses.map((each) => `Paused in ${where(each.cluster)} by ${by(each)}.`),
+    ...held.pauses.map((each) => `Paused in ${where(each.cluster)} by ${by(each)}${vain}.`),
     ...held.breakers.map(({ cluster, namespace, since, because }) => {
       const of =
         namespace === '' ? where(cluster) : `namespace ${lineOf(namespace)}, ${where(cluster)}`
@@ -82,7 +84,7 @@ export function standing(held: Held): readonly string[] {
       return `${countOf(objects, 'object')} refused in ${where(cluster)}, tried up to ${countOf(tries, 'time')}${example === '' ? '' : `: ${lineOf(example)}`}.`
     }),
     ...held.protections.map((each) => {
-      return `${lineOf(each.subject)} is protected in ${where(each.cluster)} by ${by(each)}.`
+      return `${lineOf(each.subject)} is protected in ${where(each.cluster)} by ${by(each)}${vain}.`
     }),
   ]
 }

@@ -89,7 +89,7 @@ function chipOf(effect: Plan['counts'][number]['effect'], count = ''): Chip {
 }
 
 function Effects({ planned: { plan, tree } }: { readonly planned: Planned }): ComponentChild {
-  const { counts, holds, total, hidden, cluster, cascade } = plan
+  const { counts, holds, notes, total, hidden, cluster, cascade } = plan
   const known = counts.reduce((sum, { count }) => sum + count, 0)
   const all = countOf(known + hidden, 'object')
   const effects = Map.groupBy(counts, ({ effect }) => effect)
@@ -103,7 +103,9 @@ function Effects({ planned: { plan, tree } }: { readonly planned: Planned }): Co
     null,
     h('p', { class: 'verdict' }, said),
     h('p', null, h(Chips, { chips: sums })),
-    holds.map((each) => h('p', { class: 'notice warm' }, `${lineOf(each)}.`)),
+    [...(notes === '' ? [] : [notes]), ...holds].map((each) =>
+      h('p', { class: 'notice warm' }, `${lineOf(each)}.`),
+    ),
     h(
       'div',
       { class: 'columns' },

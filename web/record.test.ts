@@ -16,7 +16,8 @@ test('bars are by namespace, the longest first, their parts by who deleted, the 
   const bars = barsOf([
     deletion('1', 'shop', alice),
     deletion('2', 'shop', { by: 'kinfold' }),
-    deletion('3', 'other', { isInferred: true, deletedBy: { user: 'the collector' } }),
+    deletion('3', 'other', { deletedBy: { user: 'the collector', isCollector: true } }),
+    deletion('6', 'other', { isInferred: true }),
     deletion('4', 'shop'),
     deletion('5', 'shop', alice),
   ])
@@ -27,7 +28,7 @@ test('bars are by namespace, the longest first, their parts by who deleted, the 
     ]),
     [
       ['shop', 4, ['Kinfold 2', 'a user 5,1', 'unknown 4']],
-      ['other', 1, ['another collector 3']],
+      ['other', 2, ['another collector 6,3']],
     ],
   )
 })

@@ -46,9 +46,9 @@ export function barsOf(deletions: readonly Deletion[]): readonly Bar[] {
 
 /** Where no audit log names anybody, and no owner's deletion is the cause, it is not known who it was. */
 export function byOf({ by, isInferred, deletedBy }: Deletion): By {
-  if (by === 'kinfold') return 'Kinfold'
-  if (isInferred) return 'another collector'
-  return deletedBy === null ? 'unknown' : 'a user'
+  if (by === 'kinfold' || deletedBy?.match === 'audit-id') return 'Kinfold'
+  if (deletedBy !== null) return deletedBy.isCollector ? 'another collector' : 'a user'
+  return isInferred && by === 'others' ? 'another collector' : 'unknown'
 }
 
 /** Who deleted, by name, each with how many; at most three are named. */

@@ -688,6 +688,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     blockers: list(record(groupKind)),
     goneAt: list(number),
     scopedAt: number,
+    listedBy: number,
+    listedAt: number,
   },
   ClusterState: {
     name: text,

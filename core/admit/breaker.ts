@@ -11,6 +11,7 @@ import type { StateReader } from '../graph/graph.ts'
 import { policyOf } from '../graph/graph.ts'
 import { breakerKey, namespaceBreakerKey } from '../graph/key.ts'
 import type { Step } from '../graph/outcome.ts'
+import { scopeFlag } from '../graph/scope-flag.ts'
 import type { Directive } from '../model/event.ts'
 import type { ClusterId } from '../model/object.ts'
 import type { Breaker } from '../model/state.ts'
@@ -26,7 +27,7 @@ export function brokenBecause(graph: StateReader, cluster: ClusterId, namespace:
   if (breaker === undefined) return ''
   const whose = ofCluster === undefined ? ` of namespace ${namespace}` : ''
   const since = timeText(breaker.openedAt)
-  return `the breaker${whose} is open since ${since}: ${breaker.because}; "kinfold close-breaker --why …" releases it`
+  return `the breaker${whose} is open since ${since}: ${breaker.because}; "kinfold close-breaker${scopeFlag(graph, cluster)} --why …" releases it`
 }
 
 /** A namespace's, or (empty) the cluster's own. */

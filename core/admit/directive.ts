@@ -8,10 +8,11 @@
  */
 import { judgeAll } from '../graph/agenda.ts'
 import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, directivesOf } from '../graph/graph.ts'
+import { directivesOf } from '../graph/graph.ts'
 import { DIRECTIVES_KEY } from '../graph/key.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
+import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
 import type { ClusterId } from '../model/object.ts'
@@ -104,7 +105,6 @@ export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
   const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
   if (pause === undefined) return ''
   const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope =
-    pause.cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
+  const scope = scopeFlag(graph, pause.cluster)
   return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" releases it`
 }

@@ -20,7 +20,7 @@ const PARITY: Guarding = {
 }
 const by = (subject: string): Guarding => ({
   ...PARITY,
-  subjects: [{ subject, who: 'ann', why: '' }],
+  subjects: [{ subject, who: 'ann', why: '', scope: '' }],
 })
 const policy = (more: Partial<typeof protection>): Guarding => ({
   ...PARITY,

@@ -13,6 +13,7 @@ import type { Evidence } from '../model/proof.ts'
 import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/subject.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf } from './graph.ts'
+import { scopeFlag } from './scope-flag.ts'
 
 /** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster itself. Their cascades whose beginning was observed continue, or no update would ever end. */
 export const SYSTEM_NAMESPACES: readonly string[] = [
@@ -33,6 +34,8 @@ export interface GuardedSubject {
   readonly subject: string
   readonly who: string
   readonly why: string
+  /** As in scope-flag.ts. */
+  readonly scope: string
 }
 
 /** Every reason begins with it. */
@@ -46,8 +49,9 @@ export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
   const subjects = ordered.filter(
     (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === cluster),
   )
+  const guarded = subjects.map((each) => ({ ...each, scope: scopeFlag(graph, each.cluster) }))
   const namespacesWhereUnseen = policy.preset === 'guarded' ? SYSTEM_NAMESPACES : []
-  return { policy: policy.protection, subjects, namespacesWhereUnseen }
+  return { policy: policy.protection, subjects: guarded, namespacesWhereUnseen }
 }
 
 /** Why an object, as it is, may not be deleted; empty when it may. */
@@ -97,7 +101,7 @@ export function protectedPlace(
   return isKind ? `${PREFIX}its kind ${kind}${unseen}` : ''
 }
 
-function bySubject({ subject, who, why }: GuardedSubject): string {
+function bySubject({ subject, who, why, scope }: GuardedSubject): string {
   const reason = why === '' ? '' : ` (${why})`
-  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}" releases it`
+  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}${scope}" releases it`
 }

@@ -327,9 +327,9 @@ export function verifyDeletion(
 
 function askFor(step: Step, state: ClusterState, cluster: ClusterId, target: Target): CommandId {
   const base = baseOf(step, state, cluster, target)
-  const because = `is ${target.kind} "${target.name}" there?`
   const basis = [step.at.position, policyOf(step.graph).position]
-  const about = { evidence: 'not-found', because, basis } as const
+  // Why is said by its type and target alone.
+  const about = { evidence: 'not-found', because: '', basis } as const
   step.outcome.commands.push({ ...base, type: 'VerifyOwner', ...about })
   return base.id
 }

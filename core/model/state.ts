@@ -141,6 +141,10 @@ export interface Kind {
   readonly reason: string
   /** Log time since when it is in `phase`. */
   readonly since: number
+  /** Offset of the record by which it became `synced`, last: what that list held is before it; -1 for none. */
+  readonly listedBy: number
+  /** Append time of that record. */
+  readonly listedAt: number
   /** Epoch of the cluster that `synced` holds for. */
   readonly clusterEpoch: number
   /** The relist that is being published; 0 for none. */

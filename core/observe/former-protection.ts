@@ -9,6 +9,7 @@ import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, directivesOf, policyOf } from '../graph/graph.ts'
 import type { Guarding } from '../graph/guarding.ts'
 import { guardingOf, markOn, protectedNow } from '../graph/guarding.ts'
+import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
@@ -99,7 +100,8 @@ function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
   )
   const isOver = former === null || former.until <= now
   const policy = isOver ? guarding.policy : bothOf(former.protection, guarding.policy)
-  return { ...guarding, policy, subjects }
+  const scoped = subjects.map((each) => ({ ...each, scope: scopeFlag(graph, each.cluster) }))
+  return { ...guarding, policy, subjects: scoped }
 }
 
 function formerly({ protection }: FormerProtection): Guarding {

@@ -264,7 +264,10 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
       position: step.at.position,
     },
   )
-  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
+  // The timer of the GET finds it absent, and sets the next one: a record for each owner less.
+  const { attempt = null } = former ?? {}
+  const hasTimer = attempt?.state === 'issued' && state.now < attempt.until
+  if (!hasTimer) ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,
     command: event.command,

@@ -179,7 +179,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   putKind(step, state, event, kind, {
     ...kind,
     phase: 'synced',
-    since: kind.phase === 'synced' ? kind.since : state.now,
+    ...(kind.phase === 'synced' ? {} : listedNow(step, state)),
     clusterEpoch,
     openSync: 0,
     syncedAt: kind.relistedAt,
@@ -196,6 +196,13 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     clusterEpoch,
     listed: listed.count,
   })
+}
+
+function listedNow(
+  { at }: Step,
+  { now }: ClusterState,
+): Pick<Kind, 'since' | 'listedBy' | 'listedAt'> {
+  return { since: now, listedBy: Number(at.position), listedAt: at.timestamp }
 }
 
 /** With its change of the counts of kinds. */
@@ -257,6 +264,8 @@ const NEW_KIND: Kind = {
   aggregated: false,
   reason: '',
   since: 0,
+  listedBy: -1,
+  listedAt: 0,
   clusterEpoch: 0,
   openSync: 0,
   relistedAt: -1n,

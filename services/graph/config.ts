@@ -51,6 +51,8 @@ export const TAKE_OVER_ATTEMPTS = 20
 export const REMEMBERED_BYTES: number = 32 * 1024 * 1024
 /** Decoded values that a task remembers, none of an object for longer than a batch. */
 export const DECODED_VALUES = 4_000
+/** Owner references of all long lists that a task remembers decoded from one batch to the next: some 10 MB. */
+export const LONG_LIST_OWNERS = 20_000
 /** How long an order is waited for that `orders` does not show yet, and how often it is asked for: brokers may show an older end for a moment after an election. */
 export const ORDER_WAIT_MS = 10_000
 export const ORDER_POLL_MS = 100

@@ -279,6 +279,16 @@ test('a question that cannot be answered says why', async (t) => {
     ((await nothing.json()) as { detail: string }).detail,
     /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
   )
+  // What was meant is said where it is known (C18).
+  for (const [asked, meant] of [
+    ['name=wbe&namespace=ns', 'did you mean deployment/web -n ns?'],
+    ['name=web&namespace=other', 'did you mean -n ns?'],
+    ['name=webb&namespace=other', 'it may be in another namespace'],
+  ]) {
+    const answer = await server.get(`/v1/why?kind=deployment&${asked}`)
+    const { detail } = (await answer.json()) as { detail: string }
+    equal(detail.split('; ')[1], meant)
+  }
   const elsewhere = await server.get('/v1/why?kind=deployment&name=web&namespace=ns&cluster=x')
   match(
     ((await elsewhere.json()) as { detail: string }).detail,
@@ -291,6 +301,8 @@ test('a question that cannot be answered says why', async (t) => {
   )
   equal((await server.get('/v1/why?kind=pod')).status, 400)
   equal((await server.get('/v1/why?kind=&name=web&namespace=ns')).status, 400)
+  const list = ((await (await server.get('/v1')).json()) as { detail: string }).detail
+  match(list, /^there is no \/v1; there are \/v1\/\S+, .*\/v1\/why.*: \/openapi\.json says/)
   for (const path of ['/v2/why', '/v1/foo', '/v1/commands']) {
     const unknown = await server.get(path)
     equal(unknown.status, 404)

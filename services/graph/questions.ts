@@ -22,6 +22,7 @@ import { createPlanner } from './query/plan.ts'
 import { createQuery } from './query/query.ts'
 import type { QuestionParts } from './query/question.ts'
 import { hereOf, type LocalPartition } from './query/view.ts'
+import { createDeletionOf } from './record/object-deletion.ts'
 
 export interface QuestionsOptions {
   readonly log: Log
@@ -59,7 +60,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
     ...{ log, codec, clock, clusters, index, actors, cuts },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
     access: createAccess({ clusters, clock, ...access }),
-    query: createQuery(clusters, index, actors),
+    query: createQuery(clusters, index, createDeletionOf({ log, codec, index, clusters, actors })),
     audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),
     spans: index.spans,

@@ -5,6 +5,7 @@
  *
  * Not here: the source of the values (main.ts), the time limit of one HTTP exchange (the cluster's adapter).
  */
+import { GETS_OF_A_NAMESPACE } from '../../core/model/constant.ts'
 import type { Mode } from '../../core/model/policy.ts'
 
 export interface ReaperConfig {
@@ -80,6 +81,10 @@ export interface ReaperConfig {
   readonly controlFreshMs: number
   /** Results are gathered this long, so a cascade costs few appends; no caller waits for one result. */
   readonly gatherMs: number
+  /** Answers of live GETs are gathered this long after the last append, unless so many wait: see outbox.ts. */
+  readonly gatherAnswersMs: number
+  /** Half of what a namespace may have under way, so the next are asked for while the others are answered. */
+  readonly answersPerAppend: number
   /** Results per append. */
   readonly resultsPerAppend: number
   readonly saveEveryMs: number
@@ -119,6 +124,8 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   controlPollMs: 500,
   controlFreshMs: 2_000,
   gatherMs: 2,
+  gatherAnswersMs: 100,
+  answersPerAppend: GETS_OF_A_NAMESPACE / 2,
   resultsPerAppend: 500,
   saveEveryMs: 1_000,
   drainMs: 3_000,

@@ -137,7 +137,11 @@ export function createControl(
       const { cluster, subject, isLifted } = protecting
       if (isLifted || record == null) subjects.delete(key)
       else if (readSubject(subject) === undefined) unclear.add(key)
-      else subjects.set(key, { cluster, subject, who: record.who, why: record.why })
+      else
+        subjects.set(key, {
+          ...{ cluster, subject, who: record.who, why: record.why },
+          scope: cluster === '' ? '' : ` --cluster ${cluster}`,
+        })
     }
   }
 

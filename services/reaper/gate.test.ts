@@ -137,9 +137,9 @@ for (const [what, command, reason] of faulty) {
 }
 
 test('says of an object that it stays for what protects it', () => {
-  const subject = { subject: 'namespace/ns', who: 'ann', why: '' }
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '', scope: ' --cluster north' }
   const guarding = { ...FINE.guarding, subjects: [subject] }
-  const reason = 'protected by ann; "kinfold unprotect namespace/ns" releases it'
+  const reason = 'protected by ann; "kinfold unprotect namespace/ns --cluster north" releases it'
   deepEqual(judge(deleteObject(), { ...FINE, guarding }, BOUNDS), {
     ...{ type: 'Blocked', reason, isSpared: true },
   })

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogError } from '../../ports/log.ts'
-import { deleteObject } from '../../testing/reaper.ts'
+import { deleteObject, verifyOwner } from '../../testing/reaper.ts'
 import { World } from '../../testing/reaper-world.ts'
 import { createLogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -13,6 +13,7 @@ interface Sending {
   readonly settled: string[]
   readonly waits: LogError[]
   put(id: string): void
+  answer(id: string): void
 }
 
 function sending(world: World, signal: AbortSignal = new AbortController().signal): Sending {
@@ -24,7 +25,7 @@ function sending(world: World, signal: AbortSignal = new AbortController().signa
   })
   const outbox = createOutbox({
     ...{ log, codec, clock, retry, signal },
-    bounds: { gatherMs: 2, resultsPerAppend: 3 },
+    bounds: { gatherMs: 2, gatherAnswersMs: 100, answersPerAppend: 3, resultsPerAppend: 3 },
     onFailed(error) {
       throw error
     },
@@ -35,6 +36,10 @@ function sending(world: World, signal: AbortSignal = new AbortController().signa
     waits,
     put(id) {
       const result = unsent(deleteObject({ id }), 'blocked', '')
+      outbox.put(0, { key: 'c1/ns', result, onAppended: () => settled.push(id) })
+    },
+    answer(id) {
+      const result = unsent({ ...verifyOwner(), id }, 'blocked', '')
       outbox.put(0, { key: 'c1/ns', result, onAppended: () => settled.push(id) })
     },
   }
@@ -80,3 +85,36 @@ test('gives up what waits for a log that does not come back', async () => {
   await outbox.drained()
   deepEqual(settled, [])
 })
+
+test('gathers answers of live GETs after an append, as many as there may be or for 100 ms (T10)', async () => {
+  const { settled, outbox, answer, world } = await answering()
+  answer('b')
+  await world.clock.advance(99)
+  deepEqual(settled, ['a'])
+  await world.clock.advance(1)
+  deepEqual(settled, ['a', 'b'])
+  for (const id of ['c', 'd', 'e']) answer(id)
+  await world.clock.advance(2)
+  await outbox.drained()
+  deepEqual(settled, ['a', 'b', 'c', 'd', 'e'])
+})
+
+test('makes no result of another command wait for answers, and keeps their order (T10)', async () => {
+  const { settled, outbox, answer, put, world } = await answering()
+  answer('b')
+  await world.clock.advance(50)
+  put('c')
+  await world.clock.advance(0)
+  await outbox.drained()
+  deepEqual(settled, ['a', 'b', 'c'])
+})
+
+/** The first answer waits for no other. */
+async function answering(): Promise<Sending & { readonly world: World }> {
+  const world = await World.open()
+  const parts = sending(world)
+  parts.answer('a')
+  await world.clock.advance(2)
+  deepEqual(parts.settled, ['a'])
+  return { ...parts, world }
+}

@@ -2,6 +2,9 @@
  * Results on their way to `events`: gathered for a moment, appended together, and only then settled.
  *
  * What must stay true: `onAppended` is called after the append was acknowledged, never before; results of one partition keep their order.
+ * Answers of live GETs alone never cause more than one append in `gatherAnswersMs`, or for `answersPerAppend` of them: an object may have
+ * thousands of owners that never were, and each append costs the log, and the fold a commit, far more bytes than the answer (T10). The
+ * first answer after a pause does not wait for others, and no result of another command waits for answers.
  *
  * Not here: a bound on the waiting results, which is that of the windows: a command holds its place until its result is appended. Results about found
  * owners hold none, and each is published rarely (found-owners.ts).
@@ -25,55 +28,101 @@ export interface Outbox {
   drained(): Promise<void>
 }
 
+export interface OutboxBounds {
+  readonly gatherMs: number
+  readonly gatherAnswersMs: number
+  readonly answersPerAppend: number
+  readonly resultsPerAppend: number
+}
+
 export interface OutboxParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
   readonly retry: LogRetry
-  readonly bounds: { readonly gatherMs: number; readonly resultsPerAppend: number }
+  readonly bounds: OutboxBounds
   readonly onFailed: (error: unknown) => void
   /** Gives up waiting results: their commands will be carried out again. */
   readonly signal: AbortSignal
 }
 
+/** Of a partition. */
+interface Queue {
+  readonly waiting: Outgoing[]
+  /** Of those that wait, results that answers must not hold up. */
+  urgent: number
+  /** Monotonic time of the last append. */
+  appendedMs: number
+  flushing: Promise<void> | undefined
+  /** While answers wait for others. */
+  wake: (() => void) | undefined
+}
+
 export function createOutbox(parts: OutboxParts): Outbox {
   const { log, codec, clock, retry, bounds, onFailed, signal } = parts
-  const waiting = new Map<number, Outgoing[]>()
-  const flushing = new Map<number, Promise<void>>()
+  const queues = new Map<number, Queue>()
 
-  async function flush(partition: number, queue: Outgoing[]): Promise<void> {
-    while (queue.length > 0 && !signal.aborted) {
+  async function flush(partition: number, queue: Queue): Promise<void> {
+    while (queue.waiting.length > 0 && !signal.aborted) {
       await clock.sleep(bounds.gatherMs, signal)
-      const batch = queue.splice(0, bounds.resultsPerAppend)
+      await moreAnswers(queue)
+      const batch = queue.waiting.splice(0, bounds.resultsPerAppend)
+      queue.urgent -= batch.filter(({ result }) => !isAnswer(result)).length
       const records = batch.map(({ key, result }) => ({ key, value: codec.encode(result) }))
       await retry(() => log.append('events', partition, records), signal)
+      queue.appendedMs = clock.monotonicMs()
       for (const { onAppended } of batch) onAppended()
     }
   }
 
-  async function flushAndForget(partition: number, queue: Outgoing[]): Promise<void> {
+  async function moreAnswers(queue: Queue): Promise<void> {
+    const waitMs = queue.appendedMs + bounds.gatherAnswersMs - clock.monotonicMs()
+    if (waitMs <= 0 || isDue(queue)) return
+    const woken = new AbortController()
+    queue.wake = () => woken.abort()
+    await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]))
+    queue.wake = undefined
+  }
+
+  function isDue({ waiting, urgent }: Queue): boolean {
+    return urgent > 0 || waiting.length >= bounds.answersPerAppend
+  }
+
+  async function flushAndForget(partition: number, queue: Queue): Promise<void> {
     try {
       await flush(partition, queue)
     } catch (error) {
-      queue.length = 0
+      queue.waiting.length = 0
+      queue.urgent = 0
       if (!signal.aborted) onFailed(error)
     } finally {
-      flushing.delete(partition)
+      queue.flushing = undefined
     }
   }
 
   return {
     put(partition, outgoing) {
-      let queue = waiting.get(partition)
-      if (queue === undefined) {
-        queue = []
-        waiting.set(partition, queue)
-      }
-      queue.push(outgoing)
-      if (!flushing.has(partition)) flushing.set(partition, flushAndForget(partition, queue))
+      const queue = queues.get(partition) ?? emptyQueue()
+      queues.set(partition, queue)
+      queue.waiting.push(outgoing)
+      if (!isAnswer(outgoing.result)) queue.urgent += 1
+      if (isDue(queue)) queue.wake?.()
+      queue.flushing ??= flushAndForget(partition, queue)
     },
     async drained() {
-      while (flushing.size > 0) await Promise.all(flushing.values())
+      const flushing = (): Promise<void>[] =>
+        [...queues.values()].flatMap((each) => each.flushing ?? [])
+      while (flushing().length > 0) await Promise.all(flushing())
     },
   }
+}
+
+function emptyQueue(): Queue {
+  const never = Number.NEGATIVE_INFINITY
+  return { waiting: [], urgent: 0, appendedMs: never, flushing: undefined, wake: undefined }
+}
+
+/** Of a live GET, also one that proves nothing. */
+function isAnswer(result: Result): boolean {
+  return result.type !== 'CommandSettled' || result.verb === 'VerifyOwner'
 }

@@ -124,6 +124,7 @@ test('kinds to ignore, and those that nobody can watch, are not monitored, liste
     kinds: ['pods', 'jobs.batch', 'cronjobs.batch'],
     ignoreKinds: ['pods'],
     unwatchable: new Set(['batch/Job']),
+    denied: new Set<string>(),
   }
   const reasons = [...catalogOf(all, selection).values()].map(({ reason }) => reason)
   deepEqual(reasons, ['it is among the kinds to ignore', 'its lists have no resourceVersion', ''])

@@ -6,6 +6,14 @@
  *
  * Not here: monitors (session.ts).
  */
+import {
+  AMBIGUOUS,
+  IGNORED,
+  NEVER_COLLECTED,
+  NOT_ALLOWED,
+  NOT_LISTED,
+  UNVERSIONED,
+} from '../../core/model/kind-reason.ts'
 import type { GroupKind, Scope } from '../../core/model/object.ts'
 import { groupOf } from '../../core/model/object.ts'
 import type { DiscoveredKind, Discovery } from '../../ports/cluster.ts'
@@ -40,9 +48,16 @@ export interface Selection {
   readonly ignoreKinds: readonly string[]
   /** Kinds that turned out to be impossible to watch. */
   readonly unwatchable: ReadonlySet<KindKey>
+  /** Kinds that the account may not list and watch, where it is asked for what it may. */
+  readonly denied: ReadonlySet<KindKey>
 }
 
-export const EVERYTHING: Selection = { kinds: null, ignoreKinds: [], unwatchable: new Set() }
+export const EVERYTHING: Selection = {
+  kinds: null,
+  ignoreKinds: [],
+  unwatchable: new Set(),
+  denied: new Set(),
+}
 
 /** The record of an earlier watcher about a kind. */
 export interface KnownKind extends GroupKind {
@@ -87,7 +102,7 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
     // Two resources of one kind: one entry, always the same one, in whatever order the answer has them.
     const isFirst = other === undefined || kind.resource < other.resource
     const entry = isFirst ? servedKind(kind, selection) : other
-    catalog.set(key, other === undefined ? entry : { ...entry, ...AMBIGUOUS })
+    catalog.set(key, other === undefined ? entry : { ...entry, ...SHARED })
   }
   return catalog
 }
@@ -112,7 +127,7 @@ export function unserved(discovery: Discovery, listed: readonly string[] | null)
   })
 }
 
-const AMBIGUOUS = { ambiguous: true, monitored: false, reason: 'several resources have this kind' }
+const SHARED = { ambiguous: true, monitored: false, reason: AMBIGUOUS }
 
 function servedKind(kind: DiscoveredKind, selection: Selection): ServedKind {
   const { ambiguous } = kind
@@ -144,15 +159,16 @@ const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
 /** Empty where it is watched. The one function that decides it, for the watcher and for the code that reports it. */
 export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
-  const { kinds, ignoreKinds, unwatchable } = selection
+  const { kinds, ignoreKinds, unwatchable, denied } = selection
   const name = listedName(kind)
-  if (kind.ambiguous) return AMBIGUOUS.reason
-  if (IGNORED_KINDS.includes(name)) return 'it is never collected'
-  if (ignoreKinds.includes(name)) return 'it is among the kinds to ignore'
-  if (kinds?.includes(name) === false) return 'it is not among the kinds listed'
+  if (kind.ambiguous) return AMBIGUOUS
+  if (IGNORED_KINDS.includes(name)) return NEVER_COLLECTED
+  if (ignoreKinds.includes(name)) return IGNORED
+  if (kinds?.includes(name) === false) return NOT_LISTED
   const lacking = NEEDED_VERBS.filter((verb) => !kind.verbs.includes(verb))
   if (lacking.length > 0) return `it does not offer ${lacking.join(', ')}`
-  return unwatchable.has(kindKey(kind)) ? 'its lists have no resourceVersion' : ''
+  if (denied.has(kindKey(kind))) return NOT_ALLOWED
+  return unwatchable.has(kindKey(kind)) ? UNVERSIONED : ''
 }
 
 /** As a user lists it. */

@@ -8,6 +8,8 @@ export interface WatcherConfig {
   readonly kinds: readonly string[] | null
   /** Kinds to leave out, the same way, beside `IGNORED_KINDS`. */
   readonly ignoreKinds: readonly string[]
+  /** Of these only what the account may list and watch. */
+  readonly onlyAllowed: boolean
   /** Objects requested at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
   readonly listPageSize: number
   /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
@@ -35,6 +37,10 @@ export interface WatcherConfig {
   /** Between two requests for discovery. */
   readonly discoveryMs: number
   readonly discoveryTimeoutMs: number
+  /** Rights asked about at the same time. */
+  readonly concurrentReviews: number
+  /** A kind that the account may not watch is asked about again after so long. */
+  readonly deniedMs: number
   /** A kind is absent from discovery when it is missing from two answers at least so far apart (F22). */
   readonly confirmGoneMs: number
   /** For how long a kind that left discovery may still deliver the events of its open watch. */
@@ -101,6 +107,7 @@ const KIB = 1_024
 export const DEFAULT_CONFIG: WatcherConfig = {
   kinds: null,
   ignoreKinds: [],
+  onlyAllowed: false,
   listPageSize: 500,
   concurrentLists: 4,
   listStallMs: MINUTE,
@@ -116,6 +123,8 @@ export const DEFAULT_CONFIG: WatcherConfig = {
   shrinkObjects: 100,
   discoveryMs: 30 * SECOND,
   discoveryTimeoutMs: 30 * SECOND,
+  concurrentReviews: 8,
+  deniedMs: MINUTE,
   confirmGoneMs: 3 * SECOND,
   drainMs: 2 * SECOND,
   heartbeatMs: 5 * SECOND,

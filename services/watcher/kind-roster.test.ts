@@ -1,5 +1,5 @@
 /** Kinds that enter and leave discovery. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
@@ -419,6 +419,85 @@ test('a kind to ignore is not watched', async () => {
   equal(
     unwatched.find(({ resource }) => resource === 'pods')?.reason,
     'it is among the kinds to ignore',
+  )
+})
+
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+
+/** The account may list and watch all but these resources; null: nobody answers for it. */
+function mayAllBut(denied: () => readonly string[] | null, asked: string[] = []): void {
+  rig.broken = ({ path, body }) => {
+    if (path !== REVIEWS) return undefined
+    const { spec } = JSON.parse(String(body)) as {
+      readonly spec: { readonly resourceAttributes: { verb: string; resource: string } }
+    }
+    const { verb, resource } = spec.resourceAttributes
+    asked.push(`${verb} ${resource}`)
+    const list = denied()
+    if (list === null) return answered(500, { kind: 'Status', status: 'Failure', code: 500 })
+    return answered(201, { kind: 'R', status: { allowed: !list.includes(resource) } })
+  }
+}
+
+function reasonOf(resource: string): string | undefined {
+  return rig.watcher.status().unwatched.find((each) => each.resource === resource)?.reason
+}
+
+test('of the kinds allowed those are watched that the account may list and watch, later ones too (C16)', async () => {
+  rig = new WatcherRig({ config: { onlyAllowed: true } })
+  const asked: string[] = []
+  mayAllBut(() => ['secrets', 'gadgets'], asked)
+  rig.start()
+  await rig.synced()
+  equal(rig.kind('ConfigMap')?.state, 'watching')
+  equal(reasonOf('secrets'), 'this account may not list and watch it')
+  equal(rig.requests.filter((each) => / secrets/.test(each)).length, 0)
+  // No right is asked about twice a minute.
+  const first = asked.length
+  await rig.clock.advance(31_000)
+  equal(asked.length, first)
+  await defined()
+  deepEqual(
+    asked.slice(first).filter((each) => !each.endsWith('secrets')),
+    ['list widgets', 'watch widgets'],
+  )
+  equal((await rig.told('Widget'))[0], 'KindServed')
+})
+
+test('a right that is granted later is used within two minutes, and one taken away is no absence', async () => {
+  rig = new WatcherRig({ config: { onlyAllowed: true } })
+  let denied = ['secrets']
+  mayAllBut(() => denied)
+  rig.start()
+  await rig.synced()
+  denied = ['configmaps']
+  await rig.clock.advance(120_000)
+  equal(rig.kind('Secret')?.state, 'watching')
+  // Its watch still runs; a server that refuses it is what makes the process unready.
+  equal(rig.kind('ConfigMap')?.state, 'watching')
+  deepEqual(
+    (await rig.told('ConfigMap')).filter((each) => each === 'KindGone'),
+    [],
+  )
+})
+
+test('where a review is not answered nothing of the round counts: no kind is left out or dropped', async () => {
+  rig = new WatcherRig({ config: { onlyAllowed: true } })
+  let denied: readonly string[] | null = []
+  mayAllBut(() => denied)
+  rig.start()
+  await rig.synced()
+  await rig.stop()
+  denied = null
+  rig.start()
+  await rig.clock.advance(60_000)
+  match(rig.watcher.status().reason, /^Discovery failed: .*selfsubjectaccessreviews/)
+  deepEqual(rig.watcher.status().unwatched, [])
+  denied = []
+  await rig.synced()
+  deepEqual(
+    (await rig.told('ConfigMap')).filter((each) => each === 'KindGone'),
+    [],
   )
 })
 

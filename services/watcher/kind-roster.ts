@@ -8,8 +8,9 @@
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { Discovery } from '../../ports/cluster.ts'
+import { AccountRights } from './account-rights.ts'
 import type { KindKey, KnownKind, Selection, ServedKind } from './catalog.ts'
-import { compareCatalog, kindKey, unserved } from './catalog.ts'
+import { compareCatalog, kindKey, unserved, whyNotWatched } from './catalog.ts'
 import { within } from './deadline.ts'
 import { isPassing } from './identity.ts'
 import type { KindMonitorDeps, MonitorEnd } from './kind-monitor.ts'
@@ -29,6 +30,7 @@ export class KindRoster {
   readonly #deps: RosterDeps
   readonly #scope: Scope
   readonly #onEnd: (end: MonitorEnd) => void
+  readonly #rights: AccountRights
   /** Published kinds, by this or an earlier watcher. */
   readonly #known = new Map<KindKey, ServedKind | KnownKind>()
   readonly #resume = new Map<KindKey, ResourceVersion>()
@@ -55,6 +57,7 @@ export class KindRoster {
     this.#deps = deps
     this.#scope = scope
     this.#onEnd = onEnd
+    this.#rights = new AccountRights(deps)
     for (const mark of marks) {
       const { group, kind, resource, shortNames, resourceVersion } = mark
       this.#known.set(kindKey(mark), { group, kind, resource, shortNames })
@@ -163,7 +166,18 @@ export class KindRoster {
 
   #selection(): Selection {
     const { kinds, ignoreKinds } = this.#deps.config
-    return { kinds, ignoreKinds, unwatchable: new Set(this.#unwatchable.keys()) }
+    const unwatchable = new Set(this.#unwatchable.keys())
+    return { kinds, ignoreKinds, unwatchable, denied: this.#rights.denied }
+  }
+
+  /** Before anything of the answer counts: a kind that was not answered for is neither allowed nor denied. */
+  async #askRights({ kinds }: Discovery, signal: AbortSignal): Promise<void> {
+    if (!this.#deps.config.onlyAllowed) return
+    const selection = { ...this.#selection(), denied: new Set<KindKey>() }
+    await this.#rights.ask(
+      kinds.filter((kind) => whyNotWatched(kind, selection) === ''),
+      signal,
+    )
   }
 
   /** The server of a kind that could not be watched may have been mended since: it is asked before anything is published. */
@@ -195,6 +209,7 @@ export class KindRoster {
       const discovery = await within(clock, limitMs, signal, (limit) => server.discover(limit))
       counters.discoveries++
       if (discovery.kinds.length > 0) {
+        await within(clock, limitMs, signal, (limit) => this.#askRights(discovery, limit))
         this.#failures = 0
         this.#tellAggregation(discovery)
         this.#tellUnserved(discovery)

@@ -29,6 +29,8 @@ export interface WatcherMainOptions {
   readonly kinds: readonly string[] | null
   /** To leave out, the same way. */
   readonly ignoreKinds: readonly string[]
+  /** Of these only what the account may list and watch. */
+  readonly onlyAllowed: boolean
   readonly observe?: Pick<WatcherObserver, 'appended'> | undefined
   readonly archived?: ArchivedKinds | undefined
 }
@@ -42,8 +44,8 @@ export interface Election {
 }
 
 export function openWatcher(options: WatcherMainOptions): Watcher {
-  const { cluster, logger, election, kinds, ignoreKinds, clock, random, observe, ...ports } =
-    options
+  const { cluster, logger, election, clock, random, observe, ...rest } = options
+  const { kinds, ignoreKinds, onlyAllowed, ...ports } = rest
   const lease =
     election === null
       ? new MemoryLease(LEASE.name)
@@ -54,7 +56,7 @@ export function openWatcher(options: WatcherMainOptions): Watcher {
     clock,
     random,
     lease,
-    config: { kinds, ignoreKinds },
+    config: { kinds, ignoreKinds, onlyAllowed },
     observe: {
       ...observe,
       note: (level, message, fields) =>

@@ -104,7 +104,9 @@ export class Session {
   }
 
   get reason(): string {
-    return this.connected ? this.#roster.reason : this.#connection.reason
+    const { hasAnswer, reason } = this.#roster
+    // Without its first answer the watcher can only start, and that is what is in the way.
+    return this.connected || (!hasAnswer && reason !== '') ? reason : this.#connection.reason
   }
 
   kinds(): readonly KindStatus[] {

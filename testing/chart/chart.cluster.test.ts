@@ -6,10 +6,12 @@ import { after, before, suite, test } from 'node:test'
 import type { Manifest } from '../../cli/role-manifest.ts'
 import { missingServers, requireBinary } from '../cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
+import { runKinfold } from '../kinfold-command.ts'
 import { isOfOperator, named, ROOT, render, variants } from './variant.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kubectl', 'helm') ?? false
 const BASE = join(ROOT, 'deploy', 'kustomize', 'base')
+const CHART = join(ROOT, 'deploy', 'helm', 'kinfold')
 
 suite('an API server', { skip }, () => {
   let plane: ControlPlane
@@ -62,6 +64,26 @@ suite('an API server', { skip }, () => {
       { encoding: 'utf8' },
     )
     deepEqual({ status: applied.status, stderr: applied.stderr }, { status: 0, stderr: '' })
+  })
+
+  test('takes the chart over what kinfold rbac had applied, as docs/helm.md says (C17)', async () => {
+    const printed = await runKinfold(['rbac', '--service', 'up', '--kinds', 'pods'])
+    equal(printed.code, 0, printed.stderr)
+    const run = (binary: 'kubectl' | 'helm', args: readonly string[], input?: string) =>
+      spawnSync(requireBinary(binary), [...args, '--kubeconfig', plane.kubeconfig], {
+        ...{ input, encoding: 'utf8' },
+      })
+    const applied = run('kubectl', ['apply', '-f', '-'], printed.stdout)
+    equal(applied.status, 0, applied.stderr)
+    const install = ['install', 'kinfold', CHART, '-n', 'kinfold']
+    const refused = run('helm', install)
+    ok(/invalid ownership metadata/.test(refused.stderr), refused.stderr)
+    const taken = run('helm', [...install, '--take-ownership', '--force-conflicts'])
+    equal(taken.status, 0, taken.stderr)
+    const gone = run('helm', ['uninstall', 'kinfold', '-n', 'kinfold'])
+    equal(gone.status, 0, gone.stderr)
+    const left = run('kubectl', ['get', 'clusterroles', '-o', 'name'])
+    ok(!left.stdout.includes('kinfold'), left.stdout)
   })
 
   test('refuses a chart that has a field which it does not know', () => {

@@ -14,7 +14,7 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'Docker; scripts/compose.test.ts and cli/compose.kafka.test.ts run its commands',
   ],
   [
-    /--brokers|^kafka-acls |^kcat (?!.*servicebus)/,
+    /--brokers|^kafka-acls |^kcat /,
     'Kafka; the tests of the tier broker run these services, and the ACLs as printed',
   ],
   [
@@ -22,8 +22,8 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'is a test itself, or takes servers and minutes',
   ],
   [
-    /^(aws|gcloud|az|kcat) |PT1H/,
-    'a cluster of a cloud; services/graph/actors/cloud-log.test.ts reads records as they are documented',
+    /^(aws|gcloud|az) |^while gcloud|PT1H|^kinfold audit follow /,
+    'a cluster of a cloud; services/graph/actors/audit-decoder.test.ts reads records as they are documented, and cli/audit-follow.kafka.test.ts runs the follower as printed',
   ],
   [
     /\$BENCH|^perf |^awk |^export PATH|^(FLAGS|BENCH)=/,

@@ -16,6 +16,8 @@ export interface SecurityOptions {
   readonly tls?: boolean
   /** Names of users; each has a password of its own, a client certificate under TLS, and tokens. */
   readonly users?: readonly string[]
+  /** Of users whose password is not to be one of chance. */
+  readonly passwords?: Readonly<Record<string, string>>
   /** Those that brokers take; `certificate` is the only one then, and needs TLS. */
   readonly logins?: readonly Login[]
   /** A user without a right is refused (see acl.ts); without, all may do everything. */
@@ -45,7 +47,9 @@ export class Security {
     this.#authority = authority
     this.#ca = ca
     this.#certificates = certificates
-    this.#passwords = new Map((options.users ?? []).map((user) => [user, randomUUID()]))
+    this.#passwords = new Map(
+      (options.users ?? []).map((user) => [user, options.passwords?.[user] ?? randomUUID()]),
+    )
   }
 
   /** PEM; the authority that clients must trust. */

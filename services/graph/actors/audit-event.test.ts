@@ -1,30 +1,24 @@
 /** What is kept of an audit event, and of which: never more than names a deletion, whatever it holds. */
-import { deepEqual, equal, ok, throws } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
+import { type AuditFields, auditEvent, decoded, eventList } from '../../../testing/audit-event.ts'
 import { type Asked, eventOf } from './audit-event.ts'
-import { AuditReader } from './audit-reader.ts'
 
 const AT = Date.UTC(2026, 10, 27, 12, 3, 4)
 
-function askedIn(body: unknown): readonly Asked[] {
-  const found: Asked[] = []
-  const reader = new AuditReader((asked) => {
-    ok(asked !== undefined, `event ${reader.index} is no audit event`)
-    if (asked !== null) found.push(asked)
-  })
-  reader.push(Buffer.from(JSON.stringify(body)))
-  reader.end()
-  equal(reader.documents, 1)
-  return found
+async function askedIn(body: unknown): Promise<readonly Asked[]> {
+  const { decoder, asked } = await decoded(JSON.stringify(body))
+  equal(decoder.unreadable, 0, 'an item is no audit event')
+  equal(decoder.documents, 1)
+  return asked
 }
 
-function keptOf(more: AuditFields): readonly AuditFields[] {
-  return askedIn(eventList(auditEvent('a', AT, more))) as unknown as AuditFields[]
+async function keptOf(more: AuditFields): Promise<readonly AuditFields[]> {
+  return (await askedIn(eventList(auditEvent('a', AT, more)))) as unknown as AuditFields[]
 }
 
-test('of a delete its user, client, object and time are kept, and nothing else', () => {
-  deepEqual(askedIn(eventList(auditEvent('a', AT))), [
+test('of a delete its user, client, object and time are kept, and nothing else', async () => {
+  deepEqual(await askedIn(eventList(auditEvent('a', AT))), [
     {
       ...{ type: 'Actor', auditId: 'id-a', verb: 'delete', group: '', resource: 'configmaps' },
       ...{ namespace: 'ns', name: 'a', uid: null, user: 'alice', impersonated: null },
@@ -51,7 +45,7 @@ const none: readonly (readonly [string, AuditFields])[] = [
 ]
 
 for (const [what, more] of none) {
-  test(`an event that ${what} names nobody`, () => deepEqual(keptOf(more), []))
+  test(`an event that ${what} names nobody`, async () => deepEqual(await keptOf(more), []))
 }
 
 const uids: readonly (readonly [string, AuditFields])[] = [
@@ -62,29 +56,29 @@ const uids: readonly (readonly [string, AuditFields])[] = [
 ]
 
 for (const [where, more] of uids) {
-  test(`the uid is taken from ${where}`, () => equal(keptOf(more)[0]?.['uid'], 'u'))
+  test(`the uid is taken from ${where}`, async () => equal((await keptOf(more))[0]?.['uid'], 'u'))
 }
 
-test('a namespace is in none, a collection has no name, an eviction is a deletion', () => {
+test('a namespace is in none, a collection has no name, an eviction is a deletion', async () => {
   const namespace = { resource: 'namespaces', namespace: 'shop', name: 'shop' }
-  equal(keptOf({ objectRef: namespace })[0]?.['namespace'], '')
+  equal((await keptOf({ objectRef: namespace }))[0]?.['namespace'], '')
   const { name: _, ...collection } = REF
-  const [many] = keptOf({ verb: 'deletecollection', objectRef: collection })
+  const [many] = await keptOf({ verb: 'deletecollection', objectRef: collection })
   deepEqual([many?.['verb'], many?.['name']], ['deletecollection', ''])
   const eviction = { ...REF, subresource: 'eviction' }
-  equal(keptOf({ verb: 'create', objectRef: eviction })[0]?.['verb'], 'evict')
+  equal((await keptOf({ verb: 'create', objectRef: eviction }))[0]?.['verb'], 'evict')
 })
 
-test('a query that says dry run is not believed beside a body that does not', () => {
+test('a query that says dry run is not believed beside a body that does not', async () => {
   const requestURI = '/api/v1/namespaces/ns/configmaps/a?dryRun=All'
-  equal(keptOf({ requestURI })[0]?.['mayBeDryRun'], true)
+  equal((await keptOf({ requestURI }))[0]?.['mayBeDryRun'], true)
   const requestObject = { kind: 'DeleteOptions' }
-  equal(keptOf({ requestURI, requestObject })[0]?.['mayBeDryRun'], false)
+  equal((await keptOf({ requestURI, requestObject }))[0]?.['mayBeDryRun'], false)
 })
 
-test('texts of clients are cut', () => {
+test('texts of clients are cut', async () => {
   const long = 'x'.repeat(100_000)
-  const [kept] = keptOf({
+  const [kept] = await keptOf({
     ...{ user: { username: long }, impersonatedUser: { username: long } },
     ...{ userAgent: `\ud800${long}`, auditID: long },
   })
@@ -96,25 +90,25 @@ test('texts of clients are cut', () => {
   deepEqual(lengths, [256, 256, 128, 64])
 })
 
-test('what is no list of audit events is refused with what was expected', () => {
-  for (const body of [null, 7, 'x', [], {}, { kind: 'EventList' }, { ...eventList(), items: {} }]) {
-    throws(() => askedIn(body), /expected an EventList of audit\.k8s\.io\/v1/)
+test('what is no list of audit events is refused with what was expected', async () => {
+  for (const body of [null, 'x', {}, { kind: 'EventList' }, { ...eventList(), items: {} }]) {
+    await rejects(askedIn(body), /expected an EventList or an event of audit\.k8s\.io\/v1/)
   }
   for (const item of [null, 7, 'x', [], {}, { stage: 1 }, auditEvent('a', AT, { verb: [] })]) {
-    throws(() => askedIn(eventList(auditEvent('a', AT), item)), /event 2 is no audit event/)
+    await rejects(askedIn(eventList(auditEvent('a', AT), item)), /an item is no audit event/)
   }
 })
 
-test('what an import sends says the same, and no more', () => {
+test('what an import sends says the same, and no more', async () => {
   const impersonatedUser = { username: 'bob', groups: ['g'] }
   const all = [
     auditEvent('a', AT, { impersonatedUser, objectRef: { ...REF, uid: 'u' } }),
     auditEvent('b', AT, { verb: 'create', objectRef: { ...REF, subresource: 'eviction' } }),
     auditEvent('c', AT, { requestURI: '/?dryRun=All' }),
   ]
-  const asked = askedIn(eventList(...all))
+  const asked = await askedIn(eventList(...all))
   equal(asked.length, 3)
   const sent = eventList(...asked.map(eventOf))
-  deepEqual(askedIn(sent), asked)
+  deepEqual(await askedIn(sent), asked)
   ok(!/10\.0\.0\.7|developers/.test(JSON.stringify(sent)))
 })

@@ -5,7 +5,7 @@
  * text no longer than its bound; an event that proves no deletion is left out: of a stage before
  * the answer, of a request that was refused, of a dry run.
  *
- * Not here: reading lists of them (audit-reader.ts), which deletion it was (query/actor.ts).
+ * Not here: reading lists of them (audit-decoder.ts), which deletion it was (query/actor.ts).
  */
 import type { Actor, DeletionVerb } from '../../../ports/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
@@ -21,7 +21,7 @@ const LONGEST = { user: 256, agent: 128, auditId: 64 }
 /** Of names: nothing that a server stores has a longer one. */
 const LONGEST_NAME = 253
 /** The last time that keys of the index have room for: in the year 2286. */
-const LAST_MS = 9_999_999_999_999
+export const LAST_MS: number = 9_999_999_999_999
 
 const PRECONDITIONS: ObjectShape = { uid: 'text' }
 

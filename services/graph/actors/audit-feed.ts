@@ -19,9 +19,9 @@ import type { Cuts } from '../../../runtime/cuts.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { RateShares } from '../../../runtime/rate-shares.ts'
 import { Turns } from '../turns.ts'
+import { AuditDecoder, type Unreadable } from './audit-decoder.ts'
 import type { Asked } from './audit-event.ts'
 import { AuditGaps, GAP_MS, type LeftOut } from './audit-gap.ts'
-import { AuditReader } from './audit-reader.ts'
 import { FeedLimit, type Taken } from './feed-limit.ts'
 import { JsonError } from './json-projection.ts'
 
@@ -72,27 +72,31 @@ export class AuditFeed {
     this.#turns = new Turns(clock)
   }
 
+  now(): number {
+    return this.#parts.clock.now()
+  }
+
   /** Before a request is read. */
   admit(cluster: ClusterId): Taken {
     return this.#limit.take(cluster)
   }
 
-  /** Throws `Problem` for what is no list of audit events, and `LogError`. */
-  async keep(cluster: ClusterId, body: AsyncIterable<Uint8Array>): Promise<Received> {
+  /**
+   * `source`: the one cluster that is meant, as its cloud names it. Throws `Problem` for what holds
+   * no audit events, and `LogError`.
+   */
+  async keep(
+    cluster: ClusterId,
+    body: AsyncIterable<Uint8Array>,
+    source?: string,
+  ): Promise<Received> {
     const { clock, cuts } = this.#parts
     const batch = new Batch(cluster, this.#shares)
-    const reader = new AuditReader((asked) => batch.take(asked, clock.now()))
+    const decoder = new AuditDecoder((found) => batch.take(found, clock.now()), { source })
     try {
-      for await (const bytes of body) {
-        const before = clock.monotonicMs()
-        reader.push(bytes)
-        const pauseMs = this.#limit.pauseAfter(cluster, clock.monotonicMs() - before)
-        if (batch.length >= APPENDED_AT_ONCE) await this.#write(cluster, batch)
-        await this.#turns.take()
-        if (pauseMs > 0) await clock.sleep(pauseMs)
-      }
-      reader.end()
-      if (reader.documents !== 1) throw new JsonError('one list is expected')
+      for await (const bytes of body) await this.#read(cluster, decoder.read(bytes), batch)
+      decoder.end()
+      if (decoder.documents === 0) throw new JsonError('a document is expected')
     } catch (error) {
       // What has not come may come again, or not: of half a list nobody knows what it had.
       if (!(error instanceof Problem)) {
@@ -103,9 +107,23 @@ export class AuditFeed {
     } finally {
       await this.#write(cluster, batch)
     }
-    const counts = batch.counts(reader.received)
+    const counts = batch.counts(decoder.received)
     if (counts.unreadable > 0) cuts.note(UNREADABLE, cluster, counts.unreadable)
     return counts
+  }
+
+  /** Between two steps others have their turns. */
+  async #read(cluster: ClusterId, steps: AsyncIterator<void, void>, batch: Batch): Promise<void> {
+    const { clock } = this.#parts
+    for (;;) {
+      const before = clock.monotonicMs()
+      const { done } = await steps.next()
+      const pauseMs = this.#limit.pauseAfter(cluster, clock.monotonicMs() - before)
+      if (batch.length >= APPENDED_AT_ONCE) await this.#write(cluster, batch)
+      await this.#turns.take()
+      if (pauseMs > 0) await clock.sleep(pauseMs)
+      if (done === true) return
+    }
   }
 
   async #write(cluster: ClusterId, batch: Batch): Promise<void> {
@@ -153,6 +171,7 @@ class Batch {
   #kept = 0
   #overShare = 0
   #unreadable = 0
+  #hasUnknown = false
 
   constructor(cluster: ClusterId, shares: RateShares) {
     this.#cluster = cluster
@@ -163,26 +182,36 @@ class Batch {
     return this.#asked.length + this.#leftOut.length
   }
 
-  take(asked: Asked | null | undefined, now: number): void {
-    if (asked === null) return
-    if (asked === undefined) {
+  take(found: Asked | Unreadable | null, now: number): void {
+    if (found === null) return
+    if (found.type === 'Unreadable') {
       this.#unreadable += 1
-      // Each of them is of about now: they need no more than one gap.
-      if (this.#unreadable === 1) this.leaveOut(anybodysAt(now))
-      return
+      return found.at === undefined ? this.#unknown(now) : this.#add(anybodyAt(found.at))
     }
-    const { namespace, user, at } = asked
+    const { namespace, user, at } = found
     const holder = holderOf({ name: user })
     if (this.#shares.take([this.#cluster, namespace, holder, user])) {
       this.#kept += 1
-      this.#asked.push(asked)
+      this.#asked.push(found)
       return
     }
     this.#overShare += 1
+    this.#add({ namespace, user, cause: 'share', at })
+  }
+
+  /** One after the other they are about the same: one gap is enough. */
+  #add(left: LeftOut): void {
     const last = this.#leftOut.at(-1)
-    const isSame = last?.user === user && last.namespace === namespace
+    const { namespace, user, cause, at } = left
+    const isSame = last?.user === user && last.namespace === namespace && last.cause === cause
     if (isSame && Math.floor(last.at / GAP_MS) === Math.floor(at / GAP_MS)) return
-    this.#leftOut.push({ namespace, user, cause: 'share', at })
+    this.#leftOut.push(left)
+  }
+
+  /** Each of them is of about now: they need no more than one gap. */
+  #unknown(now: number): void {
+    if (!this.#hasUnknown) this.leaveOut(anybodysAt(now))
+    this.#hasUnknown = true
   }
 
   leaveOut(some: readonly LeftOut[]): void {
@@ -205,9 +234,9 @@ class Batch {
 
 /** Something of anybody's. An API server sends for minutes what is not taken. */
 function anybodysAt(now: number): readonly LeftOut[] {
-  const anybody = { namespace: null, user: null, cause: 'unreadable' } as const
-  return [
-    { ...anybody, at: now - GAP_MS },
-    { ...anybody, at: now },
-  ]
+  return [anybodyAt(now - GAP_MS), anybodyAt(now)]
+}
+
+function anybodyAt(at: number): LeftOut {
+  return { namespace: null, user: null, cause: 'unreadable', at }
 }

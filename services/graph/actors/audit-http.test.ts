@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { LogError } from '../../../ports/log.ts'
@@ -459,7 +460,8 @@ test('what cannot be understood is refused with what to do', async (t) => {
   const cases: readonly (readonly [Promise<Response>, RegExp])[] = [
     [send('{"kind":'), /^400 the body is not valid JSON/],
     [send(''), /^400 the body is not valid JSON/],
-    [send({ kind: 'List' }), /^400 expected an EventList of audit\.k8s\.io\/v1/],
+    [send('[]'), /^400 the body is not valid JSON/],
+    [send({ kind: 'List' }), /^400 expected an EventList or an event of audit\.k8s\.io\/v1/],
     [send('x', { headers: { 'content-type': 'text/plain' } }), /^415 the body must be JSON/],
     [send(eventList(), { path: `${PATH}?clustr=c` }), /^400 there is no parameter clustr/],
     [send(eventList(), { path: `${PATH}?cluster=x` }), /^404 there is no cluster x/],
@@ -733,6 +735,58 @@ test('one token of two clusters, or a line that is none, ends the start', (t) =>
     }
     match(message, /must hold 1 to 512 lines, each the name or id of a cluster, a space/)
   }
+})
+
+/** What CloudWatch Logs gives to Data Firehose. */
+function firehose(...messages: readonly string[]): object {
+  const delivery = {
+    ...{ messageType: 'DATA_MESSAGE', logGroup: '/aws/eks/a/cluster' },
+    logStream: 'kube-apiserver-audit-0a1b',
+    logEvents: messages.map((message) => ({ id: '0', timestamp: Date.now() - 3_600_000, message })),
+  }
+  const data = gzipSync(JSON.stringify(delivery)).toString('base64')
+  return { requestId: 'r', timestamp: Date.now(), records: [{ data }] }
+}
+
+test('Data Firehose delivers with the token as its key, and is answered as it expects', async (t) => {
+  const rig = await rigFor(t, { tokens: `test ${TOKEN}\n`, isGuarded: true })
+  const { log } = rig
+  const event = JSON.stringify({ ...auditEvent('a', Date.now()), kind: 'Event' })
+  const headers = { 'x-amz-firehose-access-key': TOKEN, 'x-amz-firehose-request-id': 'r' }
+  const response = await rig.send(firehose(event, 'no JSON'), { headers })
+  equal(response.status, 200)
+  const { timestamp, ...answer } = (await response.json()) as { timestamp: number }
+  deepEqual(answer, { requestId: 'r' })
+  ok(timestamp > 1_700_000_000_000)
+  // The event, and the five minutes of an hour ago of which one is missing.
+  const { entries } = await log.read('actors', 0, 0n, { limit: 10, waitMs: 0 })
+  const records = entries.map(({ value }) => codec.decode(value as Buffer) as { type: string })
+  deepEqual(records.map(({ type }) => type).toSorted(), ['Actor', 'ActorGap'])
+  const gap = records.find(({ type }) => type === 'ActorGap') as unknown as { to: number }
+  ok(gap.to < Date.now() - 3_000_000, 'the gap is where the message was written')
+  const wrong = { ...headers, 'x-amz-firehose-access-key': OTHER }
+  equal((await rig.send(firehose(event), { headers: wrong })).status, 401)
+  equal((await fetch(`${rig.url}/v1/why?uid=cm-a`, { headers })).status, 401)
+})
+
+test('what Pub/Sub pushes is taken; of several clusters the one that is named', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const entry = {
+    ...{ logName: 'projects/p/logs/x', timestamp: new Date().toISOString(), insertId: 'i' },
+    resource: { labels: { project_id: 'p', location: 'l', cluster_name: 'a' } },
+    protoPayload: {
+      ...{ serviceName: 'k8s.io', methodName: 'io.k8s.core.v1.configmaps.delete' },
+      resourceName: 'core/v1/namespaces/ns/configmaps/a',
+      authenticationInfo: { principalEmail: 'alice' },
+    },
+  }
+  const push = { message: { data: Buffer.from(JSON.stringify(entry)).toString('base64') } }
+  const sent = await rig.send(push, { path: `${PATH}?source=p/l/b` })
+  deepEqual([sent.status, ((await sent.json()) as AuditFields)['kept']], [200, 0])
+  deepEqual(await rig.deleters('cm-a'), [])
+  equal((await rig.send(push, { path: `${PATH}?source=p/l/a` })).status, 200)
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
 })
 
 test('where the log is away an API server is told to send it again', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/audit-events`: the backend of an API server's audit webhook, and what
- * `kinfold audit import` sends to.
+ * `POST /v1/audit-events`: the backend of an API server's audit webhook, where clouds deliver what
+ * they log of one, and what `kinfold audit import` and `follow` send to.
  *
  * What must stay true: whoever shows a cluster's token sends events of that cluster only; what is
  * kept is on the log when it is answered, so that a request that was not answered may be sent
@@ -52,7 +52,7 @@ export function addAuditEvents(server: FastifyInstance, parts: AuditParts): void
       async (request, reply) => {
         const cluster = clusterOf.get(request)
         if (cluster === undefined) throw new Error('a request that nobody let in')
-        return await keep(parts, cluster, request.body as Readable, reply)
+        return await keep(parts, cluster, request, reply)
       },
     )
     done()
@@ -115,12 +115,17 @@ function admit(feed: AuditFeed, { id, name }: KnownCluster, reply: FastifyReply)
 async function keep(
   { clusters, audit }: AuditParts,
   { id }: KnownCluster,
-  body: Readable,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<object> {
+  const { source } = request.query as { readonly source?: unknown }
   try {
     // The connection is needed for the answer, also where reading ends early.
-    const answer = await audit.keep(id, body.iterator({ destroyOnReturn: false }))
+    const body = (request.body as Readable).iterator({ destroyOnReturn: false })
+    const answer = await audit.keep(id, body, typeof source === 'string' ? source : undefined)
+    const requestId = request.headers['x-amz-firehose-request-id']
+    // Any other answer is a failure to Data Firehose, which then sends all of it again.
+    if (typeof requestId === 'string') return { requestId, timestamp: audit.now() }
     const partial = leftOutText(answer)
     const cluster = clusterRefs(await clusters.all())(id)
     return documentOf('AuditEventsResult', { answer, partial, cluster })

@@ -5,7 +5,7 @@
  * what may have been a dry run stays a guess; the start of an operation, and a status that is not
  * OK, attribute nothing.
  *
- * Not here: what an audit event says (audit-event.ts), lists of entries (cloud-log.ts).
+ * Not here: what an audit event says (audit-event.ts), lists of entries (audit-decoder.ts).
  */
 import { EVENT } from './audit-event.ts'
 import type { Fields, ObjectShape } from './json-projection.ts'
@@ -15,6 +15,7 @@ const RESPONSE = EVENT['responseObject'] as ObjectShape
 /** LogEntry, and google.cloud.audit.AuditLog within it. */
 export const GKE_ENTRY: ObjectShape = {
   ...{ timestamp: 'text', insertId: 'text' },
+  resource: { labels: { project_id: 'text', location: 'text', cluster_name: 'text' } },
   operation: { id: 'text', first: 'flag', last: 'flag' },
   protoPayload: {
     ...{ serviceName: 'text', methodName: 'text', resourceName: 'text' },
@@ -48,6 +49,15 @@ export function eventOfEntry({ timestamp, insertId, ...rest }: Fields): Fields |
     requestObject: request,
     responseObject: response,
   }
+}
+
+/** `PROJECT/LOCATION/CLUSTER`, as far as the entry says it. */
+export function sourceOfEntry(entry: Fields): string | undefined {
+  const labels = fieldsOf(fieldsOf(entry['resource'])['labels'])
+  const names = [labels['project_id'], labels['location'], labels['cluster_name']]
+  return labels['cluster_name'] === undefined
+    ? undefined
+    : names.filter((name) => name !== undefined).join('/')
 }
 
 /** `core/v1/namespaces/NS/pods/NAME/eviction`, or `core/v1/nodes/NAME`. */

@@ -8,7 +8,7 @@
  * checked, and the last of two with one name counts, as in JSON.parse. What is written within a
  * text is handed on byte by byte (`Within`), so it has no bound of its own here.
  *
- * Not here: what the fields mean (audit-reader.ts).
+ * Not here: what the fields mean (audit-decoder.ts).
  */
 
 /** Bytes of a text as it is written, so that one of 256 characters fits, each of them escaped. */

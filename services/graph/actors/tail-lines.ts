@@ -5,7 +5,7 @@
  * What must stay true: line ends pass, so that lines are counted; of what is before an event so
  * much is held as a log stream's name may have.
  *
- * Not here: what the events are (cloud-log.ts).
+ * Not here: what the events are (audit-decoder.ts).
  */
 
 /** A time, a space, and a name of 512 characters at most. */

@@ -41,6 +41,10 @@ const DELETER = {
   user: say('Who proved to be it to the API server.', TEXT),
   impersonated: say('As whom that user asked; null for themselves.', orNull(TEXT)),
   agent: say('User agent: what the client says of itself.', TEXT),
+  isCollector: say(
+    "Kubernetes' own garbage collector, by its account or by the end of its agent.",
+    FLAG,
+  ),
   verb: oneOf(['delete', 'deletecollection', 'evict']),
   match: say(
     'How the request was found. `audit-id`: of a command about this object; `uid`: it says the uid. The others are guesses: a request about this name, or about all of its kind in its namespace, within seconds of the deletion.',
@@ -101,6 +105,32 @@ const BY = say(
   '`others`: by anybody but Kinfold; `unknown`: it is not recorded, or not any more.',
   oneOf(['kinfold', 'others', 'unknown']),
 )
+/** Of each answer that names a deletion. */
+const DELETION = {
+  by: BY,
+  evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
+  command: say('Id of the command of Kinfold.', orNull(TEXT)),
+  deletedBy: say(
+    "Who asked for it, as the cluster's audit log says; null where nobody can say.",
+    orNull(ref('Deleter')),
+  ),
+  root: say(
+    'The owner by whose deletion it was deleted, perhaps through others: one that no collector deleted. Null where that is not known, and of what a user or a controller deleted.',
+    orNull(record(NAMED)),
+  ),
+  rootDeletedBy: say(
+    'Who asked for the deletion of `root`; null where nobody can say.',
+    orNull(ref('Deleter')),
+  ),
+  isInferred: say(
+    'Another collector deleted it, or an owner of it, and the record has that `root` was why.',
+    FLAG,
+  ),
+  isRootKnown: say(
+    'False: it may have followed from the deletion of an owner, of which one is not known.',
+    FLAG,
+  ),
+}
 const REFERENCE = {
   ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
   ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
@@ -285,6 +315,10 @@ const PARTS: Readonly<Record<string, Schema>> = {
     ...DELETER,
   }),
   Deleter: record(DELETER),
+  Deletion: record({
+    ...DELETION,
+    text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
+  }),
   PlannedObject: record(PLANNED),
   History: record({ ...HISTORY, at: TIME_OR_NULL }),
   HistoryRecord: say(
@@ -358,7 +392,15 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
     'Tree',
     {
       ...ABOUT_ONE,
-      root: ref('TreeNode'),
+      root: say(
+        'Of a deleted one the tree is that before its deletion, with each object as it is now, and what references it since.',
+        ref('TreeNode'),
+      ),
+      deletion: say(
+        'Who deleted it, or is deleting it; null of one that is there, and at a moment of the past.',
+        orNull(ref('Deletion')),
+      ),
+      deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
       misnamed: say('Of the root; none where owners are asked for.', ref('Misnamed')),
     },
     'Dependents of an object, level by level, or its owners.',
@@ -426,6 +468,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
         ),
       ),
       history: listOf(ref('History')),
+      deletion: say(
+        'Who deleted it, or is deleting it; null of one that is there, and at a moment of the past.',
+        orNull(ref('Deletion')),
+      ),
       deletedBy: say(
         "Who asked for its deletion, and for that of its owners that are deleted, as the cluster's audit log says; the object first. Empty where nobody can say.",
         listOf(ref('DeletedBy')),
@@ -461,6 +507,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       waiting: listOf(
         record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
       ),
+      deletion: say('Who deleted the owner, or is deleting it.', orNull(ref('Deletion'))),
       isOver: say('It is deleted, and no dependent remains.', FLAG),
       isFinal: say('Nothing will change any more.', FLAG),
     },
@@ -481,6 +528,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       objects: listOf(ref('PlannedObject')),
       holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
       digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
+      notes: say(
+        'What is no part of it by choice, such as the objects of kinds that are left out; empty where nothing is.',
+        TEXT,
+      ),
     },
     'What would be deleted with an object.',
   ),
@@ -623,21 +674,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ...{ cluster: ref('Cluster'), ...NAMED, at: TIME_OR_NULL },
           ...{ partition: COUNT, position: OFFSET },
           observed: say('How it was learnt.', orNull(EVIDENCE)),
-          by: BY,
-          evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
-          command: say('Id of the command of Kinfold.', orNull(TEXT)),
-          root: say(
-            'The owner after whose deletion by others it was deleted, perhaps through others; null where that is not known, and of what a user deleted.',
-            orNull(record(NAMED)),
-          ),
-          isInferred: say(
-            'Another collector deleted it, and the record has that `root` was why.',
-            FLAG,
-          ),
-          deletedBy: say(
-            "Who asked for it, as the cluster's audit log says; null where nobody can say.",
-            orNull(ref('Deleter')),
-          ),
+          ...DELETION,
           text: say('One sentence.', TEXT),
         }),
       ),
@@ -658,24 +695,7 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           createdAt: TIME_OR_NULL,
           from: say('Null where it was not there.', orNull(STATE_THEN)),
           to: say('Null where it was not there any more.', orNull(STATE_THEN)),
-          deletion: say(
-            'Of a deleted one.',
-            orNull(
-              record({
-                by: BY,
-                evidence: say('What the delete of Kinfold rested on.', orNull(EVIDENCE)),
-                command: say('Id of the command of Kinfold.', orNull(TEXT)),
-                root: say('As in `/v1/deletions`.', orNull(record(NAMED))),
-                isInferred: say('As in `/v1/deletions`.', FLAG),
-                deletedBy: say(
-                  "Who asked for it, as the cluster's audit log says; null where nobody can say.",
-                  orNull(ref('Deleter')),
-                ),
-                rootDeletedBy: say('Who asked for the deletion of `root`.', orNull(ref('Deleter'))),
-                text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
-              }),
-            ),
-          ),
+          deletion: say('Of a deleted one.', orNull(ref('Deletion'))),
         }),
       ),
       kinds: say(
@@ -759,6 +779,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
       unreadable: say('Those that are no audit events.', COUNT),
     },
     "What became of events of a cluster's audit log.",
+  ),
+  FirehoseResult: say(
+    'The same, to a request with the header X-Amz-Firehose-Request-Id: as Data Firehose expects it.',
+    record({ requestId: TEXT, timestamp: say('Milliseconds since 1970.', COUNT) }),
   ),
   LineageEntry: say(
     'One line of the stream.',

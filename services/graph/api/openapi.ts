@@ -20,7 +20,7 @@ export function openApi(): string {
         'Questions about owners, dependents and deletions, orders, and streams of the public record. What each answer means: docs/questions.md, docs/directives.md, docs/lineage.md. Within v1, fields and words may be added; none is removed or changes its meaning.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    servers: [{ url: 'http://127.0.0.1:7070' }],
+    servers: [{ url: '/', description: 'The endpoint that answers with this document.' }],
     security: [{ bearer: [] }, {}],
     paths: Object.fromEntries(
       [...paths].map(([path, routes]) => [

@@ -288,12 +288,18 @@ export const ROUTES: readonly Route[] = [
       AUDIT_PATH,
       'sendAuditEvents',
       'AuditEventsResult',
-      "Takes events of a cluster's audit log, as its API server sends them",
+      "Takes events of a cluster's audit log, as its API server sends them, or its cloud delivers them",
       [
         {
           ...CLUSTER,
           description:
             'Name or id of the cluster. A token of a cluster says which it is; else it is needed where several are known.',
+        },
+        {
+          name: 'source',
+          description:
+            'What its cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS. Entries of others are left out.',
+          schema: TEXT,
         },
         {
           name: 'timeout',
@@ -303,15 +309,11 @@ export const ROUTES: readonly Route[] = [
       ],
     ),
     method: 'post',
+    answers: { [JSON_TYPE]: { anyOf: [ref('AuditEventsResult'), ref('FirehoseResult')] } },
     body: {
-      description: 'An EventList of audit.k8s.io/v1, of any size.',
+      description:
+        'An EventList or events of audit.k8s.io/v1; what EKS, GKE or AKS export of them; a delivery of CloudWatch Logs, Kinesis, Data Firehose or Pub/Sub. Of any size.',
       type: 'object',
-      properties: {
-        apiVersion: { const: 'audit.k8s.io/v1' },
-        kind: { const: 'EventList' },
-        items: { type: 'array', items: { type: 'object' } },
-      },
-      required: ['apiVersion', 'kind', 'items'],
     },
   },
   {

@@ -11,6 +11,7 @@ import type { PageRequest } from '../../../core/graph/agenda.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
 import { breakerKey, DIRECTIVES_KEY, POLICY_KEY, POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
+import { tableOf } from '../../../core/graph/table.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
@@ -262,8 +263,16 @@ export class Batch {
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
-    const changelog = [...this.#values].map(([key, value]) => ({ key, value }))
+    const changelog: Produced[] = []
+    for (const [key, value] of this.#values) {
+      if (value !== null || !this.#cameAndWent(key)) changelog.push({ key, value })
+    }
     return { changelog, outputs: [...this.#outputs.values()] }
+  }
+
+  /** Work of the agenda that was put there and done within the batch: nothing is stored that would have to be removed. */
+  #cameAndWent(key: string): boolean {
+    return tableOf(key).isWork && this.#decoded.get(key) === undefined
   }
 
   /** Once committed and stored. */

@@ -2,7 +2,8 @@
  * Values of a store as they were last read or written: a fold reads a cluster, a kind or an owner again with every record.
  *
  * Nearly all of them are remembered as bytes: to decode one again costs a microsecond, and an object that lives for longer than a batch costs V8's garbage
- * collector more. Decoded values are remembered until the batch ends; for longer only the few that every record reads.
+ * collector more. Decoded values are remembered until the batch ends; for longer only the few that every record reads, and some nodes with a long list of
+ * owners: each answer about one of the owners reads the list again, which takes as long as all else that the answer costs (T10).
  *
  * What must stay true: it only ever answers what the store answers; every write of the store is reported here. Bounded, by forgetting.
  *
@@ -10,10 +11,12 @@
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
 import { tableOf } from '../../../core/graph/table.ts'
+import { LONG_LIST } from '../../../core/model/constant.ts'
+import type { Node } from '../../../core/model/node.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/codec.ts'
 import type { Store } from '../../../ports/store.ts'
-import { DECODED_VALUES, REMEMBERED_BYTES } from '../config.ts'
+import { DECODED_VALUES, LONG_LIST_OWNERS, REMEMBERED_BYTES } from '../config.ts'
 import { ABSENT, ByteTable } from './byte-table.ts'
 import { stateValueOf } from './long-node.ts'
 
@@ -29,6 +32,9 @@ export class DecodedValues implements StateReader {
   readonly #owner = table.newOwner()
   readonly #ofBatch: Values = new Map()
   readonly #few: Values = new Map()
+  /** Nodes, whose value is never null; by key. */
+  readonly #long = new Map<string, Node>()
+  #longOwners = 0
 
   constructor(store: Pick<Store, 'get'>, codec: Codec) {
     this.#store = store
@@ -40,9 +46,12 @@ export class DecodedValues implements StateReader {
     const decoded = remembered === 'decoded' ? this.#few : this.#ofBatch
     const known = decoded.get(key)
     if (known !== undefined) return known ?? undefined
+    const long = this.#long.get(key)
+    if (long !== undefined) return long
     const value = remembered === 'no' ? this.#stored(key) : this.#read(key)
     if (decoded.size >= DECODED_VALUES) decoded.clear()
     decoded.set(key, value)
+    if (value?.type === 'Node') this.#remember(key, value)
     return value ?? undefined
   }
 
@@ -52,8 +61,28 @@ export class DecodedValues implements StateReader {
     for (const [key, bytes] of changes) {
       const { remembered } = tableOf(key)
       if (remembered === 'decoded') this.#few.delete(key)
+      // With a chunk of its list the node is written, too.
+      this.#forget(key)
       if (remembered !== 'no') table.put(this.#owner, key, bytes)
     }
+  }
+
+  #remember(key: string, node: Node): void {
+    const { length } = node.object.ownerReferences
+    if (length <= LONG_LIST || length > LONG_LIST_OWNERS) return
+    for (const oldest of this.#long.keys()) {
+      if (this.#longOwners + length <= LONG_LIST_OWNERS) break
+      this.#forget(oldest)
+    }
+    this.#longOwners += length
+    this.#long.set(key, node)
+  }
+
+  #forget(key: string): void {
+    const node = this.#long.get(key)
+    if (node === undefined) return
+    this.#longOwners -= node.object.ownerReferences.length
+    this.#long.delete(key)
   }
 
   #read(key: string): StateValue | null {

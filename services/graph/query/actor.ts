@@ -6,7 +6,6 @@
  *
  * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts), who may see it (question.ts).
  */
-import { type Identity, identityOf, isNamedBy } from '../../../core/graph/identity.ts'
 import type { Phase } from '../../../core/model/node.ts'
 import type { History } from '../../../core/model/record.ts'
 import { timeText } from '../../../core/model/time-text.ts'
@@ -15,8 +14,7 @@ import type { ActorDoubts } from './actor-doubt.ts'
 import type { ActorIndex } from './actor-index.ts'
 import { type About, LAST_MS, type Span } from './actor-key.ts'
 import type { Clusters } from './clusters.ts'
-import { inferredEnd } from './expected-end.ts'
-import type { HistoryIndex, Indexed, Named } from './history-index.ts'
+import type { HistoryIndex, Named } from './history-index.ts'
 import type { SpanIndex } from './span-index.ts'
 
 /**
@@ -29,6 +27,8 @@ export type ActorMatch = (typeof ACTOR_MATCHES)[number]
 
 export interface FoundActor extends Pick<Actor, 'user' | 'impersonated' | 'agent' | 'verb'> {
   readonly match: ActorMatch
+  /** Upstream's garbage collector: with `--use-service-account-credentials` by its account, without by the end of its agent. */
+  readonly isCollector: boolean
   /** Of a guess: requests of other users that fit as well. */
   readonly others: number
   readonly auditId: string
@@ -64,8 +64,6 @@ const CLOCK_MS = 1_000
 const BEFORE_MS = 3_600_000
 /** An API server answers the deletion of a collection no later. */
 const LONGEST_REQUEST_MS = 60_000
-/** Owners of owners that an answer goes up to, and objects that it names. */
-const MOST_LOOKED_UP = 16
 
 /** One life of an object: a uid comes again where a cluster was restored from a backup. */
 export interface KnownLife {
@@ -75,92 +73,21 @@ export interface KnownLife {
   readonly after: number
 }
 
-/** `isGone`: it is over. Null where nobody can say: the object exists, or no request fits. */
+/** Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits. */
 export async function actorOf(
   parts: ActorParts,
   object: DeletedObject,
   life: KnownLife,
-  isGone: boolean,
 ): Promise<FoundActor | null> {
-  const sign = signOf(life.history, parts.index.spans)
-  if (!isGone && !life.history.some(({ phase }) => BEGUN.has(phase))) return null
-  return (await requestFor(parts, object, life, sign)) ?? null
-}
-
-/**
- * Of the object, and of those of its owners that are deleted: who asked for each, the object first.
- * Above one that a user deleted nothing is looked for; above one that another collector deleted the
- * owners that were gone when the record decided the same.
- */
-export async function deletersOf(
-  parts: ActorParts & { readonly index: Pick<HistoryIndex, 'history' | 'lastOf' | 'spans'> },
-  object: Named,
-): Promise<readonly DeletedBy[]> {
-  const { index } = parts
-  const found: DeletedBy[] = []
-  let unread = 0
-  const seen = new Set<string>()
-  const left: { readonly life: Named; readonly isInferred: boolean }[] = [
-    { life: object, isInferred: false },
-  ]
-  for (let next = left.shift(); next !== undefined; next = left.shift()) {
-    const { life, isInferred } = next
-    if (seen.has(life.uid) || seen.size >= MOST_LOOKED_UP) continue
-    seen.add(life.uid)
-    const of = identityOf(life.cluster, life)
-    const history = await index.history(of)
-    // Of the object itself its answer says so.
-    if (history.isCut && life !== object) unread += 1
-    const known = lastLife(history.entries)
-    const last = index.lastOf(life.cluster, life.uid)
-    // Who may know of the object may not know of each of its owners.
-    const its = { ...parts, isUserShown: life === object }
-    const actor = await actorOf(its, life, known, last?.isGone === true)
-    const { group, kind, namespace, name, uid } = life
-    if (actor !== null) {
-      found.push({ object: { group, kind, namespace, name, uid }, isInferred, ...actor })
-    }
-    // Ours, or nobody knows whose: it may be because of an owner.
-    if (actor === null || actor.match === 'audit-id') {
-      const gone = ownersOf(index, of).filter(({ isGone }) => isGone)
-      left.push(...gone.map((owner) => ({ life: owner, isInferred })))
-      continue
-    }
-    const expected = inferredEnd(known.history, actor)
-    if (expected === null) continue
-    const owners = ownersOf(index, of)
-    // A collector deletes nothing beside an owner that is there.
-    if (owners.some(({ isGone, at }) => !isGone || at > expected.at)) continue
-    left.push(...owners.map((owner) => ({ life: owner, isInferred: true })))
-  }
-  if (unread > 0) parts.doubts.other(`of ${unread} of its owners older history is left out`)
-  return found
-}
-
-/** Those that were ever known, each as it was last. */
-function ownersOf(index: Pick<HistoryIndex, 'lastOf' | 'spans'>, of: Identity): readonly Indexed[] {
-  const dependent = index.spans.lastThere(of.cluster, of.uid)
-  return (dependent?.owners ?? []).flatMap((reference) => {
-    const owner = index.lastOf(of.cluster, reference.uid)
-    if (dependent === undefined || owner === undefined) return []
-    return isNamedBy(identityOf(of.cluster, owner), dependent, reference) ? [owner] : []
-  })
-}
-
-/** Of the newest entries: where it did not begin among these, all of them are of it. */
-function lastLife(history: readonly History[]): KnownLife {
-  const begin = history.findLastIndex(({ change }) => change === 'created')
-  const former = history.slice(0, Math.max(begin, 0)).findLast(({ change }) => change === 'gone')
-  if (former === undefined) return { history, after: 0 }
-  return { history: history.slice(begin), after: former.at }
+  return (await requestFor(parts, object, life)) ?? null
 }
 
 async function requestFor(
   parts: ActorParts,
   object: DeletedObject,
   { history, after }: KnownLife,
-  sign: number | undefined,
 ): Promise<FoundActor | undefined> {
+  const sign = signOf(history, parts.index.spans)
   const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
   const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
@@ -249,8 +176,11 @@ function isOther(a: Actor, b: Actor): boolean {
 
 function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
   const { user, impersonated, agent, verb, auditId, at } = actor
-  return { user, impersonated, agent, verb, match, others, auditId, at }
+  const isCollector = user === COLLECTOR || /[/:]generic-garbage-collector$/.test(agent)
+  return { user, impersonated, agent, isCollector, verb, match, others, auditId, at }
 }
+
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
 /** Zero within the request. */
 function distanceOf({ from, at }: Actor, time: number): number {

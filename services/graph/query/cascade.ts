@@ -13,6 +13,7 @@ import type { Node } from '../../../core/model/node.ts'
 import type { Uid } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { AsOf } from '../api/document.ts'
+import type { Deletion } from './deletion-cause.ts'
 import type { HistoryIndex, Named } from './history-index.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
@@ -77,6 +78,8 @@ export interface Cascade {
   readonly waiting: readonly WaitingOwner[]
   /** It is gone, and nothing is left to do. */
   readonly isOver: boolean
+  /** Who deleted the owner; null where it was not asked (question.ts). */
+  readonly deletion: Deletion | null
 }
 
 export interface CascadeAnswer {
@@ -365,6 +368,7 @@ class Walk {
       blocked: await Promise.all(blocked),
       waiting: this.#waiting,
       isOver: phase === 'gone' && remaining === 0,
+      deletion: null,
     }
   }
 }

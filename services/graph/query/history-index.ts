@@ -330,10 +330,18 @@ export function createHistoryIndex(
       }
     }
     found.sort(([a], [b]) => (a < b ? -1 : 1))
-    return found.slice(0, limit).map(([offset, value]) => [offset, changeOf(value)])
+    return found.slice(0, limit).map(([offset, value]) => [offset, changeOf(value, of)])
   }
 
-  function changeOf(value: Uint8Array): History {
+  /** `of`: whose key it was read under. */
+  function changeOf(value: Uint8Array, of: Identity): History {
+    const change = storedChange(value)
+    if (change.cluster !== '') return change
+    const { cluster, uid, group, kind, namespace, name } = of
+    return { ...change, cluster, uid, group, kind, namespace, name }
+  }
+
+  function storedChange(value: Uint8Array): History {
     return changeIn(codec.decode(value) as HistoryRecord)
   }
 
@@ -373,7 +381,7 @@ export function createHistoryIndex(
 
   /** History may have been read beyond what was forgotten. */
   function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
-    const entry = changeOf(value)
+    const entry = storedChange(value)
     return entry.at <= at && (again === null || entry.position < BigInt(again))
   }
 
@@ -482,7 +490,7 @@ export function createHistoryIndex(
     }
     found.sort(([a], [b]) => (a < b ? -1 : 1))
     const kept = found.slice(Math.max(0, found.length - limit))
-    const entries = kept.map(([offset, value]) => [offset, changeOf(value)] as const)
+    const entries = kept.map(([offset, value]) => [offset, changeOf(value, of)] as const)
     return { entries, isCut: isCut || kept.length < found.length }
   }
 
@@ -576,16 +584,22 @@ export function changeIn({ object: _, ...change }: HistoryRecord): History {
 
 /**
  * The value is stored as it came; only who asks for it decodes it, and then without the object. One
- * that is large is stored without it at once.
+ * that is large is stored without it at once, and what a GET said of an owner without the owner.
  */
 function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
   const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
+  // Its key says which owner it is about, and a tenant may name thousands (T10).
+  if (record.change === 'owner')
+    return [prefix + offsetText(offset), codec.encode({ ...record, ...IN_ITS_KEY })]
   const isLong = record.object?.long != null
   const stored = isLong ? codec.encode({ ...record, object: null }) : value
   return [prefix + offsetText(offset), stored]
 }
 
 type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
+
+/** Of what a GET said of an owner. */
+const IN_ITS_KEY = { cluster: '', uid: '', group: '', kind: '', namespace: '', name: '' }
 
 function entriesPrefix({ cluster, uid }: Keyed): string {
   return `entry/${part(objectKey(cluster, uid))}/`

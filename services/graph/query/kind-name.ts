@@ -13,7 +13,7 @@ import type { View } from './view.ts'
 
 export interface KnownKind
   extends GroupKind,
-    Pick<Kind, 'phase' | 'reason' | 'resource' | 'scope' | 'since'> {
+    Pick<Kind, 'phase' | 'reason' | 'resource' | 'scope' | 'listedBy' | 'listedAt'> {
   readonly versions: readonly string[]
 }
 
@@ -24,8 +24,8 @@ export async function kindsIn(view: View): Promise<readonly KnownKind[]> {
     const kind = groupKindIn(key)
     const state = kindOf(view.reader, view.cluster, kind)
     if (state === undefined) continue
-    const { phase, reason, resource, scope, since, versions } = state
-    kinds.push({ ...kind, phase, reason, resource, scope, since, versions })
+    const { phase, reason, resource, scope, versions, listedBy, listedAt } = state
+    kinds.push({ ...kind, phase, reason, resource, scope, versions, listedBy, listedAt })
   }
   return kinds
 }
@@ -57,7 +57,7 @@ function pluralOf(singular: string): string {
 }
 
 /** Changes of one letter between a word and what may be meant. */
-const MOST_CHANGES = 2
+export const MOST_CHANGES = 2
 const MOST_ALIKE = 3
 
 /** The resources that are nearest to it. */
@@ -77,16 +77,23 @@ export function alike(word: string, kinds: readonly KnownKind[]): readonly strin
   return [...new Set(nearest.map(({ name }) => name))].slice(0, MOST_ALIKE)
 }
 
-/** Levenshtein's distance; of words whose lengths differ by more than what counts, that difference. */
-function changesBetween(a: string, b: string): number {
+/**
+ * Levenshtein's distance, where two neighbours that changed places are one change; of words whose
+ * lengths differ by more than what counts, that difference.
+ */
+export function changesBetween(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_CHANGES) return Math.abs(a.length - b.length)
+  let former: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isTurned = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const turned = isTurned ? (former[j - 2] ?? 0) + 1 : changed
+      next.push(Math.min(changed, turned, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
+    former = row
     row = next
   }
   return row[b.length] ?? 0

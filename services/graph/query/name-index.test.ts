@@ -47,3 +47,29 @@ test('more living ones than are read may hide one that is meant: that is said', 
   equal((await (await indexOf(all)).named(of)).lacks, 'any')
   equal((await (await indexOf(all.slice(1))).named(of)).lacks, 'nothing')
 })
+
+test('names like one that is not there are found by a bounded read, among however many (C18)', async () => {
+  const others = Array.from({ length: 5_000 }, (_, each) => {
+    return { ...object('Pod', each, false), name: `web-${each}-pod` }
+  })
+  const meant = { ...object('Deployment', 1, false), name: 'web' }
+  const store = new MemoryStore()
+  const keys = [...others, meant].flatMap((each) => nameKeys(each))
+  await store.write(
+    keys.map((key) => [key, new Uint8Array()]),
+    { changelog: 0n, position: 0n },
+  )
+  let read = 0
+  const counting = {
+    page: async (range: Parameters<typeof store.page>[0]) => {
+      const page = await store.page(range)
+      read += page.rows.length
+      return page
+    },
+  }
+  const index = createNameIndex(counting, (_, uid) => (uid === meant.uid ? meant : undefined))
+  deepEqual(await index.near('ns', 'wbe'), [meant])
+  deepEqual(await index.anywhere('web'), [meant])
+  deepEqual(await index.near('ns', 'cart'), [])
+  equal(read < 5_000, true, `${read} keys`)
+})

@@ -12,6 +12,7 @@
 import type { ClusterId, Coordinates, Uid } from '../../../core/model/object.ts'
 import { entriesIn, prefixRange, type Store } from '../../../ports/store.ts'
 import { part } from './index-key.ts'
+import { changesBetween, MOST_CHANGES } from './kind-name.ts'
 
 export interface Named {
   readonly cluster: ClusterId
@@ -67,6 +68,10 @@ export interface NameIndex {
   named(asked: NameAsked): Promise<NamesFound>
   /** Uids of those that have these coordinates. */
   at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
+  /** What exists now in a namespace under a name of few changes; not all of a large namespace is looked through. */
+  near(namespace: string, name: string): Promise<readonly Indexed[]>
+  /** What exists now under a name, in any namespace; not all of very many namespaces are looked through. */
+  anywhere(name: string): Promise<readonly Indexed[]>
   /** All that have the name, or had it: those behind a key, or (empty) the first, in an order that nothing changes. */
   listed(asked: NamesListed, after: string): AsyncIterable<readonly [key: string, last: Indexed]>
 }
@@ -76,6 +81,13 @@ export const MOST_OF_A_KIND = 100
 /** Kinds, each in each cluster, that are looked through for one name. */
 const MOST_KINDS = 2_000
 const PAGE_KEYS = 500
+/** Objects of a namespace whose names are compared with one that is not there. */
+const MOST_COMPARED = 2_000
+/** Of one name that may have been meant, and letters of which one is looked at. */
+const MOST_OF_A_SLIP = 5
+const LONGEST_NAME = 63
+/** Namespaces in which a name is looked for that is not where it was asked for. */
+const MOST_NAMESPACES = 200
 
 export function createNameIndex(
   store: Pick<Store, 'page'>,
@@ -133,6 +145,32 @@ export function createNameIndex(
       if (there.isCut || there.isFull || gone.isFull) return { found, lacks: 'any' }
       return { found, lacks: gone.isCut ? 'former' : 'nothing' }
     },
+    async near(namespace, name) {
+      const below = `there/${part(namespace)}/`
+      const most = MOST_COMPARED / 2
+      // Most slips of a hand spare the first letter.
+      const likely = await store.page(prefixRange(`${below}${part(name.slice(0, 1))}`, most))
+      const others = await store.page(prefixRange(below, most))
+      const slips = slipsOf(name.slice(0, LONGEST_NAME)).map(async (each) => {
+        return await store.page(prefixRange(`${below}${part(each)}/`, MOST_OF_A_SLIP))
+      })
+      const pages = [likely, others, ...(await Promise.all(slips))]
+      const keys = new Set(pages.flatMap(({ rows }) => rows.map(([key]) => key)))
+      const near = [...keys].filter((key) => isNear(name, nameIn(key)))
+      return near.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+    },
+    async anywhere(name) {
+      const keys: string[] = []
+      for (let [range, read] = [prefixRange('there/', 1), 0]; read < MOST_NAMESPACES; read++) {
+        const [first] = (await store.page(range)).rows
+        if (first === undefined) break
+        const namespace = `${first[0].split('/').slice(0, NAMESPACE_PARTS).join('/')}/`
+        const { rows } = await store.page(prefixRange(`${namespace}${part(name)}/`, MOST_OF_A_KIND))
+        keys.push(...rows.map(([key]) => key))
+        range = { ...range, gte: prefixRange(namespace, 1).lt }
+      }
+      return keys.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+    },
     async *at(cluster, { group, kind, namespace, name }) {
       const of = `${namePart(namespace, name)}${part(cluster)}/${kindPart(group, kind)}/`
       for await (const [key] of entriesIn(store, prefixRange(`there/${of}`, PAGE_KEYS))) {
@@ -176,6 +214,7 @@ export function nameKeys(object: Omit<Indexed, 'owners'>): readonly string[] {
 
 /** Parts of a key up to its kind: what it is about, namespace, name, cluster, kind. */
 const KIND_PARTS = 5
+const NAMESPACE_PARTS = 2
 const TIME_DIGITS = 16
 
 function namePart(namespace: string, name: string): string {
@@ -191,6 +230,24 @@ function timeText(at: number): string {
     TIME_DIGITS,
     '0',
   )
+}
+
+/** Two letters that changed places, or one too many: looked for by name, among however many others. */
+function slipsOf(name: string): readonly string[] {
+  const slips = Array.from(name, (letter, at) => {
+    const [before, after] = [name.slice(0, at), name.slice(at + 1)]
+    return [before + after, `${before}${after.slice(0, 1)}${letter}${after.slice(1)}`]
+  })
+  return [...new Set(slips.flat())].filter((each) => each !== '' && each !== name)
+}
+
+function nameIn(key: string): string {
+  return decodeURIComponent(key.split('/')[2] ?? '')
+}
+
+function isNear(asked: string, name: string): boolean {
+  const most = Math.min(MOST_CHANGES, Math.floor(asked.length / 2))
+  return name !== asked && changesBetween(asked, name) <= most
 }
 
 function identityIn(key: string): [ClusterId, Uid] {

@@ -8,8 +8,11 @@ import { Problem } from '../../../runtime/problem.ts'
 import type { ClusterRef } from '../api/document.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
-import { alike, type KnownKind, kindsIn } from './kind-name.ts'
+import { alike, changesBetween, type KnownKind, kindsIn } from './kind-name.ts'
 import type { Match, Query, Selector } from './query.ts'
+
+/** The beginning of a uid as API servers make them. */
+const PART_OF_UID = /^[0-9a-f][0-9a-f-]{3,34}$/
 
 export async function notFound(
   query: Query,
@@ -31,7 +34,11 @@ export async function notFound(
       ? `; there is one in ${listed(elsewhere, ({ clusterName }) => `cluster ${clusterName}`)}`
       : ''
   if (asked.uid !== undefined) {
-    return new Problem(404, `no object with uid ${asked.uid} was ever seen${inOf(asked)}${hint}`)
+    const whole = PART_OF_UID.test(asked.uid) ? '; a uid is asked for in all of its length' : ''
+    return new Problem(
+      404,
+      `no object with uid ${asked.uid} was ever seen${inOf(asked)}${hint || whole}`,
+    )
   }
   const other =
     sameName.length > 0 ? `; of that name there is ${listed(sameName, kindAndName)}` : hint
@@ -53,8 +60,31 @@ export async function notFound(
   }
   const isInNamespace = asked.namespace !== '' && meant?.every(isClusterScoped) !== true
   const where = `${isInNamespace ? ` in namespace ${asked.namespace}` : ''}${inOf(asked)}`
-  const why = unwatched(meant) || other || (isInNamespace ? '; it may be in another namespace' : '')
+  const near = nearText(asked, await query.nearest(asked))
+  const maybe = isInNamespace ? '; it may be in another namespace' : ''
+  const why = unwatched(meant) || other || near || maybe
   return new Problem(404, `no ${asked.kind}/${asked.name} was ever seen${where}${why}`)
+}
+
+/** Names that a hint has at most. */
+const MOST_NEAR = 3
+
+/** What may have been meant, as it has to be asked for. */
+function nearText({ kind, name }: Selector, near: readonly Match[]): string {
+  const sorted = near.toSorted((a, b) => changesOf(name, a) - changesOf(name, b))
+  const nearest = sorted.filter((each) => changesOf(name, each) === changesOf(name, sorted[0]!))
+  const words = nearest.map(({ object }) => {
+    const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
+    return object.name === name ? at.trim() : `${kind}/${object.name}${at}`
+  })
+  const [first, ...more] = [...new Set(words)]
+  if (first === undefined) return ''
+  const shown = [first, ...more].slice(0, MOST_NEAR).join(' or ')
+  return `; did you mean ${shown}${more.length >= MOST_NEAR ? ', or others' : ''}?`
+}
+
+function changesOf(name: string, { object }: Match): number {
+  return changesBetween(name, object.name)
 }
 
 /** Where more have a name, or a uid, than are looked through. */

@@ -40,7 +40,7 @@ export async function pastWhy(parts: PastWhyParts, past: PastObject): Promise<An
     phase: phase === 'gone' ? null : phase === 'hidden' ? 'unknown' : phase,
     references: owners.map((owner) => ({ ...owner, standing: null, reason: '' })),
     ...{ verdict: null, attempt: null, obstacle: null, asOwner: null },
-    deletedBy: [],
+    ...{ deletion: null, deletedBy: [] },
     history: verdictsFirst(entries),
   }
   return { answer, partial: doubts.filter((text) => text !== '').join('; ') }

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import type { Why } from '../../../cli/answer.ts'
+import type { Tree, Why } from '../../../cli/answer.ts'
 import { identityOf } from '../../../core/graph/identity.ts'
 import type { OwnerReference } from '../../../core/model/object.ts'
 import type { HistoryRecord } from '../../../ports/lineage.ts'
@@ -66,6 +66,31 @@ test('a tree is as it was at a time, before an event and before a command', asyn
   equal(shape(after.root), 'ReplicaSet/web-1 gone(Pod/a)')
   const up = await rig.get<Told>(`/v1/tree?kind=pod&name=b&namespace=ns&owners=true&at=${whole}`)
   equal(shape(up.root), 'Pod/b(ReplicaSet/web-1(Deployment/web))')
+})
+
+test('the tree of what was deleted is that before its deletion, with each object as it is now (C4)', async (t) => {
+  const rig = await rigged(t)
+  const first = ['put deploy/web', 'put rs/one <- deploy/web', 'put pod/z <- rs/one']
+  await rig.minute(...first, 'put cm/left <- deploy/web', 'put cm/freed <- deploy/web')
+  await rig.minute('put cm/freed', 'put deploy/web [deleting foreground]')
+  const at = await rig.minute('delete pod/z', 'delete rs/one', 'delete deploy/web')
+  await rig.minute('put cm/late <- deploy/web')
+  const { root, deletion, deletedAt, partial } = await rig.get<Tree>('/v1/tree?uid=deploy-web')
+  const lines = (node: Tree['root'], level = 0): readonly string[] => [
+    `${' '.repeat(level)}${node.uid} ${node.phase}`,
+    ...node.children.flatMap((each) => lines(each, level + 1)),
+  ]
+  deepEqual(lines(root), [
+    ...['deploy-web gone', ' cm-late observed', ' cm-left observed', ' rs-one gone'],
+    '  pod-z gone',
+  ])
+  deepEqual([deletion?.by, deletion?.root, deletedAt, partial], ['others', null, at, ''])
+  const up = await rig.get<Tree>('/v1/tree?uid=pod-z&owners=true')
+  deepEqual(lines(up.root), ['pod-z gone', ' rs-one gone', '  deploy-web gone'])
+  // It was deleted before its owner, so nothing says that it was for that.
+  deepEqual([up.deletion?.root, up.deletion?.isRootKnown], [null, false])
+  const there = await rig.get<Tree>('/v1/tree?uid=cm-freed')
+  deepEqual([there.deletion, there.deletedAt], [null, null])
 })
 
 test('of a name that was given again the one that was there then is meant', async (t) => {
@@ -135,6 +160,24 @@ test('what nobody had listed by then is named, and never counts as absent', asyn
   )
   deepEqual(objects, [])
   equal(partial, 'not known to have been listed by then: configmaps')
+})
+
+test('a kind is known as listed from the event that ended its list, and not a moment later (C9)', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  const { entries } = await rig.log.read('events', 0, 0n, { limit: 1_000, waitMs: 0 })
+  const ended = entries.find(({ value }) => {
+    const event = codec.decode(value ?? new Uint8Array())
+    return event.type === 'SyncFinished' && event.kind === 'ConfigMap'
+  })
+  ok(ended)
+  const partialAt = async (at: string): Promise<string> =>
+    (await rig.get<Told>(`/v1/objects?kind=configmap&at=${at}`)).partial
+  const unlisted = 'not known to have been listed by then: configmaps'
+  equal(await partialAt(`pos:0-${ended.offset}`), unlisted)
+  equal(await partialAt(`pos:0-${ended.offset + 1n}`), '')
+  equal(await partialAt(new Date(ended.timestamp - 1).toISOString()), unlisted)
+  equal(await partialAt(new Date(ended.timestamp).toISOString()), '')
 })
 
 test('a moment that is not over is refused with the newest that is', async (t) => {
@@ -423,7 +466,7 @@ test('who may get some objects is shown these in a tree of the past, and of othe
   const response = await fetch(`${url}${TREE}&at=${at}`, { headers })
   const { root, partial } = (await response.json()) as Told
   equal(shape(root), 'ReplicaSet/web-1(Pod/hidden)')
-  match(partial, /; the owners of 1 object that changed very often are not kept so far back$/)
+  match(partial, /^the owners of 1 object that changed very often are not kept so far back$/)
 })
 
 test('what is forgotten stays forgotten where history is read behind lineage', async () => {

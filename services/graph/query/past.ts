@@ -14,14 +14,12 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type AsOf, timeOf } from '../api/document.ts'
 import type { HistoryIndex } from './history-index.ts'
 import type { KnownKind } from './kind-name.ts'
-import type { Asked, Horizon, Moment } from './moment.ts'
+import { type Asked, type Horizon, holds, type Moment } from './moment.ts'
 import type { View } from './view.ts'
 
 /** How long a question waits for the fold to pass the moment that it names, and how often it looks. */
 const PASS_MS = 1_000
 const PASS_LOOK_MS = 20
-/** A kind is in its phase since the heartbeat before: by so much it may be later, and a watcher that is late by more has no term. */
-const SINCE_MS = 30_000
 /** Kinds that a text names. */
 const MOST_NAMED = 5
 
@@ -181,8 +179,8 @@ export function unlistedAt(
   moment: Moment,
   when = 'then',
 ): string {
-  const wasListed = ({ phase, since }: KnownKind): boolean =>
-    phase === 'synced' && since + SINCE_MS <= moment.at
+  const wasListed = ({ phase, listedBy, listedAt }: KnownKind): boolean =>
+    phase === 'synced' && listedBy >= 0 && holds(moment, listedBy, listedAt)
   const unknown = kinds.filter((kind) => {
     const isMeant = isOneKind || kind.phase === 'synced' || kind.phase === 'unsynced'
     return isMeant && !wasListed(kind)

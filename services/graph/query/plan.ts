@@ -51,6 +51,8 @@ export interface Plan {
   readonly holds: readonly string[]
   /** SHA-256 over uids, versions and effects; null when the plan is not whole. */
   readonly digest: string | null
+  /** What is no part of it by choice, so that it is no reason for `partial`; empty where nothing is. */
+  readonly notes: string
 }
 
 export interface Planner {
@@ -103,7 +105,8 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         const namespaces = new Set([...shown].map(({ namespace }) => namespace))
         const unheld = [...(along?.uids ?? []), ...hidden.map(({ uid }) => uid)]
         const holds = holdsOf(view, namespaces, run.evidence(unheld), sight)
-        const made = { planned, shown: [...shown], isWhole, holds }
+        const notes = along?.leftOut ?? ''
+        const made = { planned, shown: [...shown], isWhole, holds, notes }
         const answer = await answerOf(made, view.turns, root, cascade, limit)
         return { answer, partial: doubts.join('; ') }
       }
@@ -126,10 +129,11 @@ interface Made {
   readonly shown: readonly PlannedObject[]
   readonly isWhole: boolean
   readonly holds: readonly string[]
+  readonly notes: string
 }
 
 async function answerOf(
-  { planned, shown, isWhole, holds }: Made,
+  { planned, shown, isWhole, holds, notes }: Made,
   turns: Turns,
   root: Uid,
   cascade: PropagationPolicy,
@@ -151,6 +155,7 @@ async function answerOf(
     objects,
     holds,
     digest: isWhole && hidden === 0 ? await digestOf(planned, turns) : null,
+    notes,
   }
 }
 
@@ -176,8 +181,12 @@ function holdsOf(
 ): readonly string[] {
   const { mode, holds: waits } = policyOf(reader).policy
   const holds: string[] = []
-  if (mode === 'observe')
-    holds.push('Kinfold is in mode observe and will not delete these dependents')
+  // There no order holds anything, and nothing waits.
+  if (mode === 'observe') {
+    return [
+      'in mode observe Kinfold deletes nothing: what becomes of dependents is up to the cluster’s own collector',
+    ]
+  }
   if (mode === 'dry-run') {
     holds.push('Kinfold is in mode dry-run and will not delete these dependents')
   }

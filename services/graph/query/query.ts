@@ -11,13 +11,12 @@ import type { History } from '../../../core/model/record.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Owner } from '../../../core/model/state.ts'
 import { isPathSegmentName } from '../../../ports/object-name.ts'
-import { type DeletedBy, deletersOf } from './actor.ts'
-import { ActorDoubts } from './actor-doubt.ts'
-import type { ActorIndex } from './actor-index.ts'
+import type { DeletedBy } from './actor.ts'
 import type { Clusters, KnownCluster } from './clusters.ts'
+import type { Deletion } from './deletion-cause.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from './history-index.ts'
 import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
-import type { Lacks } from './name-index.ts'
+import type { Indexed, Lacks } from './name-index.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
@@ -57,6 +56,8 @@ export interface Why {
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
   readonly asOwner: KnownOwner | null
+  /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
+  readonly deletion: Deletion | null
   /** Who asked for its deletion, and for that of its owners, as an audit log says. */
   readonly deletedBy: readonly DeletedBy[]
   readonly history: readonly History[]
@@ -100,20 +101,67 @@ export interface Query {
    * around a time, in ms (undefined: the last ones).
    */
   find(selector: Selector, at?: number): Promise<Found>
+  /** What exists of such a kind: under the name in other namespaces, or under one like it in this one. Some of it. */
+  nearest(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
+  /** Who deleted it; null of one that is there. */
+  deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
   /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
   namesake(view: View, node: Node): Promise<string>
 }
 
-/** `actors` undefined: nobody is named. */
-export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: ActorIndex): Query {
+/** Of an object in this phase: who deleted it, and of its owners who deleted each. */
+export type DeletionOf = (
+  view: Pick<View, 'turns'>,
+  object: Named,
+  phase: Why['phase'],
+) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
+
+interface When {
+  /** Append time at which a deletion was over or, where it is not, had begun; null where that is not known. */
+  readonly at: number | null
+}
+
+export function createQuery(
+  clusters: Clusters,
+  index: HistoryIndex,
+  deletionOf: DeletionOf,
+): Query {
+  async function matching(
+    objects: readonly Indexed[],
+    { kind, cluster, uid }: Selector,
+  ): Promise<Match[]> {
+    const word = await clusters.kindWord(kind)
+    const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+    return objects.flatMap((object) => {
+      const of = known.get(object.cluster)
+      const clusterName = of?.name ?? object.cluster
+      if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName) return []
+      const view = of && clusters.view(of)
+      const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+      const isAny = uid !== undefined || kind === ''
+      const its = view && kindOf(view.reader, view.cluster, object)
+      return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
+    })
+  }
+
   return {
     caughtUp: async () => void (await index.caughtUp()),
-    async find({ kind, name, namespace, cluster, uid }, at) {
-      const word = await clusters.kindWord(kind)
+    async nearest(asked) {
+      const { name, namespace, uid } = asked
+      if (uid !== undefined) return []
+      const elsewhere = await matching(await index.anywhere(name), asked)
+      const there = elsewhere.filter(({ isThere }) => isThere)
+      if (there.length > 0) return there
+      const near = await Promise.all(
+        [...new Set([namespace, ''])].map((each) => index.near(each, name)),
+      )
+      return (await matching(near.flat(), asked)).filter(({ isThere }) => isThere)
+    },
+    async find(selector, at) {
+      const { name, namespace, cluster, uid } = selector
       const all = await clusters.all()
-      const known = new Map(all.map((each) => [each.id, each]))
       const ids = cluster === undefined ? [undefined] : idsOf(all, cluster)
       const places = [...new Set([namespace, ''])].flatMap((each) => {
         return ids.map((id) => ({ namespace: each, name, cluster: id, at }))
@@ -122,20 +170,8 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
         uid === undefined
           ? await Promise.all(places.map((each) => index.named(each)))
           : [await index.withUid(uid)]
-      const matches = read
-        .flatMap(({ found }) => found)
-        .flatMap((object) => {
-          const of = known.get(object.cluster)
-          const clusterName = of?.name ?? object.cluster
-          if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName)
-            return []
-          const view = of && clusters.view(of)
-          const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
-          const isAny = uid !== undefined || kind === ''
-          const its = view && kindOf(view.reader, view.cluster, object)
-          return isAny || word.is(object, its) ? { object, clusterName, isThere } : []
-        })
-      return { matches, lacks: mostOf(read) }
+      const found = read.flatMap((each) => each.found)
+      return { matches: await matching(found, selector), lacks: mostOf(read) }
     },
     async tree(view, root, owners, sight = WHOLE) {
       const { answer, cut } = await new Tree(view).grown(root, owners)
@@ -148,7 +184,6 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
-      const left = (await actors?.caughtUp()) ?? 0n
       const history = await index.history(view.identityOf(object))
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
@@ -157,14 +192,17 @@ export function createQuery(clusters: Clusters, index: HistoryIndex, actors?: Ac
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const unnamed = new ActorDoubts()
-      const named = actors && { index, actors, clusters, doubts: unnamed }
-      const deletedBy = named === undefined ? [] : await deletersOf(named, object)
+      const { partial, deletion, deletedBy } = await deletionOf(view, object, rest.phase)
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
-      const answer = { ...told, deletedBy, history: verdictsFirst(history.entries) }
-      const audit = behindText(left, 'audit logs')
-      const doubts = [view.partial(), behind, audit, cutText(history), unnamed.text()]
+      const deleted = { deletion, deletedBy }
+      const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
+      const doubts = [view.partial(), behind, partial, cutText(history)]
       return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
+    },
+    async deletion(view, object) {
+      const phase = phaseOf(view, view.node(object.uid))
+      const { deletion, at, partial } = await deletionOf(view, object, phase)
+      return { answer: deletion, at, partial }
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
@@ -201,7 +239,7 @@ export function behindText(lag: bigint, what = 'history'): string {
 function standingIn(
   view: View,
   object: Named,
-): Omit<Why, 'object' | 'references' | 'deletedBy' | 'history'> & {
+): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'history'> & {
   readonly node: Node | undefined
 } {
   const { cluster, reader } = view

@@ -278,6 +278,17 @@ test('a plan of a namespace has no total where kinds are not listed yet, or it i
   match(cut?.partial ?? '', /cut after 3 objects: there are more/)
 })
 
+test('kinds left out by choice are a note of a plan, which is whole without them (C9)', async (t) => {
+  const asked = await ask(t, [...SHOP, ...LISTED, 'serve widget ignored'])
+  const made = await createPlanner().plan(asked.view, 'namespace-shop', 'Background', 10)
+  equal(made?.partial, '')
+  equal(
+    made?.answer.notes,
+    'objects in namespace shop of kinds that are left out are not counted: widgets.example.com',
+  )
+  ok(made?.answer.total !== null && made?.answer.digest !== null)
+})
+
 test('a plan of a definition counts all objects of its kind', async (t) => {
   const cleanup = 'customresourcecleanup.apiextensions.k8s.io'
   const story = [
@@ -295,12 +306,18 @@ test('a plan is the same under every policy, and says what the present one would
   const asked = await ask(t, FAMILY)
   const acting = await asked.plan('deploy-web', 'Background')
   deepEqual(acting.holds, [])
-  for (const mode of ['dry-run', 'observe']) {
+  for (const [mode, says] of [
+    ['dry-run', /^Kinfold is in mode dry-run and will not delete/],
+    ['observe', /^in mode observe Kinfold deletes nothing: what becomes of dependents is up to/],
+  ] as const) {
     await asked.tell([`policy ${mode} guarded`])
     const plan = await asked.plan('deploy-web', 'Background')
     equal(plan.digest, acting.digest)
-    match(plan.holds.join(), new RegExp(`^Kinfold is in mode ${mode} and will not delete`))
+    match(plan.holds.join(), says)
   }
+  await asked.tell(['pause'])
+  const paused = await asked.plan('deploy-web', 'Background')
+  equal(paused.holds.length, 1, 'in mode observe a pause holds nothing (C1)')
 })
 
 test('a plan says that its cluster is paused', async (t) => {

@@ -13,7 +13,13 @@ import { clientOf } from '../../../runtime/client.ts'
 import type { Cuts } from '../../../runtime/cuts.ts'
 import { FairQueue } from '../../../runtime/fair-queue.ts'
 import { Problem } from '../../../runtime/problem.ts'
-import { type Answered, type ClusterRef, type DocumentKind, documentOf } from '../api/document.ts'
+import {
+  type Answered,
+  type ClusterRef,
+  type DocumentKind,
+  documentOf,
+  timeOf,
+} from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
 import type { Access } from './access.ts'
 import type { DeletedBy } from './actor.ts'
@@ -28,7 +34,9 @@ import {
   selector,
 } from './choice.ts'
 import { clusterRefs, labelOf } from './cluster-label.ts'
+import { type Deletion, withoutRoot } from './deletion-cause.ts'
 import type { DependentList } from './dependent-list.ts'
+import { formerTree } from './former-tree.ts'
 import { closedOf } from './forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from './forward-call.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
@@ -135,9 +143,17 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      const { answer, ...rest } = await query.tree(view, object, isUp, sight)
-      const root = await access.shown(request, object.cluster, answer.root)
-      return { answer: { ...answer, root }, ...rest }
+      const { answer, partial } = await query.tree(view, object, isUp, sight)
+      const { root: now } = answer
+      const told =
+        now.phase === 'gone'
+          ? await formerTree(parts, view, now, { isUp, sight })
+          : { answer: now, partial: '' }
+      const root = await access.shown(request, object.cluster, told.answer)
+      const by = await deletionAsShown(parts, request, view, object)
+      const doubts = [partial, told.partial, by.partial].filter((text) => text !== '')
+      const deleted = { deletion: by.answer, deletedAt: by.answer && timeOf(by.at) }
+      return { answer: { ...answer, root, ...deleted }, partial: doubts.join('; ') }
     })
   })
   server.get('/v1/why', async (request, reply) => {
@@ -147,12 +163,36 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const sight = await access.sight(request, view.cluster, 'get')
       const { answer, ...rest } = await query.why(view, chosen.object, sight)
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
+      const deletion = await withRootShown(parts, request, view, answer.deletion)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletedBy }, others }
+      return { ...rest, answer: { ...answer, deletion, deletedBy }, others }
     })
   })
   addCascade(server, parts, about)
   addPlans(server, parts, about)
+}
+
+/** Who deleted it, for the answers beside `why`. */
+async function deletionAsShown(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  view: View,
+  object: Named,
+): Promise<Awaited<ReturnType<Query['deletion']>>> {
+  const { answer, ...rest } = await parts.query.deletion(view, object)
+  return { answer: await withRootShown(parts, request, view, answer), ...rest }
+}
+
+/** Who may get an object may not get its root. */
+async function withRootShown(
+  { access }: Pick<QuestionParts, 'access'>,
+  request: FastifyRequest,
+  { cluster }: View,
+  deletion: Deletion | null,
+): Promise<Deletion | null> {
+  if (deletion?.root == null) return deletion
+  const root = { ...deletion.root, cluster }
+  return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
 }
 
 export function aboutOne(parts: QuestionParts): About {
@@ -255,15 +295,15 @@ async function pastTreeOf(
     const { answer, misnamed, cut } = await pastTree(asking, object, isUp)
     const root = await access.shown(request, cluster, answer)
     const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
-    return { answer: { root, misnamed }, partial: doubts.filter((text) => text !== '').join('; ') }
+    return {
+      answer: { root, misnamed, deletion: null, deletedAt: null },
+      partial: doubts.filter((text) => text !== '').join('; '),
+    }
   })
 }
 
-function addCascade(
-  server: FastifyInstance,
-  { access, cascades }: QuestionParts,
-  about: About,
-): void {
+function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
+  const { access, cascades } = parts
   const isStream = ({ query }: FastifyRequest): boolean =>
     (query as Record<string, unknown>)['follow'] === 'true'
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
@@ -274,8 +314,16 @@ function addCascade(
         await access.object(request, root)
         return await access.sight(request, view.cluster, 'get')
       }
-      if (isFollowed) return await follow(reply, cascades, { view, root, cluster, sightOf })
-      return (await cascades.cascade(view, root, await sightOf())) ?? notGoing(root)
+      const withDeletion = async (told: CascadeAnswer): Promise<CascadeAnswer> => {
+        const by = await deletionAsShown(parts, request, view, root)
+        const partial = [told.partial, by.partial].filter((text) => text !== '').join('; ')
+        return { ...told, answer: { ...told.answer, deletion: by.answer }, partial }
+      }
+      if (isFollowed) {
+        return await follow(reply, cascades, { view, root, cluster, sightOf, withDeletion })
+      }
+      const told = await cascades.cascade(view, root, await sightOf())
+      return told === undefined ? notGoing(root) : await withDeletion(told)
     })
   })
 }
@@ -421,19 +469,20 @@ interface Followed {
   readonly cluster: ClusterRef
   /** Before each answer. */
   readonly sightOf: () => Promise<Sight>
+  readonly withDeletion: (told: CascadeAnswer) => Promise<CascadeAnswer>
 }
 
 /** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */
 async function follow(
   reply: FastifyReply,
   cascades: Cascades,
-  { view, root, cluster, sightOf }: Followed,
+  { view, root, cluster, sightOf, withDeletion }: Followed,
 ): Promise<FastifyReply> {
   const closed = closedOf(reply)
   if (!(await cascades.begins(view, root, closed))) notGoing(root)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const told of answers) {
-      yield `${JSON.stringify(documentOf('Cascade', { ...told, cluster }))}\n`
+      yield `${JSON.stringify(documentOf('Cascade', { ...(await withDeletion(told)), cluster }))}\n`
     }
   }
   const stream = Readable.from(lines(cascades.follow(view, root, closed, sightOf)))

@@ -1,25 +1,30 @@
 /**
- * Who deleted an object, and after the deletion of which owner: the same for `deletions` and `diff`.
+ * Who deleted an object, and after the deletion of which owner: the one place that decides it, for
+ * every answer that names anybody.
  *
- * What must stay true: what is inferred is called so, and nothing is inferred from a user's request.
+ * What must stay true: what is inferred is called so; nothing is inferred from a user's request, nor
+ * from one of a controller; where a collector followed an owner that nobody knows, that is said
+ * (`isRootKnown`), and nobody is named for it. Bounded in owners and in what is read.
  *
- * Not here: whether Kinfold did it (life.ts), which request it was (query/actor.ts).
+ * Not here: whether Kinfold did it (life.ts), which request it was (query/actor.ts), why
+ * (query/deletion-cause.ts).
  */
-import type { Identity } from '../../../core/graph/identity.ts'
-import type { DeletedObject, FoundActor } from '../query/actor.ts'
-import { type ExpectedEnd, inferredEnd } from '../query/expected-end.ts'
+import { type Identity, identityOf, isSameIdentity } from '../../../core/graph/identity.ts'
+import type { DeletedBy, DeletedObject, FoundActor } from '../query/actor.ts'
+import { type Cause, causeNow, causeOf, type Deletion } from '../query/deletion-cause.ts'
 import type { Deleters } from './deleter.ts'
-import type { Life, Lives, Named } from './life.ts'
+import type { Life, Lives } from './life.ts'
+
+/** Owners above each other, and entries that are read to follow them. */
+const MOST_LEVELS = 100
+const MOST_OF_CHAIN = 20_000
 
 export interface Attribution {
-  readonly deletedBy: FoundActor | null
-  readonly root: Named | null
-  /** Who asked for the deletion of `root`; null where nobody can say. */
-  readonly rootDeletedBy: FoundActor | null
-  /** Another collector deleted it, and the record has that `root` was why. */
-  readonly isInferred: boolean
+  readonly deletion: Deletion
   /** Owners by whose deletion it was deleted, the nearest first. */
   readonly owners: readonly Identity[]
+  /** Of it and of those: each that anybody is known to have asked for. */
+  readonly deletedBy: readonly DeletedBy[]
 }
 
 export interface Attributors {
@@ -27,25 +32,83 @@ export interface Attributors {
   readonly deleters: Deleters
 }
 
+/** Of a life that is over, or whose deletion has begun. */
 export async function attributionOf(
-  { lives, deleters }: Attributors,
-  of: Identity,
+  parts: Attributors,
   object: DeletedObject,
   life: Life,
 ): Promise<Attribution> {
-  const deletedBy = await deleters.of(object, life)
+  const of = identityOf(object.cluster, object)
   const { by, reaped } = life
-  let last: FoundActor | null = null
-  const inferred = async (owner: Identity, its: Life): Promise<ExpectedEnd | null> => {
-    last = its.by === 'others' ? await deleters.of(owner, its) : null
-    return its.by === 'others' ? inferredEnd(its.history, last) : null
+  const deletedBy = await parts.deleters.of(object, life)
+  const chain = await chainOf(parts, of, causeIn(life, deletedBy))
+  const { root, rootDeletedBy, isInferred, isRootKnown, owners } = chain
+  const deletion: Deletion = {
+    by,
+    ...{ evidence: reaped?.evidence ?? null, command: reaped?.command ?? null },
+    ...{ deletedBy, root, rootDeletedBy, isInferred, isRootKnown },
+    text: reaped?.text ?? '',
   }
-  const decided = reaped ?? (by === 'others' ? inferredEnd(life.history, deletedBy) : null)
-  const chain = decided === null ? undefined : await lives.chainOf(of, decided, inferred)
-  const root = chain?.root ?? null
-  return {
-    ...{ deletedBy, root, rootDeletedBy: root === null ? null : last },
-    isInferred: reaped === null && root !== null,
-    owners: chain?.owners ?? [],
+  const own = deletedBy === null ? [] : [{ object: namedOf(of), isInferred: false, ...deletedBy }]
+  return { deletion, owners, deletedBy: [...own, ...chain.deletedBy] }
+}
+
+/** Of one that exists, and that a verdict says may be deleted: by whom its owners were. */
+export async function ownersDeletedBy(
+  parts: Attributors,
+  object: DeletedObject,
+  life: Life,
+): Promise<readonly DeletedBy[]> {
+  const of = identityOf(object.cluster, object)
+  return (await chainOf(parts, of, causeNow(life.history))).deletedBy
+}
+
+function causeIn({ reaped, history }: Life, actor: FoundActor | null): Cause {
+  return causeOf({ decidedAt: reaped?.at ?? null, history }, actor)
+}
+
+type Chain = Pick<Deletion, 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown'> &
+  Pick<Attribution, 'owners' | 'deletedBy'>
+
+/** Up to the owner that no collector deleted. */
+async function chainOf(parts: Attributors, of: Identity, first: Cause): Promise<Chain> {
+  const { lives, deleters } = parts
+  const owners: Identity[] = []
+  const deletedBy: DeletedBy[] = []
+  const nobody = { root: null, rootDeletedBy: null, isInferred: false, isRootKnown: false }
+  const begun = lives.read
+  let isInferred = false
+  let last: { readonly life: Life; readonly actor: FoundActor | null } | undefined
+  let [below, cause] = [of, first]
+  for (let level = 0; level < MOST_LEVELS && lives.read - begun < MOST_OF_CHAIN; level++) {
+    if (await isOwn(parts, below, cause)) {
+      const root = last?.life.object ?? null
+      const rootDeletedBy = root === null ? null : (last?.actor ?? null)
+      isInferred &&= root !== null
+      return { root, rootDeletedBy, isInferred, isRootKnown: true, owners, deletedBy }
+    }
+    if (cause.type !== 'owner') break
+    const above = await lives.ownerBehind(below, cause)
+    if (above === 'there' || above === 'unknown') break
+    const { owner, life } = above
+    if (owners.some((each) => isSameIdentity(each, owner))) break
+    owners.push(owner)
+    isInferred ||= cause.isInferred
+    const actor = await deleters.ofOwner(owner, life)
+    if (actor !== null) deletedBy.push({ object: namedOf(owner), isInferred, ...actor })
+    last = { life, actor }
+    below = owner
+    cause = causeIn(life, actor)
   }
+  return { ...nobody, owners, deletedBy }
+}
+
+/** Nothing above it was the cause. */
+async function isOwn({ lives }: Attributors, of: Identity, cause: Cause): Promise<boolean> {
+  if (cause.type !== 'unknown' || cause.at === null) return cause.type === 'own'
+  return (await lives.ownerBehind(of, { at: cause.at, isInferred: true })) === 'there'
+}
+
+function namedOf({ group, kind, namespace, name, uid }: Identity): DeletedBy['object'] {
+  return { group, kind, namespace, name, uid }
 }

@@ -20,7 +20,7 @@ import type { Found } from '../query/actor-search.ts'
 import { behindText } from '../query/query.ts'
 import type { Turns } from '../turns.ts'
 
-interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
+export interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
   /** Undefined: nobody is named. */
   readonly actors: ActorIndex | undefined
   readonly turns: Turns
@@ -29,6 +29,7 @@ interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
 export class Deleters {
   readonly #parts: DeletersParts
   readonly #doubts = new ActorDoubts()
+  readonly #owners = new WeakMap<KnownLife, Promise<FoundActor | null>>()
   /** Requests read so far. */
   read = 0
 
@@ -46,8 +47,24 @@ export class Deleters {
     return behindText((await this.#parts.actors?.caughtUp()) ?? 0n, 'audit logs')
   }
 
-  /** Of a life that is over. Null where nobody can say. */
+  /** Of a life that is over, or whose deletion has begun. Null where nobody can say. */
   async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
+    return await this.#of(object, life, true)
+  }
+
+  /** Who may know of an object may not know of each of its owners: no doubt names them. */
+  async ofOwner(owner: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
+    // Many dependents have one owner.
+    const known = this.#owners.get(life) ?? this.#of(owner, life, false)
+    this.#owners.set(life, known)
+    return await known
+  }
+
+  async #of(
+    object: DeletedObject,
+    life: KnownLife,
+    isUserShown: boolean,
+  ): Promise<FoundActor | null> {
     const { actors, ...rest } = this.#parts
     if (actors === undefined) return null
     const counted: ActorParts['actors'] = {
@@ -56,7 +73,7 @@ export class Deleters {
       keptSince: () => actors.keptSince(),
     }
     const doubts = this.#doubts
-    return await actorOf({ ...rest, actors: counted, doubts }, object, life, true)
+    return await actorOf({ ...rest, actors: counted, doubts, isUserShown }, object, life)
   }
 
   async #counted<T>(page: Found<T>): Promise<Found<T>> {

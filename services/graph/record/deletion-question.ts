@@ -14,7 +14,7 @@ import { Problem } from '../../../runtime/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
 import type { FoundActor } from '../query/actor.ts'
 import { askedOf, selector } from '../query/choice.ts'
-import { isController } from '../query/expected-end.ts'
+import { type Deletion, withoutRoot } from '../query/deletion-cause.ts'
 import { notFound } from '../query/not-found.ts'
 import { behindText } from '../query/query.ts'
 import { type Attributors, attributionOf } from './attribution.ts'
@@ -22,15 +22,15 @@ import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
 import { Deleters } from './deleter.ts'
 import type { Horizon } from './horizon.ts'
-import { type By, Lives, type Named } from './life.ts'
+import { Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
 /** Entries of histories, and as many of audit logs, that one request reads at most, but for its first object. */
 const MOST_ENTRIES = 20_000
-const HIDDEN = 'hidden'
 
-export interface Deletion extends Named {
+/** `text`: why Kinfold deleted it, or how it was learnt. */
+export interface Listed extends Named, Deletion {
   readonly cluster: ClusterRef
   /** Append time of the event by which it was learnt, in milliseconds, and where that is. */
   readonly at: number
@@ -38,24 +38,12 @@ export interface Deletion extends Named {
   readonly position: bigint
   /** How it was learnt: by a watch, a relist, a live GET. */
   readonly observed: Evidence | null
-  readonly by: By
-  /** What Kinfold's delete rested on; null for any other. */
-  readonly evidence: Evidence | null
-  readonly command: string | null
-  /** The owner whose deletion by others it followed from, perhaps through others; null for what users deleted, and where it is not known. */
-  readonly root: Named | null
-  /** Another collector deleted it, and the record has that `root` was why. */
-  readonly isInferred: boolean
-  /** Who asked an API server for it, as its audit log says; null where nobody can say. */
-  readonly deletedBy: FoundActor | null
-  /** One sentence: why Kinfold deleted it, or how it was learnt. */
-  readonly text: string
 }
 
 export interface DeletionPage {
   readonly since: number | null
   readonly until: number | null
-  readonly deletions: readonly Deletion[]
+  readonly deletions: readonly Listed[]
   /** Always 0, as in `ChangePage`. */
   readonly hidden: 0
   readonly continue: string | null
@@ -141,7 +129,7 @@ async function pageOf(
     const deleters = new Deleters({ ...parts, turns })
     const unnamed = await deleters.caughtUp()
     const mayRead = (): boolean => lives.read < MOST_ENTRIES && deleters.read < MOST_ENTRIES
-    const deletions: Deletion[] = []
+    const deletions: Listed[] = []
     let unknown = 0
     while (deletions.length < span.limit && mayRead()) {
       const change = await scan.next()
@@ -181,20 +169,16 @@ async function deletionOf(
   parts: Attributors,
   { record, offset }: Change,
   refOf: (cluster: string) => ClusterRef,
-): Promise<{ readonly row: Deletion; readonly owners: readonly Identity[] }> {
+): Promise<{ readonly row: Listed; readonly owners: readonly Identity[] }> {
   const { cluster, uid, group, kind, namespace, name, at, partition, position } = record
   const of = identityOf(cluster, record)
   const life = await parts.lives.endedBy(of, offset)
-  const { by, reaped } = life
-  const { root, isInferred, deletedBy, owners } = await attributionOf(parts, of, record, life)
-  const row: Deletion = {
+  const { deletion, owners } = await attributionOf(parts, record, life)
+  const row: Listed = {
     ...{ cluster: refOf(cluster), group, kind, namespace, name, uid, at, partition, position },
     observed: record.evidence,
-    by,
-    evidence: reaped?.evidence ?? null,
-    command: reaped?.command ?? null,
-    ...{ root, isInferred, deletedBy },
-    text: reaped?.text ?? record.text,
+    ...deletion,
+    text: deletion.text === '' ? record.text : deletion.text,
   }
   return { row, owners }
 }
@@ -202,13 +186,13 @@ async function deletionOf(
 type Fit = 'yes' | 'no' | 'unknown'
 
 /** What is not known is neither what was asked for nor anything else. */
-function fits(asked: Asked, row: Deletion, owners: readonly Identity[]): Fit {
+function fits(asked: Asked, row: Listed, owners: readonly Identity[]): Fit {
   const all = [fitsBy(asked, row), fitsEvidence(asked, row), fitsRoot(asked, row, owners)]
   if (all.includes('no')) return 'no'
   return all.includes('unknown') ? 'unknown' : 'yes'
 }
 
-function fitsBy({ by }: Asked, row: Deletion): Fit {
+function fitsBy({ by }: Asked, row: Listed): Fit {
   if (by === undefined) return 'yes'
   if (by !== 'kinfold' && by !== 'others') return fitsUser(by, row.deletedBy)
   if (row.by === 'unknown') return 'unknown'
@@ -222,28 +206,26 @@ function fitsUser(user: string, found: FoundActor | null): Fit {
   return found.others > 0 ? 'unknown' : 'no'
 }
 
-function fitsEvidence({ evidence }: Asked, row: Deletion): Fit {
+function fitsEvidence({ evidence }: Asked, row: Listed): Fit {
   if (evidence === undefined) return 'yes'
   if (row.by === 'unknown') return 'unknown'
   return row.evidence !== null && evidence.has(row.evidence) ? 'yes' : 'no'
 }
 
 /** It is that owner itself, or was deleted after it. */
-function fitsRoot({ roots }: Asked, row: Deletion, owners: readonly Identity[]): Fit {
+function fitsRoot({ roots }: Asked, row: Listed, owners: readonly Identity[]): Fit {
   if (roots === undefined) return 'yes'
   const own = identityOf(row.cluster.id, row)
   if ([own, ...owners].some((each) => roots.keys.has(identityKey(each)))) return 'yes'
-  const isTheirs = row.deletedBy !== null && isController(row.deletedBy)
-  if (row.by === 'others' && row.root === null && !isTheirs) return 'no'
-  return row.root === null ? 'unknown' : 'no'
+  return row.isRootKnown ? 'no' : 'unknown'
 }
 
 async function shown(
   { access }: ChangeParts,
   request: FastifyRequest,
-  row: Deletion,
-): Promise<Deletion> {
+  row: Listed,
+): Promise<Listed> {
   const { root, cluster } = row
   if (root === null || (await access.mayList(request, { ...root, cluster: cluster.id }))) return row
-  return { ...row, root: { ...root, name: HIDDEN, uid: HIDDEN } }
+  return withoutRoot(row)
 }

@@ -8,15 +8,14 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'
-import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/problem.ts'
 import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
-import type { FoundActor } from '../query/actor.ts'
 import type { ActorIndex } from '../query/actor-index.ts'
 import { askedOf } from '../query/choice.ts'
 import { clusterRefs } from '../query/cluster-label.ts'
 import { cursorIn, cursorText, strange } from '../query/cursor.ts'
+import type { Deletion } from '../query/deletion-cause.ts'
 import { clusterMarked } from '../query/forward-call.ts'
 import { meantIn } from '../query/list-question.ts'
 import { type Asked, askedIn, type Moment } from '../query/moment.ts'
@@ -28,7 +27,7 @@ import { refuseUnknownKind } from '../query/unknown-kind.ts'
 import type { View } from '../query/view.ts'
 import { type Attributors, attributionOf } from './attribution.ts'
 import { Deleters } from './deleter.ts'
-import { type By, Lives, type Named } from './life.ts'
+import { Lives } from './life.ts'
 import type { LogParts } from './log-page.ts'
 
 const LISTED = 500
@@ -60,21 +59,7 @@ export interface DiffRow extends Coordinates {
   readonly from: StateThen | null
   readonly to: StateThen | null
   /** Null of what was not deleted. */
-  readonly deletion: Deleted | null
-}
-
-export interface Deleted {
-  readonly by: By
-  /** What Kinfold's delete rested on; null for any other. */
-  readonly evidence: Evidence | null
-  readonly command: string | null
-  /** As in `/v1/deletions`. */
-  readonly root: Named | null
-  readonly isInferred: boolean
-  readonly deletedBy: FoundActor | null
-  readonly rootDeletedBy: FoundActor | null
-  /** One sentence: why Kinfold deleted it. Empty for any other. */
-  readonly text: string
+  readonly deletion: Deletion | null
 }
 
 export interface DiffPage {
@@ -237,20 +222,17 @@ async function deletedIn(
   parts: Attributors,
   view: View,
   { change, after }: Difference,
-): Promise<Deleted | null> {
+): Promise<Deletion | null> {
   if (change !== 'deleted') return null
   const of = view.identityOf(after)
   const life = await parts.lives.endedAt(of, BigInt(after.position))
-  const { owners: _, ...found } = await attributionOf(parts, of, of, life)
-  const { by, reaped } = life
-  const { evidence = null, command = null, text = '' } = reaped ?? {}
-  return { by, evidence, command, ...found, text }
+  return (await attributionOf(parts, of, life)).deletion
 }
 
 function rowOf(
   cluster: ClusterRef,
   { change, before, after }: Difference,
-  deletion: Deleted | null,
+  deletion: Deletion | null,
 ): DiffRow {
   const { group, kind, namespace, name, uid, since, createdAt } = after
   return {

@@ -8,7 +8,7 @@
  *
  * Not here: who somebody else is (deleter.ts): this record does not say it.
  */
-import { type Identity, identityKey, isSameIdentity } from '../../../core/graph/identity.ts'
+import { type Identity, identityKey } from '../../../core/graph/identity.ts'
 import type { CommandSettled } from '../../../core/model/event.ts'
 import type { CommandId } from '../../../core/model/id.ts'
 import type { Coordinates, Uid } from '../../../core/model/object.ts'
@@ -19,20 +19,17 @@ import type { Codec } from '../../../ports/codec.ts'
 import { CodecError } from '../../../ports/codec.ts'
 import { type Log, LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
-import type { ExpectedEnd } from '../query/expected-end.ts'
+import type { By } from '../query/deletion-cause.ts'
 import type { HistoryIndex } from '../query/history-index.ts'
 import { ownersMeant } from '../query/owner-of-record.ts'
 import type { Turns } from '../turns.ts'
 
-/** Entries of one object (the newest), owners of one, and owners above each other that are read. */
+/** Entries of one object (the newest), and owners of one that are read. */
 const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
-const MOST_LEVELS = 100
 const AT_ONCE = 500
-/** Entries that are read to follow one chain of owners. */
+/** Entries that are read of the owners of one. */
 const MOST_OF_CHAIN = 20_000
-
-export type By = 'kinfold' | 'others' | 'unknown'
 
 export interface Named extends Coordinates {
   readonly uid: Uid
@@ -67,11 +64,10 @@ export interface Life {
 const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0, isCut: false }
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
-export interface Chain {
-  /** The owners by whose deletion it was deleted, the nearest first. */
-  readonly owners: readonly Identity[]
-  /** The last of them: nobody but others deleted that one. Null where it is not known. */
-  readonly root: Named | null
+/** An owner whose deletion was a cause, as far as is known. */
+export interface OwnerBehind {
+  readonly owner: Identity
+  readonly life: Life
 }
 
 type Entries = readonly (readonly [offset: bigint, entry: History])[]
@@ -82,7 +78,7 @@ interface Read {
   readonly isCut: boolean
 }
 
-interface LivesParts {
+export interface LivesParts {
   readonly log: Log
   readonly codec: Codec
   readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf' | 'spans'>
@@ -130,59 +126,43 @@ export class Lives {
   }
 
   /**
-   * Up to the owner that a user deleted, or that was never there. `inferred`: why another collector
-   * deleted an owner that others deleted; null where a user did.
+   * Of its owners the one whose deletion was recorded last, by then. Where it is inferred, none may
+   * have been there: a collector deletes nothing beside an owner that exists. Of two that were
+   * deleted at one moment either may be named: without the deletion of each it would exist.
    */
-  async chainOf(
+  async ownerBehind(
     of: Identity,
-    decided: Reaped | ExpectedEnd,
-    inferred: (owner: Identity, life: Life) => Promise<ExpectedEnd | null>,
-  ): Promise<Chain> {
-    const owners: Identity[] = []
-    let below = of
-    let next = decided
-    const begun = this.read
-    for (let level = 0; level < MOST_LEVELS && this.read - begun < MOST_OF_CHAIN; level++) {
-      const above = await this.#causeOf(below, next)
-      const { owner } = above ?? {}
-      if (above === undefined || owners.some((each) => isSameIdentity(each, owner))) break
-      owners.push(above.owner)
-      const { object, by, reaped } = above.life
-      const cause = reaped ?? (await inferred(above.owner, above.life))
-      if (cause === null) return { owners, root: by === 'unknown' ? null : object }
-      below = above.owner
-      next = cause
-    }
-    return { owners, root: null }
-  }
-
-  /** Of its owners the one whose deletion was recorded last, before it was decided that the dependent is deleted. */
-  async #causeOf(
-    of: Identity,
-    decided: Reaped | ExpectedEnd,
-  ): Promise<{ readonly owner: Identity; readonly life: Life } | undefined> {
+    { at: until, isInferred }: { readonly at: number; readonly isInferred: boolean },
+  ): Promise<OwnerBehind | 'there' | 'unknown'> {
     const { index } = this.#parts
     const dependent = index.spans.lastThere(of.cluster, of.uid)
-    if (dependent === undefined || dependent.owners.length > MOST_OWNERS) return undefined
-    let cause: { owner: Identity; life: Life; at: number } | undefined
+    if (dependent === undefined || dependent.owners.length > MOST_OWNERS) return 'unknown'
+    if (dependent.owners.length === 0) return 'there'
+    let cause: (OwnerBehind & { readonly at: number }) | undefined
+    let isUnknown = false
     const begun = this.read
     const below = { cluster: of.cluster, namespace: dependent.namespace }
-    for (const owner of dependent.owners.flatMap((each) => ownersMeant(index, below, each))) {
-      if (this.read - begun >= MOST_OF_CHAIN) return undefined
-      const life = await this.#lastOf(owner)
-      // It may have ended earlier than is known, or be the cause.
-      if (life.isCut) return undefined
-      const at = life.endedAt
-      const isBefore = at !== null && at <= decided.at
-      // A collector deletes nothing beside an owner that is there.
-      if (!isBefore && !('command' in decided)) return undefined
-      if (!isBefore || (cause !== undefined && cause.at >= at)) continue
-      cause = { owner, life, at }
+    for (const reference of dependent.owners) {
+      let isSeen = false
+      for (const owner of ownersMeant(index, below, reference)) {
+        if (this.read - begun >= MOST_OF_CHAIN) return 'unknown'
+        const life = await this.lastOf(owner)
+        isSeen ||= life.object !== null
+        // It may have ended earlier than is known, or be the cause.
+        if (life.isCut) isUnknown = true
+        const at = life.endedAt
+        const isBefore = at !== null && at <= until
+        if (!isBefore && life.object !== null && isInferred) return 'there'
+        if (!isBefore || (cause !== undefined && cause.at >= at)) continue
+        cause = { owner, life, at }
+      }
+      isUnknown ||= !isSeen && isInferred
     }
-    return cause
+    return isUnknown || cause === undefined ? 'unknown' : cause
   }
 
-  async #lastOf(of: Identity): Promise<Life> {
+  /** The last life that is recorded of it. */
+  async lastOf(of: Identity): Promise<Life> {
     const key = identityKey(of)
     const known = this.#last.get(key)
     if (known !== undefined) return await known

@@ -44,11 +44,14 @@ interface Row {
   readonly by: string
   readonly evidence: string | null
   readonly command: string | null
-  readonly root: { readonly kind: string; readonly name: string } | null
+  readonly root: { readonly kind: string; readonly name: string; readonly uid: string } | null
   readonly isInferred: boolean
+  readonly isRootKnown: boolean
+  readonly rootDeletedBy: { readonly user: string } | null
   readonly deletedBy: {
     readonly user: string
     readonly match: string
+    readonly isCollector: boolean
     readonly others: number
   } | null
 }
@@ -355,8 +358,8 @@ test('each deletion has who did it, on what evidence, and after which owner', as
       ['Deployment/web', 'others', null, null],
       ['ReplicaSet/web', 'kinfold', 'deleted', 'Deployment/web'],
       ['Pod/a', 'kinfold', 'deleted', 'Deployment/web'],
-      // It was gone when Kinfold's delete came: perhaps by an earlier try of it.
-      ['Pod/b', 'unknown', null, null],
+      // It was gone when Kinfold's delete came: perhaps by an earlier try of it. Why is inferred.
+      ['Pod/b', 'unknown', null, 'Deployment/web'],
       ['ConfigMap/alone', 'others', null, null],
       ['Pod/c', 'others', null, null],
     ],
@@ -367,9 +370,9 @@ test('each deletion has who did it, on what evidence, and after which owner', as
   deepEqual(await found('by=others&namespace=shop'), ['Deployment/web', 'ConfigMap/alone'])
   deepEqual(await found('evidence=missing,not-found'), [])
   deepEqual(await found('root=deployment/web&namespace=shop'), [
-    ...['Deployment/web', 'ReplicaSet/web', 'Pod/a'],
+    ...['Deployment/web', 'ReplicaSet/web', 'Pod/a', 'Pod/b'],
   ])
-  deepEqual(await found('root=uid:rs-web'), ['ReplicaSet/web', 'Pod/a'])
+  deepEqual(await found('root=uid:rs-web'), ['ReplicaSet/web', 'Pod/a', 'Pod/b'])
   const { partial } = await ask('/v1/deletions?by=others')
   match(partial, /^1 deletion is left out, of which it is not known/)
   equal((await ask('/v1/deletions?')).partial, '')
@@ -514,6 +517,79 @@ for (const [what, uid, said] of [
     )
   })
 }
+
+/** A controller scales down: the pod ends slowly, and the Deployment is deleted meanwhile. */
+const SCALED = [
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web'],
+  ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web'],
+  ...['put pod/a in shop <- rs/web [deleting]', 'delete deploy/web in shop'],
+  ...['delete rs/web in shop', 'delete pod/b in shop', 'delete pod/a in shop'],
+]
+const SCALER = `${KCM}/system:serviceaccount:kube-system:replicaset-controller`
+
+test('what a controller deleted is of nobody who deleted its owner later (C3)', async (t) => {
+  const { process, ask, all } = await rigFor(t, { story: SCALED })
+  const rows = await all('/v1/deletions?')
+  const asked = (uid: string, username: string, userAgent: string): AuditFields => {
+    const { kind, at, namespace } = rows.find((each) => each.uid === uid) ?? fail(uid)
+    const [apiGroup, resource] = PLURALS[kind] ?? fail(kind)
+    const objectRef = { apiGroup, resource, namespace, name: uid.replace(/^.*-/, ''), uid }
+    return auditEvent(uid, Date.parse(at) - 10, { user: { username }, userAgent, objectRef })
+  }
+  await sendAudit(process, [
+    asked('deploy-web', 'bob', 'kubectl/v1.33.0'),
+    asked('rs-web', 'admin', `${KCM}/generic-garbage-collector`),
+    asked('pod-b', 'admin', `${KCM}/generic-garbage-collector`),
+    asked('pod-a', 'admin', SCALER),
+  ])
+  const told = (await all('/v1/deletions?')).map(
+    ({ uid, root, rootDeletedBy, isRootKnown }) =>
+      `${uid} ${root?.uid ?? '-'} ${rootDeletedBy?.user ?? '-'} ${isRootKnown}`,
+  )
+  deepEqual(told.toSorted(), [
+    ...['deploy-web - - true', 'pod-a - - true'],
+    ...['pod-b deploy-web bob true', 'rs-web deploy-web bob true'],
+  ])
+  const cascade = '/v1/deletions?root=deployment/web&namespace=shop'
+  const { deletions, partial } = await ask(cascade)
+  deepEqual(deletions.map(({ uid }) => uid).toSorted(), ['deploy-web', 'pod-b', 'rs-web'])
+  equal(partial, '')
+})
+
+test('where no audit log names anybody, what was being deleted before its owner is not said to follow from it', async (t) => {
+  const { ask, all } = await rigFor(t, { story: SCALED })
+  const rows = await all('/v1/deletions?')
+  deepEqual(
+    rows
+      .map(({ uid, root, isRootKnown }) => `${uid} ${root?.uid ?? '-'} ${isRootKnown}`)
+      .toSorted(),
+    [
+      ...['deploy-web - true', 'pod-a - false'],
+      ...['pod-b deploy-web true', 'rs-web deploy-web true'],
+    ],
+  )
+  const { partial } = await ask('/v1/deletions?root=deployment/web&namespace=shop')
+  match(partial, /^1 deletion is left out, of which it is not known/)
+})
+
+test('a collector that followed an owner whom nobody saw is said to have, and nobody is named (C3)', async (t) => {
+  const { process, ask, all } = await rigFor(t, {
+    story: ['put pod/a in shop <- rs/never', 'put cm/b in shop', 'delete pod/a in shop'],
+  })
+  const [row] = await all('/v1/deletions?')
+  const objectRef = { resource: 'pods', namespace: 'shop', name: 'a', uid: 'pod-a' }
+  const fields = { user: { username: COLLECTOR }, userAgent: KCM, objectRef }
+  await sendAudit(process, [auditEvent('a', Date.parse(row?.at ?? ''), fields)])
+  const { deletions } = await ask('/v1/deletions?')
+  deepEqual(
+    deletions.map(({ root, deletedBy, isRootKnown }) => [
+      root,
+      deletedBy?.isCollector,
+      isRootKnown,
+    ]),
+    [[null, true, false]],
+  )
+})
 
 test('a user is named by whichever process answers, also where another one has the cluster', async (t) => {
   const { group, process, all } = await rigFor(t, {
@@ -694,7 +770,7 @@ test('who may list one kind in one namespace sees that, and nothing of the rest 
     rows.map(({ kind, name, root }) => [`${kind}/${name}`, root?.name]),
     [
       ['Pod/a', 'hidden'],
-      ['Pod/b', undefined],
+      ['Pod/b', 'hidden'],
     ],
   )
   const told = await ask('/v1/changes?cluster=c&namespace=shop')

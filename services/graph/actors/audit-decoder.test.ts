@@ -1,35 +1,20 @@
-/** Audit logs as EKS, GKE and AKS export them: records of our own, after the clouds' documentation. */
-import { deepEqual, equal, match, throws } from 'node:assert/strict'
+/** Audit logs as EKS, GKE and AKS export and deliver them: records of our own, after the clouds' documentation. */
+import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { auditEvent } from '../../../testing/audit-event.ts'
-import type { Asked } from './audit-event.ts'
-import { CloudLog, type Format } from './cloud-log.ts'
+import { auditEvent, type Decoded, decoded } from '../../../testing/audit-event.ts'
+import type { Format } from './audit-decoder.ts'
+import { LONGEST_PIECE } from './delivery.ts'
 
 const AT = Date.UTC(2026, 10, 27, 12, 3, 4)
 const TIME = '2026-11-27T12:03:04.123456Z'
-
-interface Read {
-  readonly log: CloudLog
-  readonly asked: readonly Asked[]
-}
-
-/** Of parts of so many bytes. */
-function readOf(text: string | Buffer, size = 65_536, only?: Format): Read {
-  const asked: Asked[] = []
-  const log = new CloudLog((each) => asked.push(each), only)
-  const bytes = Buffer.from(text)
-  for (let at = 0; at < bytes.length; at += size) log.push(bytes.subarray(at, at + size))
-  log.end()
-  return { log, asked }
-}
 
 const event = (name: string, more: object = {}): object => ({
   ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1' },
   ...auditEvent(name, AT, { ...more }),
 })
 const written = (name: string, more: object = {}): string => JSON.stringify(event(name, more))
-const names = ({ asked }: Read): readonly string[] => asked.map(({ name }) => name)
+const names = ({ asked }: Decoded): readonly string[] => asked.map(({ name }) => name)
 const lines = (...all: readonly unknown[]): string =>
   all.map((each) => `${JSON.stringify(each)}\n`).join('')
 
@@ -69,6 +54,14 @@ const aks = (log: string, category = 'kube-audit'): object => ({
 
 const packed = (value: object): object => ({
   awslogs: { data: gzipSync(JSON.stringify(value)).toString('base64') },
+})
+
+const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
+const zipped = (value: unknown): string => gzipSync(JSON.stringify(value)).toString('base64')
+const deletion = (name: string): object =>
+  gke('io.k8s.core.v1.configmaps.delete', `core/v1/namespaces/ns/configmaps/${name}`)
+const message = (name: string): object => ({
+  message: { data: base64(deletion(name)), messageId: name, publishTime: TIME },
 })
 
 const whole: readonly (readonly [string, Format, string])[] = [
@@ -126,42 +119,85 @@ const whole: readonly (readonly [string, Format, string])[] = [
       { Category: 'kube-audit', log_s: written('b') },
     ]),
   ],
+  [
+    'Data Firehose',
+    'eks',
+    JSON.stringify({
+      ...{ requestId: 'r', timestamp: AT },
+      records: ['a', 'b'].map((name) => ({ data: zipped(subscription(written(name))) })),
+    }),
+  ],
+  [
+    'Data Firehose, which unpacked the messages',
+    'eks',
+    JSON.stringify({ records: [{ data: base64(event('a')) }, { data: base64(event('b')) }] }),
+  ],
+  [
+    'a function of Kinesis',
+    'eks',
+    JSON.stringify({
+      Records: ['a', 'b'].map((name) => ({
+        kinesis: { partitionKey: 'k', data: zipped(subscription(written(name))) },
+      })),
+    }),
+  ],
+  [
+    'Pub/Sub, pushed',
+    'gke',
+    lines(...['a', 'b'].map((name) => ({ ...message(name), subscription: 's' }))),
+  ],
+  ['Pub/Sub, pulled', 'gke', JSON.stringify({ receivedMessages: [message('a'), message('b')] })],
+  [
+    'gcloud pubsub subscriptions pull',
+    'gke',
+    JSON.stringify(
+      ['a', 'b'].map((name) => ({ ackId: 'x', ...message(name) })),
+      null,
+      2,
+    ),
+  ],
   ['events', 'events', lines(event('a'), event('b'))],
 ]
 
 for (const [name, format, text] of whole) {
-  test(`${name}: read as ${format}, in parts of any size`, () => {
+  test(`${name}: read as ${format}, in parts of any size`, async () => {
     for (const size of [1, 7, 65_536]) {
-      const read = readOf(text, size)
+      const read = await decoded(text, size)
       deepEqual(names(read), ['a', 'b'])
-      deepEqual([...read.log.formats], [format])
-      deepEqual([read.log.received, read.log.unreadable, read.log.others], [2, 0, 0])
+      deepEqual([...read.decoder.formats], [format])
+      deepEqual([read.decoder.received, read.decoder.unreadable, read.decoder.others], [2, 0, 0])
     }
   })
 }
 
-test('of a text within a text characters and escapes are as they were', () => {
+test('of a text within a text characters and escapes are as they were', async () => {
   const user = { username: 'zoë "q" \\ \u{1f600} \u0001\n' }
   const text = JSON.stringify(eks(written('a', { user }))).replace('ë', '\\u00eb')
-  for (const size of [1, 3, 65_536]) equal(readOf(text, size).asked[0]?.user, user.username)
+  for (const size of [1, 3, 65_536])
+    equal((await decoded(text, size)).asked[0]?.user, user.username)
 })
 
-test('a message that is cut costs itself alone, and is counted with its line', () => {
+test('a message that is cut costs itself alone, and is counted with its line', async () => {
   const text = `\n${JSON.stringify(eks(written('a'), written('x').slice(0, 99), 'no JSON', written('b')))}`
-  const read = readOf(text)
+  const read = await decoded(text)
   deepEqual(names(read), ['a', 'b'])
-  deepEqual([read.log.received, read.log.unreadable, read.log.firstUnreadable], [4, 2, 2])
+  deepEqual(
+    [read.decoder.received, read.decoder.unreadable, read.decoder.firstUnreadable],
+    [4, 2, 2],
+  )
 })
 
-test('a piece that is no gzip is counted, as is one that is too large', () => {
-  const large = gzipSync(Buffer.alloc(65 * 1024 * 1024, 0x20)).toString('base64')
-  for (const data of ['AAAA', large, 'A'.repeat(8 * 1024 * 1024 + 1)]) {
-    const read = readOf(lines({ awslogs: { data } }, subscription(written('a'))))
-    deepEqual([names(read), read.log.unreadable], [['a'], 1])
+test('a piece that is damaged, nested or too long costs itself alone', async () => {
+  const nested = gzipSync(JSON.stringify(packed(subscription(written('x'))))).toString('base64')
+  const half = gzipSync(JSON.stringify(subscription(written('x')))).subarray(0, 60)
+  const all = ['AAAA', half.toString('base64'), nested, 'A'.repeat(LONGEST_PIECE + 1)]
+  for (const data of all) {
+    const read = await decoded(lines({ awslogs: { data } }, subscription(written('a'))))
+    deepEqual([names(read), read.decoder.unreadable], [['a'], 1])
   }
 })
 
-test('what is of another log is counted as that', () => {
+test('what is of another log is counted as that', async () => {
   const control = {
     ...subscription('CWL CONTROL MESSAGE: Checking health'),
     messageType: 'CONTROL_MESSAGE',
@@ -172,18 +208,18 @@ test('what is of another log is counted as that', () => {
   })
   const guard = { records: [aks('I1127 no JSON', 'guard')] }
   const text = { logName: 'projects/p/logs/stdout', textPayload: 'hello' }
-  const read = readOf(lines(control, other, container, guard, text))
-  deepEqual([read.log.others, read.log.unreadable, read.asked.length], [5, 0, 0])
-  const tail = readOf(
+  const read = await decoded(lines(control, other, container, guard, text))
+  deepEqual([read.decoder.others, read.decoder.unreadable, read.asked.length], [5, 0, 0])
+  const tail = await decoded(
     `2026-11-27T12:03:04.1+00:00 authenticator-1 {"a":\n2026-11-27T12:03:04 ${written('a')}\n`,
   )
-  deepEqual([names(tail), tail.log.others, tail.log.line], [['a'], 1, 3])
+  deepEqual([names(tail), tail.decoder.others, tail.decoder.line], [['a'], 1, 3])
 })
 
-test('an entry of GKE says verb, object, user and client; times are one', () => {
+test('an entry of GKE says verb, object, user and client; times are one', async () => {
   const uid = { response: { details: { uid: 'u' } }, request: { kind: 'DeleteOptions' } }
   const path = 'apps/v1/namespaces/shop/deployments/web'
-  const [asked] = readOf(lines(gke('io.k8s.apps.v1.deployments.delete', path, uid))).asked
+  const [asked] = (await decoded(lines(gke('io.k8s.apps.v1.deployments.delete', path, uid)))).asked
   const at = Date.parse(TIME)
   deepEqual(asked, {
     ...{ type: 'Actor', auditId: `id-${path}`, verb: 'delete', group: 'apps' },
@@ -218,17 +254,17 @@ const places: readonly (readonly [string, string, readonly string[]])[] = [
 ]
 
 for (const [method, path, expected] of places) {
-  test(`GKE: ${method}`, () => {
-    const [asked] = readOf(lines(gke(method, path))).asked
+  test(`GKE: ${method}`, async () => {
+    const [asked] = (await decoded(lines(gke(method, path)))).asked
     deepEqual([asked?.verb, asked?.group, asked?.resource, asked?.namespace, asked?.name], expected)
     equal(asked?.mayBeDryRun, true)
   })
 }
 
-test('GKE: refused requests, dry runs, starts of operations and other verbs attribute nothing', () => {
+test('GKE: refused requests, dry runs, starts of operations and other verbs attribute nothing', async () => {
   const of = (more: object, entry = {}): object =>
     gke('io.k8s.core.v1.pods.delete', 'core/v1/namespaces/ns/pods/a', more, entry)
-  const read = readOf(
+  const read = await decoded(
     lines(
       of({ status: { code: 7, message: 'Forbidden' } }),
       of({ response: { code: 429 } }),
@@ -239,22 +275,83 @@ test('GKE: refused requests, dry runs, starts of operations and other verbs attr
       gke('io.k8s.core.v1.pods.proxy.delete', 'core/v1/namespaces/ns/pods/a/proxy/b/c'),
     ),
   )
-  deepEqual([read.asked, read.log.received, read.log.unreadable], [[], 7, 0])
+  deepEqual([read.asked, read.decoder.received, read.decoder.unreadable], [[], 7, 0])
 })
 
-test('a field of any size takes no memory and costs nothing beside it', () => {
+test('a field of any size takes no memory and costs nothing beside it', async () => {
   const requestURI = `/?${'x'.repeat(3_000_000)}`
-  const read = readOf(JSON.stringify(eks(written('a', { requestURI }), written('b'))))
-  deepEqual([names(read), read.log.unreadable], [['a', 'b'], 0])
+  const read = await decoded(JSON.stringify(eks(written('a', { requestURI }), written('b'))))
+  deepEqual([names(read), read.decoder.unreadable], [['a', 'b'], 0])
 })
 
-test('another format than the one that was named is refused, and so is what is none', () => {
-  throws(
-    () => readOf(JSON.stringify(eks(written('a'))), 99, 'aks'),
+test('another format than the one that was named is refused, and so is what is none', async () => {
+  await rejects(
+    decoded(JSON.stringify(eks(written('a'))), 99, { only: 'aks' }),
     /this is eks, and --format says aks/,
   )
-  throws(() => readOf(lines({ a: 1 })), /what EKS, GKE or AKS export/)
-  throws(() => readOf('[1]'), /what EKS, GKE or AKS export/)
-  throws(() => readOf('[{}'), /what EKS/)
-  match(String(readOf('[]').log.received), /^0$/)
+  await rejects(decoded(lines({ a: 1 })), /what EKS, GKE or AKS export/)
+  await rejects(decoded('[1]'), /what EKS, GKE or AKS export/)
+  await rejects(decoded('[{}'), /what EKS/)
+  equal((await decoded('[]')).decoder.received, 0)
 })
+
+test('a piece is read as it is unpacked, however large that is', async () => {
+  const requestURI = `/?${'x'.repeat(70_000_000)}`
+  const delivered = packed(subscription(written('a', { requestURI }), written('b')))
+  const read = await decoded(JSON.stringify(delivered))
+  deepEqual([names(read), read.decoder.unreadable], [['a', 'b'], 0])
+})
+
+test('what could not be read has the time of what wraps it', async () => {
+  const time = Date.parse(TIME)
+  const cases: readonly (readonly [object, number | undefined])[] = [
+    [subscription('no JSON'), AT],
+    [{ records: [aks('no JSON')] }, time],
+    [{ Category: 'kube-audit', log_s: '', TimeGenerated: TIME }, time],
+    [{ awslogs: { data: 'AAAA' } }, undefined],
+  ]
+  for (const [document, at] of cases) {
+    const { unreadable } = await decoded(JSON.stringify(document))
+    deepEqual(unreadable, [{ type: 'Unreadable', at, isWrapped: true }])
+  }
+})
+
+const ofClusters: readonly (readonly [string, string, string])[] = [
+  [
+    'AKS',
+    '/subscriptions/s/a',
+    JSON.stringify({
+      records: ['a', 'b'].map((name) => ({
+        ...aks(written(name)),
+        resourceId: `/SUBSCRIPTIONS/S/${name.toUpperCase()}`,
+      })),
+    }),
+  ],
+  [
+    'GKE',
+    'p/l/a',
+    lines(
+      ...['a', 'b'].map((name) => ({
+        ...deletion(name),
+        resource: { labels: { project_id: 'p', location: 'l', cluster_name: name } },
+      })),
+    ),
+  ],
+  [
+    'EKS',
+    '/aws/eks/a/cluster',
+    JSON.stringify({
+      records: ['a', 'b'].map((name) => ({
+        data: zipped({ ...subscription(written(name)), logGroup: `/aws/eks/${name}/cluster` }),
+      })),
+    }),
+  ],
+]
+
+for (const [cloud, source, text] of ofClusters) {
+  test(`${cloud}: of two clusters one is read where it is named, else none is guessed`, async () => {
+    const read = await decoded(text, 99, { source })
+    deepEqual([names(read), read.decoder.others], [['a'], 1])
+    await rejects(decoded(text), /events of several clusters, of \S+ and of \S+: name the one/)
+  })
+}

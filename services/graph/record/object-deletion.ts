@@ -1,0 +1,32 @@
+/**
+ * Who deleted one object, for the answers about it: `why`, `tree` and `cascade`.
+ *
+ * What must stay true: it is what the list of deletions says of it (attribution.ts).
+ */
+import { identityOf } from '../../../core/graph/identity.ts'
+import type { DeletionOf } from '../query/query.ts'
+import { attributionOf, ownersDeletedBy } from './attribution.ts'
+import { Deleters, type DeletersParts } from './deleter.ts'
+import { Lives, type LivesParts } from './life.ts'
+
+type Parts = Omit<LivesParts & DeletersParts, 'turns'>
+
+export function createDeletionOf(parts: Parts): DeletionOf {
+  return async ({ turns }, object, phase) => {
+    const lives = new Lives({ ...parts, turns })
+    const deleters = new Deleters({ ...parts, turns })
+    const behind = await deleters.caughtUp()
+    const life = await lives.lastOf(identityOf(object.cluster, object))
+    const isThere = phase === 'observed' || phase === 'suspect'
+    const isKnown = phase !== 'unknown' || life.endedAt !== null
+    const found = isThere
+      ? { deletion: null, deletedBy: await ownersDeletedBy({ lives, deleters }, object, life) }
+      : isKnown
+        ? await attributionOf({ lives, deleters }, object, life)
+        : { deletion: null, deletedBy: [] }
+    const partial = [behind, deleters.doubt()].filter((text) => text !== '').join('; ')
+    const { deletion, deletedBy } = found
+    const gone = life.history.find(({ change }) => change === 'gone')
+    return { deletion, deletedBy, at: gone?.at ?? life.endedAt, partial }
+  }
+}
