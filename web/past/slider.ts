@@ -6,7 +6,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { Chips } from '../chip.ts'
-import { type Deletion, deletedPhrases, phrasesText } from '../deletion-text.ts'
+import { type Deletion, whoText } from '../deletion-text.ts'
 import { When } from '../frame.ts'
 import { KindMark, markOf } from '../kind-mark.ts'
 import { linkTo } from '../place.ts'
@@ -166,7 +166,7 @@ function Said({
       const isEnd = change === 'gone'
       const tone = isEnd ? 'bad' : change === 'created' ? 'good' : 'quiet'
       const known = deletions.get(uid)
-      const who = isEnd && known !== undefined ? whoText(uid, known) : ''
+      const who = isEnd && known !== undefined ? whoText(known) : ''
       const words = [who, lineOf(recordedText(text))].filter((part) => part !== '')
       return h(
         'li',
@@ -183,11 +183,6 @@ function Said({
     }),
     left > 0 ? h('li', null, `${left.toLocaleString('en')} more by the same event`) : null,
   )
-}
-
-/** Alone in its line, it continues nothing. */
-function whoText(uid: string, known: Deletion): string {
-  return phrasesText(deletedPhrases(uid, known, [])).replace(/^[;,]?\s+/, '')
 }
 
 function Lanes({
