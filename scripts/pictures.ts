@@ -14,7 +14,9 @@ import { startKinfold } from '../testing/kinfold-command.ts'
 import { eventsOf } from '../testing/task-rig.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'page')
-const WINDOW: Look = { width: 1_120, height: 700 }
+const WINDOW: Look = { width: 1_280, height: 800 }
+/** A telephone at night. */
+const NARROW: Look = { width: 390, height: 844, isDark: true }
 
 mkdirSync(FOLDER, { recursive: true })
 const data = mkdtempSync(join(tmpdir(), 'kinfold-pictures-'))
@@ -50,12 +52,10 @@ try {
     object: { uid: string }
   }
   const web = new URLSearchParams({ cluster: 'north', uid: why.object.uid })
-  const pod = async (page: Page): Promise<void> => await page.getByText('Pod/').nth(2).waitFor()
-  const tree = (await (await fetch(`${url}/v1/tree?${web}`)).json()) as {
-    root: { children: { kind: string; uid: string }[] }
+  const pod = async (page: Page): Promise<void> => {
+    await page.getByRole('tree').getByText('Pod/').first().waitFor()
   }
-  const set = tree.root.children.find(({ kind }) => kind === 'ReplicaSet')?.uid ?? ''
-  await picture('object', `#/object?${new URLSearchParams({ cluster: 'north', uid: set })}`, pod)
+  await picture('object', `#/object?${web}`, pod)
   await picture(
     'past',
     `#/past?${web}`,
@@ -65,11 +65,41 @@ try {
     },
     { ...WINDOW, isDark: true },
   )
+  const planned = async (page: Page): Promise<void> => {
+    await page
+      .getByRole('link', { name: /^Pod\/.*, deleted/ })
+      .first()
+      .waitFor()
+  }
+  await picture('plan', `#/plan?${web}`, planned)
+  await picture('plan-narrow', `#/plan?${web}`, planned, NARROW)
   const changes = new URLSearchParams({ cluster: 'north', namespace: 'shop', from: begun })
   await picture('changes', `#/diff?${changes}`, async (page) => {
     await page.getByText(/^\d+ differences: .*deleted/).waitFor()
   })
   // Last: the rollout has deleted something by then.
+  let gone = ''
+  await eventually('a ReplicaSet was deleted', async () => {
+    const asked = `${url}/v1/deletions?cluster=north&namespace=shop&kind=replicasets`
+    const { deletions } = (await (await fetch(asked)).json()) as { deletions: { uid: string }[] }
+    gone = deletions.at(-1)?.uid ?? ''
+    return gone !== ''
+  })
+  const deleted = `#/object?${new URLSearchParams({ cluster: 'north', uid: gone })}`
+  const drawn = async (page: Page): Promise<void> => {
+    await page
+      .getByRole('link', { name: /, deleted, too/ })
+      .first()
+      .waitFor()
+  }
+  await picture('deleted', deleted, drawn, { ...WINDOW, isDark: true })
+  await picture('deleted-narrow', deleted, drawn, NARROW)
+  await picture(
+    'past-narrow',
+    `#/past?${web}`,
+    async (page) => await page.getByText(/created \(above the lines\)/).waitFor(),
+    { ...NARROW, isDark: false },
+  )
   await picture('overview', '', async (page) => {
     await page.getByText('enforce, parity').first().waitFor()
     await page.getByText(', by namespace:').waitFor()

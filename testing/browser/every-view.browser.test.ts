@@ -57,6 +57,7 @@ async function cutIn(page: Page): Promise<unknown> {
   return await page.evaluate(
     `[...document.querySelectorAll('.scrolls, section, p, h1, h2, table, li')]
       .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+      .concat([...document.querySelectorAll('.row')].filter((each) => each.scrollHeight > each.clientHeight + 1))
       .map((each) => each.outerHTML.slice(0, 200))`,
   )
 }
