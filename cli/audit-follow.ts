@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type ForeignBatch, followTopic } from '../adapters/kafka/foreign-topic.ts'
+import type { ForeignBatch } from '../adapters/kafka/foreign-topic.ts'
 import type { KafkaSettings } from '../adapters/kafka/settings.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkSecret } from '../runtime/file-access.ts'
@@ -69,6 +69,7 @@ export function addAuditFollow(audit: Command): void {
     say(`following ${topic} as group ${group}, until it is stopped`)
     const place = { settings, topic, group, clientId: 'kinfold-audit', clock: systemClock() }
     try {
+      const { followTopic } = await import('../adapters/kafka/foreign-topic.ts')
       await followTopic(place, async (batch) => await follower.take(batch), signal)
     } catch (error) {
       if (error !== signal.reason) throw error

@@ -22,7 +22,7 @@ import { TENANT } from './workload.ts'
 const FOR_A_BYTE = 20
 const FOR_A_CAUSE = 16 * 1024
 /** Live GETs under way at once because of one namespace. */
-const GETS = 128
+const GETS = 32
 export const byteCheckers: readonly Checker[] = [
   {
     invariant: 'I37: an object costs 20 bytes on the log for each one sent, and 16 KiB a cause',
@@ -30,7 +30,7 @@ export const byteCheckers: readonly Checker[] = [
       records.map((record) => objectionTo(world, topic, record)).find((text) => text !== '') ?? '',
   },
   {
-    invariant: 'I38: of owners that never were a namespace has 128 live GETs under way',
+    invariant: 'I38: of owners that never were a namespace has 32 live GETs under way',
     folded: questionsOf,
   },
   {

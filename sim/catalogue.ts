@@ -49,7 +49,7 @@ export const DATA: Rows = {
   I35: 'No record makes the fold judge more owner references than a stated number, whatever is written in a namespace.',
   I36: 'What is written in one namespace delays deletions in others by a bounded number of records and calls.',
   I37: 'What is written to the log because of one object stays within 20 bytes for each byte that users sent about it, and 16 KiB for each effect on it or on an owner or dependent of it and for each result of a command about it.',
-  I38: 'A namespace has no more than 128 live GETs under way, however many owners its objects name.',
+  I38: 'A namespace has no more than 32 live GETs under way, however many owners its objects name.',
 }
 
 /** Faults that the simulator does not draw. */

@@ -16,11 +16,8 @@ export const TURNS_PASSED_ON = 64
 export const LOOKED_UP_AT_ONCE = 16
 /** References of one object that such a turn looks at. */
 export const LOOKED_AT_IN_A_TURN = 64
-/**
- * Live GETs of owners that may be under way for the objects of one namespace. Others wait behind no more answers than these; and half
- * of them are asked for, answered and folded at once, since a record, a commit and an append each cost more than a GET.
- */
-export const GETS_OF_A_NAMESPACE = 128
+/** Live GETs of owners that may be under way for the objects of one namespace: as many as a reaper has calls under way, so that others wait behind no more answers than these. */
+export const GETS_OF_A_NAMESPACE = 32
 /** An object with more references is judged once, in its namespace's turn, however many of its owners changed: otherwise judging it costs as much for each of them. */
 export const REFERENCES_AT_ONCE = 8
 /** An object with more references is judged at `Continue` only, after everything published meanwhile: once, however many of its owners changed. */

@@ -83,7 +83,7 @@ export interface ReaperConfig {
   readonly gatherMs: number
   /** Answers of live GETs are gathered this long after the last append, unless so many wait: see outbox.ts. */
   readonly gatherAnswersMs: number
-  /** Half of what a namespace may have under way, so the next are asked for while the others are answered. */
+  /** As many as a namespace may have under way: then no further one comes before these are appended. */
   readonly answersPerAppend: number
   /** Results per append. */
   readonly resultsPerAppend: number
@@ -125,7 +125,7 @@ export const DEFAULT_REAPER_CONFIG: ReaperConfig = {
   controlFreshMs: 2_000,
   gatherMs: 2,
   gatherAnswersMs: 100,
-  answersPerAppend: GETS_OF_A_NAMESPACE / 2,
+  answersPerAppend: GETS_OF_A_NAMESPACE,
   resultsPerAppend: 500,
   saveEveryMs: 1_000,
   drainMs: 3_000,
