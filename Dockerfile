@@ -29,7 +29,8 @@ COPY adapters ./adapters
 COPY services ./services
 COPY playground ./playground
 COPY cli ./cli
-COPY web/deletion-text.ts web/text.ts ./web/
+COPY web/deletion-text.ts ./web/
+COPY web/base/text.ts ./web/base/
 # What only a release knows is added by who makes it: source, revision, created (.github/workflows/release.yml).
 LABEL org.opencontainers.image.title="kinfold" \
       org.opencontainers.image.description="Event-sourced, multi-cluster garbage collector for Kubernetes-style APIs, and the record of who owned what" \

@@ -4,8 +4,8 @@ import { suite, test } from 'node:test'
 import { policyFor } from '../core/model/policy.ts'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { benchCascade, type Turn } from './cascade.ts'
-import { POLICY_NAMES, type PolicyName } from './policy.ts'
-import { print } from './report.ts'
+import { POLICY_NAMES, type PolicyName } from './rig/policy.ts'
+import { print } from './rig/report.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
 const DEPENDENTS = 100

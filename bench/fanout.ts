@@ -10,12 +10,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Preset } from '../core/model/policy.ts'
-import { startKinfold } from './measured-kinfold.ts'
-import type { PolicyName } from './policy.ts'
-import { cpuSeconds } from './process-usage.ts'
-import type { Report } from './report.ts'
-import { machine, quantile, rounded } from './report.ts'
-import { STALLS_FILE, type StallLine } from './stall-probe.ts'
+import { startKinfold } from './rig/measured-kinfold.ts'
+import type { PolicyName } from './rig/policy.ts'
+import { cpuSeconds } from './rig/process-usage.ts'
+import type { Report } from './rig/report.ts'
+import { machine, quantile, rounded } from './rig/report.ts'
+import { STALLS_FILE, type StallLine } from './rig/stall-probe.ts'
 
 export interface FanoutOptions extends Readonly<Record<string, number>> {
   readonly dependents: number
@@ -34,7 +34,7 @@ interface Look {
 }
 
 const LOOK_MS = 250
-const PROBE = fileURLToPath(new URL('stall-probe.ts', import.meta.url))
+const PROBE = fileURLToPath(new URL('rig/stall-probe.ts', import.meta.url))
 
 export async function benchFanout(
   options: FanoutOptions,
@@ -110,7 +110,7 @@ interface Crowd extends AsyncDisposable {
 }
 
 async function startCrowd(dependents: number, policy: PolicyName): Promise<Crowd> {
-  const script = fileURLToPath(new URL('crowd-server.ts', import.meta.url))
+  const script = fileURLToPath(new URL('rig/crowd-server.ts', import.meta.url))
   const child = spawn(process.execPath, [script, String(dependents), String(LOOK_MS), policy], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

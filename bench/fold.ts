@@ -7,18 +7,18 @@
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CopyArguments } from './copy-process.ts'
-import type { FoldArguments, FoldLine } from './fold-process.ts'
-import type { Field, Turn } from './kafka-field.ts'
-import { fill, say, startField } from './kafka-field.ts'
-import { cpuSeconds, memoryOf } from './process-usage.ts'
-import type { Report, Table } from './report.ts'
-import { machine, median, rounded } from './report.ts'
-import type { Spoken } from './spoken-process.ts'
-import { startSpoken } from './spoken-process.ts'
-import type { Shapes, StreamsLine } from './streams-peer.ts'
-import { buildStreamsPeer, startStreamsPeer } from './streams-peer.ts'
-import { type Written, writtenBy } from './written.ts'
+import type { CopyArguments } from './rig/copy-process.ts'
+import type { FoldArguments, FoldLine } from './rig/fold-process.ts'
+import type { Field, Turn } from './rig/kafka-field.ts'
+import { fill, say, startField } from './rig/kafka-field.ts'
+import { cpuSeconds, memoryOf } from './rig/process-usage.ts'
+import type { Report, Table } from './rig/report.ts'
+import { machine, median, rounded } from './rig/report.ts'
+import type { Spoken } from './rig/spoken-process.ts'
+import { startSpoken } from './rig/spoken-process.ts'
+import type { Shapes, StreamsLine } from './rig/streams-peer.ts'
+import { buildStreamsPeer, startStreamsPeer } from './rig/streams-peer.ts'
+import { type Written, writtenBy } from './rig/written.ts'
 
 export interface FoldOptions extends Readonly<Record<string, number>> {
   readonly events: number
@@ -68,8 +68,8 @@ interface Runner extends AsyncDisposable {
   until(look: (folded: number, commits: number) => boolean): Promise<void>
 }
 
-const PROCESS = fileURLToPath(new URL('fold-process.ts', import.meta.url))
-const COPY_PROCESS = fileURLToPath(new URL('copy-process.ts', import.meta.url))
+const PROCESS = fileURLToPath(new URL('rig/fold-process.ts', import.meta.url))
+const COPY_PROCESS = fileURLToPath(new URL('rig/copy-process.ts', import.meta.url))
 /** For Node itself, such as a profiler's. */
 const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filter(Boolean)
 

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { avroCodec } from '../adapters/avro/codec.ts'
 import { openLevelStore } from '../adapters/level/store.ts'
-import { becomeLean } from '../cli/lean-process.ts'
+import { becomeLean } from '../cli/process/lean-process.ts'
 import type { Command } from '../core/model/command.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
 import type { Log, Produced } from '../ports/log.ts'
@@ -24,11 +24,11 @@ import { type OpenTracer, openTracer } from '../runtime/telemetry/otlp.ts'
 import { telemetrySettings } from '../runtime/telemetry/settings.ts'
 import type { SpanCounts } from '../runtime/telemetry/span-queue.ts'
 import { Traces } from '../runtime/telemetry/traces.ts'
-import { GatheringStore } from '../services/graph/fold/gathering-store.ts'
+import { GatheringStore } from '../services/graph/fold/bytes/gathering-store.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
-import { settled } from '../services/reaper/result.ts'
-import { CountedLog } from './counted-log.ts'
+import { settled } from '../services/reaper/decide/result.ts'
+import { CountedLog } from './rig/counted-log.ts'
 import {
   beginning,
   CLUSTER,
@@ -37,9 +37,9 @@ import {
   POLICY,
   pulse,
   type Told,
-} from './ownership.ts'
-import type { Report, Table } from './report.ts'
-import { machine, median, rounded } from './report.ts'
+} from './rig/ownership.ts'
+import type { Report, Table } from './rig/report.ts'
+import { machine, median, rounded } from './rig/report.ts'
 
 export interface FoldingOptions extends Readonly<Record<string, number>> {
   /** Ownership events, and objects that exist at once. */

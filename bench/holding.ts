@@ -4,13 +4,13 @@
  * What must stay true: all objects stay, each a dependent or an owner of four; the process is the one that users run, with its index and its endpoint.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ServiceProcess } from '../testing/kinfold-services.ts'
-import { fill, say, startField } from './kafka-field.ts'
+import type { ServiceProcess } from '../testing/process/kinfold-services.ts'
 import { startGraphs } from './latency.ts'
-import { memoryLimit } from './memory-limit.ts'
-import { cpuSeconds, type Memory, memoryOf } from './process-usage.ts'
-import type { Report } from './report.ts'
-import { machine, rounded } from './report.ts'
+import { fill, say, startField } from './rig/kafka-field.ts'
+import { memoryLimit } from './rig/memory-limit.ts'
+import { cpuSeconds, type Memory, memoryOf } from './rig/process-usage.ts'
+import type { Report } from './rig/report.ts'
+import { machine, rounded } from './rig/report.ts'
 
 export interface HoldingOptions extends Readonly<Record<string, number>> {
   readonly objects: number

@@ -3,7 +3,7 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingServers } from '../testing/cluster/binaries.ts'
 import { benchHostile, type HostileTurn } from './hostile.ts'
-import { print } from './report.ts'
+import { print } from './rig/report.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
 

@@ -10,12 +10,12 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
-import { type ContenderName, startContender } from './contender.ts'
-import { type DepartureWatch, watchDepartures } from './departure-watch.ts'
-import { createFamily, createNamespace, deleteMember, NAMESPACE } from './family.ts'
 import { ACTS, type Act, HOSTILE, Tenant } from './hostile-act.ts'
-import { cpuSeconds } from './process-usage.ts'
-import { machine, quantile, type Report, rounded, type Table } from './report.ts'
+import { type ContenderName, startContender } from './rig/contender.ts'
+import { type DepartureWatch, watchDepartures } from './rig/departure-watch.ts'
+import { createFamily, createNamespace, deleteMember, NAMESPACE } from './rig/family.ts'
+import { cpuSeconds } from './rig/process-usage.ts'
+import { machine, quantile, type Report, rounded, type Table } from './rig/report.ts'
 
 export interface HostileOptions extends Readonly<Record<string, number>> {
   /** Which act alone, counted from 1; 0: all. */

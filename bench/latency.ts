@@ -7,13 +7,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '../ports/log.ts'
 import { eventually } from '../testing/eventually.ts'
-import { ServiceProcess } from '../testing/kinfold-services.ts'
-import type { Field, Turn } from './kafka-field.ts'
-import { begin, codec, everyPartition, record, say, startField } from './kafka-field.ts'
-import { CLUSTER, Ownership, pulse } from './ownership.ts'
-import { cpuSeconds } from './process-usage.ts'
-import type { Report } from './report.ts'
-import { machine, quantile, rounded } from './report.ts'
+import { ServiceProcess } from '../testing/process/kinfold-services.ts'
+import type { Field, Turn } from './rig/kafka-field.ts'
+import { begin, codec, everyPartition, record, say, startField } from './rig/kafka-field.ts'
+import { CLUSTER, Ownership, pulse } from './rig/ownership.ts'
+import { cpuSeconds } from './rig/process-usage.ts'
+import type { Report } from './rig/report.ts'
+import { machine, quantile, rounded } from './rig/report.ts'
 
 export interface LatencyOptions extends Readonly<Record<string, number>> {
   /** Events per second. */

@@ -17,11 +17,11 @@ import { benchLatency, type LatencyOptions } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchPage, type PageOptions } from './page.ts'
 import { benchPast, type PastOptions } from './past.ts'
-import { POLICY_NAMES, type PolicyName } from './policy.ts'
 import { benchReplay, type ReplayOptions } from './replay.ts'
-import type { Report } from './report.ts'
-import { print } from './report.ts'
 import { benchRestore, type RestoreOptions } from './restore.ts'
+import { POLICY_NAMES, type PolicyName } from './rig/policy.ts'
+import type { Report } from './rig/report.ts'
+import { print } from './rig/report.ts'
 
 interface Bench {
   readonly says: string

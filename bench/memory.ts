@@ -5,11 +5,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'
-import { createFamily, createNamespace } from './family.ts'
-import { startKinfold } from './measured-kinfold.ts'
-import { cpuSeconds, type Memory, memoryOf } from './process-usage.ts'
-import type { Report } from './report.ts'
-import { machine, rounded } from './report.ts'
+import { createFamily, createNamespace } from './rig/family.ts'
+import { startKinfold } from './rig/measured-kinfold.ts'
+import { cpuSeconds, type Memory, memoryOf } from './rig/process-usage.ts'
+import type { Report } from './rig/report.ts'
+import { machine, rounded } from './rig/report.ts'
 
 export interface MemoryOptions extends Readonly<Record<string, number>> {
   readonly objects: number

@@ -3,8 +3,8 @@ import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { benchFold } from './fold.ts'
-import { print } from './report.ts'
 import { benchRestore } from './restore.ts'
+import { print } from './rig/report.ts'
 
 const skip = missingKafka({ own: true })
 /** Kafka Streams is fetched and built by the command only. */

@@ -7,10 +7,10 @@
  */
 import type { Browser, Page } from 'playwright-core'
 import { openPage, startBrowser } from '../testing/browser/browser.ts'
-import { GraphGroup, tell } from '../testing/graph-group.ts'
-import { eventsOf } from '../testing/task-rig.ts'
-import type { Report } from './report.ts'
-import { machine, median, rounded } from './report.ts'
+import { GraphGroup, tell } from '../testing/rig/graph-group.ts'
+import { eventsOf } from '../testing/rig/task-rig.ts'
+import type { Report } from './rig/report.ts'
+import { machine, median, rounded } from './rig/report.ts'
 
 export interface PageOptions extends Readonly<Record<string, number>> {
   readonly dependents: number

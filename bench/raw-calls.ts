@@ -8,17 +8,17 @@
  */
 import { createInterface } from 'node:readline'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
-import { openUndiciExchange } from '../adapters/kubernetes/exchange.ts'
-import { loadContexts } from '../adapters/kubernetes/kubeconfig.ts'
+import { openUndiciExchange } from '../adapters/kubernetes/connection/exchange.ts'
+import { loadContexts } from '../adapters/kubernetes/connection/kubeconfig.ts'
 import type { Target } from '../core/model/command.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../core/model/object.ts'
 import type { ReapAnswer, Resource } from '../ports/cluster.ts'
 import { DEFAULT_REAPER_CONFIG } from '../services/reaper/config.ts'
-import type { Family, Member } from './family.ts'
-import { NAMESPACE } from './family.ts'
-import type { PolicyName } from './policy.ts'
-import { referenceTo } from './policy.ts'
-import { Recording } from './recording.ts'
+import type { Family, Member } from './rig/family.ts'
+import { NAMESPACE } from './rig/family.ts'
+import type { PolicyName } from './rig/policy.ts'
+import { referenceTo } from './rig/policy.ts'
+import { Recording } from './rig/recording.ts'
 
 const [, , kubeconfig, manner] = process.argv
 const [context] = loadContexts({ kubeconfig, contexts: [] })

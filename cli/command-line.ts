@@ -9,7 +9,7 @@ import { Command, type Option } from 'commander'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import type { Add, Commands } from './client-command.ts'
 import { addExamples } from './example.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './print/version.ts'
 import type { Via } from './via.ts'
 
 /** Every command is in it unless the first word names one. */

@@ -8,9 +8,9 @@ import { suite, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { ServerProcess } from '../testing/cluster/server-process.ts'
 import { eventually } from '../testing/eventually.ts'
-import { startKinfold } from '../testing/kinfold-command.ts'
+import { startKinfold } from '../testing/process/kinfold-command.ts'
 import { complete, FLAG_VALUES, OUTPUTS } from './complete.ts'
-import { type UpFlags, upConfig } from './config.ts'
+import { type UpFlags, upConfig } from './config/config.ts'
 import { createProgram } from './program.ts'
 
 /** Nothing listens there. */

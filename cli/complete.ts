@@ -10,11 +10,11 @@
  */
 import type { Command, Option } from 'commander'
 import type { ObjectList } from './answer.ts'
-import { SHORT_NAMES } from './built-in-kind.ts'
-import { ask, type ClientFlags, type ScopeFlags, serverOf } from './client.ts'
-import { ORDERS } from './get-order.ts'
+import { SHORT_NAMES } from './config/built-in-kind.ts'
+import { ORDERS } from './print/get-order.ts'
 import { COMMAND_NAMES, createProgram } from './program.ts'
-import { contextNames, namespaceOf } from './scope.ts'
+import { ask, type ClientFlags, type ScopeFlags, serverOf } from './reach/client.ts'
+import { contextNames, namespaceOf } from './reach/scope.ts'
 
 /** As Cobra numbers them; they are added up. */
 const NO_SPACE = 2

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../testing/eventually.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './print/version.ts'
 
 const root = dirname(import.meta.dirname)
 const LAUNCHER = join(import.meta.dirname, 'kinfold.js')

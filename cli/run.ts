@@ -5,7 +5,7 @@
  */
 import { CommanderError } from 'commander'
 import { EXIT, ExitError, StoppedError } from '../runtime/lifecycle.ts'
-import { guard } from './terminal.ts'
+import { guard } from './print/terminal.ts'
 
 export async function runAsProcess(act: () => Promise<void>): Promise<void> {
   // What is written may hold people's objects, and LevelDB lets nobody choose the mode of its files: they are this user's alone, whatever the directory lets in.

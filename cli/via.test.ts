@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { eventually } from '../testing/eventually.ts'
-import { runKinfold, startKinfold } from '../testing/kinfold-command.ts'
+import { runKinfold, startKinfold } from '../testing/process/kinfold-command.ts'
 
 suite('--via', () => {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-via-'))

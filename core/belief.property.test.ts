@@ -7,12 +7,18 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { FoldedLog } from '../testing/folded-log.ts'
-import { foldedLog } from '../testing/folded-log.ts'
-import { CLUSTER, MONITORED, ModelCluster, served, settled } from '../testing/model-cluster.ts'
-import { type Ground, groundOf } from '../testing/model-oracle.ts'
-import { kindNotation, object, shortKind } from '../testing/notation.ts'
-import { check } from '../testing/state-check.ts'
+import {
+  CLUSTER,
+  MONITORED,
+  ModelCluster,
+  served,
+  settled,
+} from '../testing/model/model-cluster.ts'
+import { type Ground, groundOf } from '../testing/model/model-oracle.ts'
+import { kindNotation, object, shortKind } from '../testing/model/notation.ts'
+import { check } from '../testing/model/state-check.ts'
+import type { FoldedLog } from '../testing/rig/folded-log.ts'
+import { foldedLog } from '../testing/rig/folded-log.ts'
 import { nodeOf } from './graph/graph.ts'
 import { standingOf } from './judge/standing.ts'
 import type { Command } from './model/command.ts'

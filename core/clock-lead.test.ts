@@ -4,9 +4,9 @@
  */
 import { deepEqual, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { FolderLog } from '../testing/folder-log.ts'
-import { CLUSTER } from '../testing/model-cluster.ts'
-import { World } from '../testing/story.ts'
+import { CLUSTER } from '../testing/model/model-cluster.ts'
+import { World } from '../testing/model/story.ts'
+import { FolderLog } from '../testing/rig/folder-log.ts'
 import type { Command } from './model/command.ts'
 import type { Event } from './model/event.ts'
 

@@ -5,11 +5,11 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { FolderLog as Log } from '../testing/folder-log.ts'
-import { CLUSTER, settled } from '../testing/model-cluster.ts'
-import { kindNotation, object as objectOf } from '../testing/notation.ts'
-import { check } from '../testing/state-check.ts'
-import { World } from '../testing/story.ts'
+import { CLUSTER, settled } from '../testing/model/model-cluster.ts'
+import { kindNotation, object as objectOf } from '../testing/model/notation.ts'
+import { check } from '../testing/model/state-check.ts'
+import { World } from '../testing/model/story.ts'
+import { FolderLog as Log } from '../testing/rig/folder-log.ts'
 import type { Command } from './model/command.ts'
 import {
   GETS_OF_A_NAMESPACE,

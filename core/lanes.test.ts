@@ -4,9 +4,9 @@
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { FolderLog } from '../testing/folder-log.ts'
-import { check } from '../testing/state-check.ts'
-import { World } from '../testing/story.ts'
+import { check } from '../testing/model/state-check.ts'
+import { World } from '../testing/model/story.ts'
+import { FolderLog } from '../testing/rig/folder-log.ts'
 import type { Event } from './model/event.ts'
 import { type Policy, policyFor } from './model/policy.ts'
 

@@ -1,7 +1,7 @@
 /** If judging one owner changes another one, that one is judged as well: one record causes both. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../testing/story.ts'
+import { World } from '../testing/model/story.ts'
 import { hasWork } from './graph/agenda.ts'
 import type { Event } from './model/event.ts'
 

@@ -1,7 +1,7 @@
 /** Ordinary days open no breaker, and one tenant's burst holds that tenant's namespace at most. */
 import { equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { World } from '../testing/story.ts'
+import { World } from '../testing/model/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
 
 const MINUTES = 10

@@ -5,14 +5,20 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { claimsToProve } from '../services/reaper/gate.ts'
-import type { FoldedLog } from '../testing/folded-log.ts'
-import { foldedLog } from '../testing/folded-log.ts'
-import { CLUSTER, MONITORED, ModelCluster, served, settled } from '../testing/model-cluster.ts'
-import { groundOf, leftovers, objection } from '../testing/model-oracle.ts'
-import { shortKind } from '../testing/notation.ts'
-import { check } from '../testing/state-check.ts'
-import { type Action, act, life } from '../testing/world-generator.ts'
+import { claimsToProve } from '../services/reaper/decide/gate.ts'
+import {
+  CLUSTER,
+  MONITORED,
+  ModelCluster,
+  served,
+  settled,
+} from '../testing/model/model-cluster.ts'
+import { groundOf, leftovers, objection } from '../testing/model/model-oracle.ts'
+import { shortKind } from '../testing/model/notation.ts'
+import { check } from '../testing/model/state-check.ts'
+import { type Action, act, life } from '../testing/model/world-generator.ts'
+import type { FoldedLog } from '../testing/rig/folded-log.ts'
+import { foldedLog } from '../testing/rig/folded-log.ts'
 import type { Command } from './model/command.ts'
 import type { CommandSettled, Event } from './model/event.ts'
 import type { ObjectMeta } from './model/object.ts'

@@ -2,9 +2,9 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { normalGraph } from '../testing/normal-graph.ts'
+import { normalGraph } from '../testing/model/normal-graph.ts'
+import { endOf, retell } from '../testing/model/story.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
-import { endOf, retell } from '../testing/story.ts'
 import type { Event } from './model/event.ts'
 
 const folder = new URL('./scenarios/', import.meta.url)

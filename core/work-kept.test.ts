@@ -1,8 +1,8 @@
 /** Waiting work is not lost because a record has judged its object already: work on the agenda, tickets of a budget, a breaker that opens. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../testing/state-check.ts'
-import { World } from '../testing/story.ts'
+import { check } from '../testing/model/state-check.ts'
+import { World } from '../testing/model/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
 import { hasWork } from './graph/agenda.ts'
 import { policyFor } from './model/policy.ts'

@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { after, before, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { missingServers, requireBinary } from '../testing/cluster/binaries.ts'
-import { runKinfold } from '../testing/kinfold-command.ts'
+import { runKinfold } from '../testing/process/kinfold-command.ts'
 import { type Playground, startPlayground } from './playground.ts'
 
 const TIMEOUT_MS = 30_000

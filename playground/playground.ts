@@ -4,7 +4,7 @@
  * What must stay true: it listens on 127.0.0.1 alone, unless told otherwise, and writes nothing but a kubeconfig into the directory that it
  * is given. Each start makes new clusters with identities of their own; nothing outlives the process.
  *
- * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other (cli/playground.ts).
+ * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other (cli/serve/playground.ts).
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@
  * a person does. Where the wall clock is behind (it was set back), time continues
  * by the monotonic clock until the wall clock has caught up.
  *
- * Not here: who is asked (cli/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
+ * Not here: who is asked (cli/process/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
  * docs/decisions/0024 and 0054.
  */
 import type { Clock } from './clock.ts'

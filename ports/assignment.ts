@@ -7,11 +7,11 @@
  */
 
 import type { ClusterId } from '../core/model/object.ts'
-import type { Codec } from './codec.ts'
-import { CodecError } from './codec.ts'
-import { ASSIGN_PREFIX, assignKey } from './control-key.ts'
 import type { Entry, Log } from './log.ts'
-import type { Assignment } from './service-record.ts'
+import type { Codec } from './record/codec.ts'
+import { CodecError } from './record/codec.ts'
+import { ASSIGN_PREFIX, assignKey } from './record/control-key.ts'
+import type { Assignment } from './record/service-record.ts'
 
 /** An assignment and where it is on the log: of two, the one with the lower offset was first. */
 export interface LoggedAssignment extends Assignment {

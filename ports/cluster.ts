@@ -17,7 +17,7 @@ import type {
   Scope,
   Uid,
 } from '../core/model/object.ts'
-import type { Projection } from './projection.ts'
+import type { Projection } from './record/projection.ts'
 
 export interface DiscoveredKind {
   readonly group: string

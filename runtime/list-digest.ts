@@ -5,7 +5,7 @@
  * wrote them; commands on the log are compared by them, so the text is never changed.
  */
 import { createHash } from 'node:crypto'
-import type { Archived } from '../ports/service-record.ts'
+import type { Archived } from '../ports/record/service-record.ts'
 
 /** SHA-256, in hexadecimal digits. */
 export function listDigest(references: Archived['ownerReferences']): string {

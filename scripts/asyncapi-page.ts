@@ -6,7 +6,7 @@
 import { recordSchemas } from '../adapters/avro/codec.ts'
 import { fingerprintOf } from '../adapters/avro/schema.ts'
 import { DELETE_RETENTION_MS } from '../adapters/kafka/topics.ts'
-import { VERSION } from '../cli/version.ts'
+import { VERSION } from '../cli/print/version.ts'
 import { COMPACTED } from '../ports/log.ts'
 import { CLOUD_EVENT_CONTENT_TYPE, CLOUD_EVENT_TYPE } from '../services/graph/cloud-events.ts'
 

@@ -5,7 +5,7 @@
  *
  * Not here: defaults (deploy/helm/kinfold/values.yaml).
  */
-import { CONFIG_KEYS } from '../cli/config.ts'
+import { CONFIG_KEYS } from '../cli/config/config.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

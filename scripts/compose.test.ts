@@ -1,27 +1,33 @@
 /**
  * docker-compose.yml agrees with the Dockerfile and with the code, shown without Docker.
  *
- * Not here: that the commands of docker-compose.yml work (cli/compose.kafka.test.ts).
+ * Not here: that the commands of docker-compose.yml work (cli/e2e/compose.kafka.test.ts).
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { Command } from 'commander'
-import { upConfig } from '../cli/config.ts'
-import { kafkaConfig } from '../cli/kafka-config.ts'
+import { upConfig } from '../cli/config/config.ts'
+import { kafkaConfig } from '../cli/config/kafka-config.ts'
 import { createProgram } from '../cli/program.ts'
-import { parseAddress } from '../runtime/address.ts'
-import { checkHttp } from '../runtime/endpoint.ts'
+import { parseAddress } from '../runtime/http/address.ts'
+import { checkHttp } from '../runtime/http/endpoint.ts'
+import { KAFKA_VERSION } from '../testing/kafka/jars.ts'
 import {
   type ComposeService,
   flagOf,
   kafkaProperties,
   ownServices,
   readCompose,
-} from '../testing/compose.ts'
-import { argumentsOf, baseOf, environment, isIgnored, texts } from '../testing/dockerfile.ts'
-import { KAFKA_VERSION } from '../testing/kafka/jars.ts'
+} from '../testing/process/compose.ts'
+import {
+  argumentsOf,
+  baseOf,
+  environment,
+  isIgnored,
+  texts,
+} from '../testing/process/dockerfile.ts'
 
 const root = join(import.meta.dirname, '..')
 const compose = readCompose()

@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { openSqliteLog } from '../adapters/sqlite/log.ts'
 import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/rig/task-rig.ts'
 
 /** A cascade, an owner that waits, and one that is deleted while its dependent is not yet judged. */
 const LIFE = [

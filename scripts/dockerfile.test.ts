@@ -18,7 +18,7 @@ import {
   layOut,
   texts,
   workingFolder,
-} from '../testing/dockerfile.ts'
+} from '../testing/process/dockerfile.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -90,7 +90,7 @@ suite('the Dockerfile', () => {
   })
 
   test('sets variables that Kinfold or Node reads', () => {
-    const code = ['cli/data-directory.ts', 'cli/lean-process.ts'].map((file) =>
+    const code = ['cli/config/data-directory.ts', 'cli/process/lean-process.ts'].map((file) =>
       readFileSync(join(root, file), 'utf8'),
     )
     const read = Object.keys(environment()).filter((name) =>

@@ -3,7 +3,7 @@
  *
  * What must stay true: hints are found in the sources themselves, so a new one is covered, or the test fails.
  *
- * Not here: what a hint does in the state that prints it (cli/status.test.ts, cli/held.test.ts).
+ * Not here: what a hint does in the state that prints it (cli/ask/status.test.ts, cli/ask/held.test.ts).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -11,9 +11,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startControlPlane } from '../testing/cluster/control-plane.ts'
 import { eventually } from '../testing/eventually.ts'
-import { runKinfold } from '../testing/kinfold-command.ts'
-import { unsettledCommands } from '../testing/kinfold-log.ts'
-import { KinfoldProcess, logFile } from '../testing/kinfold-process.ts'
+import { runKinfold } from '../testing/process/kinfold-command.ts'
+import { unsettledCommands } from '../testing/process/kinfold-log.ts'
+import { KinfoldProcess, logFile } from '../testing/process/kinfold-process.ts'
 import {
   CONFIG_MAP,
   type Draft,
@@ -25,7 +25,7 @@ import {
   remove,
   SECRET,
   uidsOf,
-} from '../testing/objects.ts'
+} from '../testing/process/objects.ts'
 import { type Chance, seeded } from '../testing/seeded.ts'
 
 export interface KillOptions {

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { bundledPackages, licenceTexts } from './release-part.ts'
+import { bundledPackages, licenceTexts } from './release/release-part.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGE_FOLDER = 'services/graph/page'

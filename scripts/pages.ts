@@ -1,6 +1,6 @@
 /**
  * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
- * (sim/checkers.ts, sim/faults.ts), and which tests name a row; docs/cli.md from the commands (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts),
+ * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/cli.md from the commands (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts),
  * docs/openapi.json from the routes (services/graph/api), cli/answer.ts from its schemas, and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
@@ -10,8 +10,8 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openApi } from '../services/graph/api/openapi.ts'
 import * as catalogue from '../sim/catalogue.ts'
-import { CHECKERS } from '../sim/checkers.ts'
-import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/faults.ts'
+import { CHECKERS } from '../sim/check/checkers.ts'
+import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/fault/faults.ts'
 import { answerTypes } from './answer-types.ts'
 import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
@@ -25,10 +25,10 @@ export interface Page {
 type Rows = Readonly<Record<string, string>>
 
 /** Rows are examples there. */
-const EXAMPLES = ['sim/tally.test.ts']
+const EXAMPLES = ['sim/seeds/tally.test.ts']
 const TESTS = '{adapters,cli,core,ports,runtime,services,sim}/**/*.{test.ts,txt}'
 /** Checks of the simulator that are no checkers of their own. */
-const LOOPS = 'sim/{run,stream-faults}.ts'
+const LOOPS = 'sim/{run,fault/stream-faults}.ts'
 const WRITTEN = 'This page is written by `npm run pages`; the rows are in'
 
 export async function pages(root: string): Promise<readonly Page[]> {
@@ -50,7 +50,7 @@ export async function pages(root: string): Promise<readonly Page[]> {
 type Text = Page
 
 function isTest(file: string): boolean {
-  return !/^sim\/[\w-]+(?<!\.test)\.ts$/.test(file)
+  return !/^sim\/([\w-]+\/)?[\w-]+(?<!\.test)\.ts$/.test(file)
 }
 
 function invariantsPage(texts: readonly Text[]): string {
@@ -106,8 +106,8 @@ function faultsPage(texts: readonly Text[]): string {
     'a quarter of all worlds of the [simulator](testing.md#simulation), several times;',
     '`npm run sim -- --seed N --only F9` runs one world with that fault alone.',
     '',
-    `${WRITTEN} \`sim/*-faults.ts\`, [sim/faults.ts](../sim/faults.ts)`,
-    'and [sim/catalogue.ts](../sim/catalogue.ts). A number that is missing belonged to an idea that was not built. Terms are',
+    `${WRITTEN} \`sim/fault/*-faults.ts\` and`,
+    '[sim/catalogue.ts](../sim/catalogue.ts). A number that is missing belonged to an idea that was not built. Terms are',
     'in the [glossary](glossary.md), what must hold whatever fails in [invariants.md](invariants.md).',
     '',
     '| Row | Fault | What must happen | Simulated | Tests that name it |',

@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { type Look, openPage, startBrowser } from '../testing/browser/browser.ts'
 import { eventually } from '../testing/eventually.ts'
-import { GraphGroup, tell } from '../testing/graph-group.ts'
-import { startKinfold } from '../testing/kinfold-command.ts'
-import { eventsOf } from '../testing/task-rig.ts'
+import { startKinfold } from '../testing/process/kinfold-command.ts'
+import { GraphGroup, tell } from '../testing/rig/graph-group.ts'
+import { eventsOf } from '../testing/rig/task-rig.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'docs', 'page')
 const WINDOW: Look = { width: 1_280, height: 800 }

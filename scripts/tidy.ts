@@ -26,34 +26,37 @@ const ROOM_OF_SERVICE = [
   'services/graph/turns.ts',
 ]
 
+const BESIDE_CLI = [
+  ...['core', 'ports', 'runtime', 'services', 'playground', 'node', 'npm'],
+  // One sentence says who deleted an object, in a terminal and on the page.
+  'web/deletion-text.ts',
+]
+
+/** The rooms of a folder: each may import what is beside all of them, itself, and those before it. */
+function rooms(
+  folder: string,
+  names: readonly string[],
+  beside: readonly string[],
+): Readonly<Record<string, readonly string[]>> {
+  const all = names.map((name) => `${folder}/${name}`)
+  return Object.fromEntries(all.map((room, i) => [room, [...beside, ...all.slice(0, i + 1)]]))
+}
+
 /** Folder of a file → what it may import: folders of this repository, files, `node:*`, or `npm`. The longest matching folder counts. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
-  'core/model': ['core/model'],
-  'core/graph': ['core/model', 'core/graph'],
-  'core/observe': ['core/model', 'core/graph', 'core/observe'],
-  'core/judge': ['core/model', 'core/graph', 'core/observe', 'core/judge'],
-  'core/admit': ['core/model', 'core/graph', 'core/observe', 'core/judge', 'core/admit'],
-  'core/issue': [
-    'core/model',
-    'core/graph',
-    'core/observe',
-    'core/judge',
-    'core/admit',
-    'core/issue',
-  ],
+  ...rooms('core', ['model', 'graph', 'observe', 'judge', 'admit', 'issue'], []),
   ports: ['core', 'ports'],
   adapters: ['core', 'ports', 'node', 'npm', 'self'],
   runtime: ['ports', 'runtime', 'node', 'npm'],
   services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
   'services/graph/fold': [...ROOM_OF_SERVICE, 'services/graph/fold'],
   'services/graph/api': ['core/model', 'runtime', 'node', 'npm', 'services/graph/api'],
-  'services/graph/query': [
-    ...ROOM_OF_SERVICE,
-    'services/graph/api',
-    'services/graph/fold',
+  ...rooms(
     'services/graph/query',
-  ],
+    ['index', 'view', 'answer', 'plan', 'ask'],
+    [...ROOM_OF_SERVICE, 'services/graph/api', 'services/graph/fold'],
+  ),
   'services/graph/record': [
     ...ROOM_OF_SERVICE,
     'services/graph/api',
@@ -101,11 +104,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sim',
     'node',
   ],
-  // One sentence says who deleted an object, in a terminal and on the page.
-  cli: [
-    ...['core', 'ports', 'runtime', 'cli', 'services', 'playground', 'node', 'npm'],
-    'web/deletion-text.ts',
-  ],
+  cli: [...BESIDE_CLI, 'cli'],
+  ...rooms(
+    'cli',
+    ['print', 'config', 'process', 'setup', 'reach', 'ask', 'offline', 'serve'],
+    [...BESIDE_CLI, 'cli/answer.ts'],
+  ),
   // In a browser: nothing but the types of answers.
   web: ['web', 'npm', 'cli/answer.ts'],
   testing: ['*'],
@@ -115,17 +119,17 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
-  'cli/archive-source.ts',
-  'cli/audit-follow.ts',
-  'cli/backup.ts',
-  'cli/clusters.ts',
-  'cli/embedded.ts',
-  'cli/refold.ts',
-  'cli/checkup.ts',
-  'cli/kafka-config.ts',
-  'cli/service.ts',
-  'cli/topics.ts',
-  'cli/upgrade.ts',
+  'cli/offline/archive-source.ts',
+  'cli/offline/audit-follow.ts',
+  'cli/offline/backup.ts',
+  'cli/config/clusters.ts',
+  'cli/serve/embedded.ts',
+  'cli/offline/refold.ts',
+  'cli/setup/checkup.ts',
+  'cli/config/kafka-config.ts',
+  'cli/serve/service.ts',
+  'cli/setup/topics.ts',
+  'cli/offline/upgrade.ts',
   'services/graph/main.ts',
   'services/watcher/main.ts',
   'services/reaper/main.ts',
@@ -167,8 +171,26 @@ export function tidy(root: string): Complaint[] {
     ...files.flatMap((file) => complaintsOf(file, texts.get(file) ?? '')),
     ...deadFiles(root, texts),
     ...idComplaints(root, texts),
+    ...fullFolders(files),
     ...cycles(texts),
   ]
+}
+
+/** More than one can keep in mind: such a folder gets rooms. Tests lie beside what they test, and do not count. */
+const MOST_OF_A_FOLDER = 20
+
+function fullFolders(files: readonly string[]): Complaint[] {
+  const product = files.filter((file) => !/\.(test|contract)\.ts$/.test(file))
+  return Object.entries(Object.groupBy(product, dirname)).flatMap(([folder, all = []]) =>
+    all.length > MOST_OF_A_FOLDER
+      ? [
+          {
+            file: folder,
+            text: `has ${all.length} files, at most ${MOST_OF_A_FOLDER}: give it rooms`,
+          },
+        ]
+      : [],
+  )
 }
 
 /** In sources, documents and stories. */

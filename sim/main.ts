@@ -7,13 +7,13 @@
  * Not here: the course of a world (run.ts).
  */
 import { parseArgs } from 'node:util'
-import { runSeeds } from './crowd.ts'
-import { FAULTS } from './faults.ts'
+import { FAULTS } from './fault/faults.ts'
 import { draw, NARROW_FROM, type SimOptions } from './options.ts'
-import { shrink } from './shrink.ts'
-import { Tally } from './tally.ts'
+import { runSeeds } from './seeds/crowd.ts'
+import { shrink } from './seeds/shrink.ts'
+import { Tally } from './seeds/tally.ts'
+import { type Report, report } from './seeds/worker.ts'
 import { stamp } from './trace.ts'
-import { type Report, report } from './worker.ts'
 
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened

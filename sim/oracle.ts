@@ -3,13 +3,13 @@
  *
  * What must stay true: it uses none of the graph's code. Only errors that no collector could have avoided in time are forgiven here.
  *
- * Not here: the meaning of ownership in the API (testing/oracle.ts).
+ * Not here: the meaning of ownership in the API (testing/model/oracle.ts).
  */
 import { createHash } from 'node:crypto'
 import type { ApiObject, ApiServer } from '../adapters/memory/api-server.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
-import type { Ground, Leftover, OracleObject, OracleServer } from '../testing/oracle.ts'
-import * as oracle from '../testing/oracle.ts'
+import type { Ground, Leftover, OracleObject, OracleServer } from '../testing/model/oracle.ts'
+import * as oracle from '../testing/model/oracle.ts'
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 

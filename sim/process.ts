@@ -6,16 +6,16 @@
  * Not here: when it starts and dies (slot.ts).
  */
 import { openCluster } from '../adapters/kubernetes/cluster.ts'
-import { kubernetesLease } from '../adapters/kubernetes/lease.ts'
+import { kubernetesLease } from '../adapters/kubernetes/lease/lease.ts'
 import { MemoryLease } from '../adapters/memory/lease.ts'
 import { placeAll } from '../adapters/memory/placement.ts'
 import type { Policy } from '../core/model/policy.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Cluster } from '../ports/cluster.ts'
-import type { Codec } from '../ports/codec.ts'
 import type { Lease } from '../ports/lease.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
+import type { Codec } from '../ports/record/codec.ts'
 import { together } from '../runtime/lifecycle.ts'
 import type { Graph } from '../services/graph/graph.ts'
 import { createGraph } from '../services/graph/graph.ts'

@@ -3,9 +3,9 @@
  *
  * What must stay true: all that happens follows from the options, so the same options give the same digest.
  */
-import { CHECKERS } from './checkers.ts'
-import { type Begun, beginFault } from './faults.ts'
-import { letGoOfAll } from './life-faults.ts'
+import { CHECKERS } from './check/checkers.ts'
+import { type Begun, beginFault } from './fault/faults.ts'
+import { letGoOfAll } from './fault/life-faults.ts'
 import type { ScheduledFault, SimOptions } from './options.ts'
 import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'

@@ -9,11 +9,11 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import { drawn, isAllWanted, LEFT_OUT } from '../testing/drawn.ts'
-import type { Caught } from './broken-catch.ts'
-import { runSeeds } from './crowd.ts'
-import { BY_THEMSELVES, FAULTS, UNCOVERED } from './faults.ts'
+import type { Caught } from './broken/broken-catch.ts'
+import { BY_THEMSELVES, FAULTS, UNCOVERED } from './fault/faults.ts'
 import { draw } from './options.ts'
-import { type Report, report } from './worker.ts'
+import { runSeeds } from './seeds/crowd.ts'
+import { type Report, report } from './seeds/worker.ts'
 
 interface Seeds {
   readonly from: number

@@ -16,8 +16,8 @@ import { MemoryStore } from '../adapters/memory/store.ts'
 import type { Event } from '../core/model/event.ts'
 import { FOLD_VERSION } from '../core/model/policy.ts'
 import { Batch } from '../services/graph/fold/batch.ts'
-import { isStep, World } from './story.ts'
-import { codec } from './task-rig.ts'
+import { isStep, World } from './model/story.ts'
+import { codec } from './rig/task-rig.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const STORIES = join(ROOT, 'core/scenarios')

@@ -5,7 +5,7 @@
  */
 import type { PropagationPolicy } from '../core/model/object.ts'
 import type { Random } from '../ports/random.ts'
-import { CONFIG_MAP, type Kind, POD, REPLICA_SET, SECRET } from './objects.ts'
+import { CONFIG_MAP, type Kind, POD, REPLICA_SET, SECRET } from './process/objects.ts'
 
 export interface PlannedObject {
   readonly kind: Kind

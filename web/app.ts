@@ -5,7 +5,9 @@
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
-import { forgetToken, hasToken, whenRefused } from './ask.ts'
+import { forgetToken, hasToken, whenRefused } from './base/ask.ts'
+import { linkTo, type Place, usePlace, type View } from './base/place.ts'
+import { lineOf } from './base/text.ts'
 import { CascadeView } from './cascade.ts'
 import { DiffView } from './diff.ts'
 import { Finder } from './finder.ts'
@@ -15,10 +17,8 @@ import { Login } from './login.ts'
 import { NamespaceView } from './namespace.ts'
 import { ObjectView } from './object.ts'
 import { PastView } from './past/past.ts'
-import { linkTo, type Place, usePlace, type View } from './place.ts'
 import { PlanView } from './plan.ts'
 import { Search } from './search.ts'
-import { lineOf } from './text.ts'
 
 const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentChild>> = {
   home: Home,

@@ -6,9 +6,9 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { HeldPlan } from '../cli/answer.ts'
-import { hasToken, type Order, order } from './ask.ts'
-import { Copied } from './command.ts'
-import { inText, lineOf, shellWord, timeText } from './text.ts'
+import { hasToken, type Order, order } from './base/ask.ts'
+import { Copied } from './base/command.ts'
+import { inText, lineOf, shellWord, timeText } from './base/text.ts'
 
 export function Approval({
   plan,

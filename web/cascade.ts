@@ -6,11 +6,11 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Cascade } from '../cli/answer.ts'
-import { follow } from './ask.ts'
-import { Section, Table, When } from './frame.ts'
+import { follow } from './base/ask.ts'
+import { Section, Table, When } from './base/frame.ts'
+import { linkTo, type Place } from './base/place.ts'
+import { kindText, lineOf, nameText, phaseText } from './base/text.ts'
 import { ObjectTabs } from './object-tabs.ts'
-import { linkTo, type Place } from './place.ts'
-import { kindText, lineOf, nameText, phaseText } from './text.ts'
 
 const PROGRESS: Readonly<Record<string, string>> = {
   reaping: 'being deleted',

@@ -8,14 +8,14 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { Why } from '../cli/answer.ts'
-import { type Answered, REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
-import { Commands, restoreOf } from './command.ts'
+import { type Answered, REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { Commands, restoreOf } from './base/command.ts'
+import { Notice, Section } from './base/frame.ts'
+import { linkTo } from './base/place.ts'
+import { agoText, countOf, nameText, timeText } from './base/text.ts'
 import { type Deletion, deletedPhrases } from './deletion-text.ts'
-import { FormerTrees } from './former.ts'
-import { Notice, Section } from './frame.ts'
-import { linkTo } from './place.ts'
-import { agoText, countOf, nameText, timeText } from './text.ts'
+import { FormerTrees } from './tree/former.ts'
 
 const PAGE = '2000'
 const MOST_PAGES = 5

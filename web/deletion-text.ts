@@ -8,7 +8,7 @@
  * Not here: who it was (services/graph/record/attribution.ts).
  */
 import type { Deleter, DeletionList, Why } from '../cli/answer.ts'
-import { agoText, lineOf, type Named, nameText } from './text.ts'
+import { agoText, lineOf, type Named, nameText } from './base/text.ts'
 
 export type Deletion = DeletionList['deletions'][number]
 

@@ -3,8 +3,8 @@ import { equal } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { HOSTILE_NAMES } from '../testing/hostile.ts'
+import { placeOf } from './base/place.ts'
 import { type DiffRow, detailsOf, diffCommand, linkOf } from './diff-text.ts'
-import { placeOf } from './place.ts'
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 const OWNER = {

@@ -5,9 +5,9 @@
  */
 
 import type { Diff } from '../cli/answer.ts'
+import { linkTo } from './base/place.ts'
+import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './base/text.ts'
 import { whoText } from './deletion-text.ts'
-import { linkTo } from './place.ts'
-import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './text.ts'
 
 export type DiffRow = Diff['differences'][number]
 type Then = NonNullable<DiffRow['from']>

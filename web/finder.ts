@@ -7,7 +7,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { goTo } from './place.ts'
+import { goTo } from './base/place.ts'
 
 export function Finder(): ComponentChild {
   const field = useRef<HTMLInputElement>(null)

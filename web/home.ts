@@ -5,16 +5,16 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { ClusterList } from '../cli/answer.ts'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask, failedChecks } from './ask.ts'
-import { Chips } from './chip.ts'
-import { Copied } from './command.ts'
-import { Notice, Section, Table } from './frame.ts'
-import { allNeeds, needsOf } from './need.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask, failedChecks } from './base/ask.ts'
+import { Chips } from './base/chip.ts'
+import { Copied } from './base/command.ts'
+import { Notice, Section, Table } from './base/frame.ts'
+import { allNeeds, needsOf } from './base/need.ts'
+import { linkTo } from './base/place.ts'
+import { clusterText, spanText } from './base/text.ts'
 import { OneNamespace } from './one-namespace.ts'
-import { linkTo } from './place.ts'
 import { LastHour } from './record-view.ts'
-import { clusterText, spanText } from './text.ts'
 
 export function Home(): ComponentChild {
   const asked = useAnswer(

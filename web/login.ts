@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
-import { ask, forgetToken, keepToken, Refusal } from './ask.ts'
+import { ask, forgetToken, keepToken, Refusal } from './base/ask.ts'
 
 const UNKNOWN = 401
 

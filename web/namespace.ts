@@ -9,15 +9,15 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ChangeList } from '../cli/answer.ts'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
-import { Chips } from './chip.ts'
-import { TextField, textsIn } from './field.ts'
-import { Notice, Section, Table, When } from './frame.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { Chips } from './base/chip.ts'
+import { TextField, textsIn } from './base/field.ts'
+import { Notice, Section, Table, When } from './base/frame.ts'
+import { goTo, linkTo, type Place } from './base/place.ts'
+import { countOf, kindText, lineOf, nameText, recordedText } from './base/text.ts'
 import { Counts, Standing, useHeld } from './held.ts'
 import { firstPage } from './past/steps.ts'
-import { goTo, linkTo, type Place } from './place.ts'
-import { countOf, kindText, lineOf, nameText, recordedText } from './text.ts'
 
 type Change = ChangeList['changes'][number]
 

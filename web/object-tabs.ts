@@ -1,6 +1,6 @@
 /** The views of one object, on each of them. What must stay true: a view that has nothing to say of the object, as it is, has no link. */
 import { type ComponentChild, h } from 'preact'
-import { linkTo } from './place.ts'
+import { linkTo } from './base/place.ts'
 
 export interface TabsProps {
   readonly uid: string

@@ -6,15 +6,12 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Why } from '../cli/answer.ts'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
-import { type Chip, Chips } from './chip.ts'
-import { Commands, commandsOf } from './command.ts'
-import { DeletedObject } from './deleted.ts'
-import { Notice, Section, When } from './frame.ts'
-import { ObjectTabs } from './object-tabs.ts'
-import { ObjectTree } from './object-tree.ts'
-import { linkTo, type Place } from './place.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { type Chip, Chips } from './base/chip.ts'
+import { Commands, commandsOf } from './base/command.ts'
+import { Notice, Section, When } from './base/frame.ts'
+import { linkTo, type Place } from './base/place.ts'
 import {
   clusterText,
   evidenceText,
@@ -25,7 +22,10 @@ import {
   phaseText,
   recordedText,
   verdictText,
-} from './text.ts'
+} from './base/text.ts'
+import { DeletedObject } from './deleted.ts'
+import { ObjectTabs } from './object-tabs.ts'
+import { ObjectTree } from './tree/object-tree.ts'
 
 const NEWEST = 50
 

@@ -1,9 +1,9 @@
 /** For a person who may not see the whole graph: the form that names the one namespace to be shown. */
 import { type ComponentChild, h } from 'preact'
-import type { Answered } from './answer.ts'
-import { TextField, textsIn } from './field.ts'
-import { Section } from './frame.ts'
-import { goTo } from './place.ts'
+import type { Answered } from './base/answer.ts'
+import { TextField, textsIn } from './base/field.ts'
+import { Section } from './base/frame.ts'
+import { goTo } from './base/place.ts'
 
 /** Nothing, unless `asked` was refused for lack of a right. */
 export function OneNamespace({

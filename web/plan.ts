@@ -6,16 +6,16 @@
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Plan, Tree } from '../cli/answer.ts'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
-import { type Chip, Chips } from './chip.ts'
-import { Copied } from './command.ts'
-import { Doubt, Notice, Section, Table } from './frame.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { type Chip, Chips } from './base/chip.ts'
+import { Copied } from './base/command.ts'
+import { Doubt, Notice, Section, Table } from './base/frame.ts'
+import { goTo, linkTo, type Place } from './base/place.ts'
+import { clusterText, countOf, kindText, lineOf, nameText, shellWord } from './base/text.ts'
 import { ObjectTabs } from './object-tabs.ts'
 import { Drawing } from './picture/drawing.ts'
 import { EFFECTS, lookOfPlan } from './picture/look.ts'
-import { goTo, linkTo, type Place } from './place.ts'
-import { clusterText, countOf, kindText, lineOf, nameText, shellWord } from './text.ts'
 
 const CASCADES = ['background', 'foreground', 'orphan'] as const
 /** Of the list on the page. */

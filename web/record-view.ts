@@ -1,13 +1,13 @@
 /** Draws the deletions of the last hour (record.ts). What must stay true: all of it is text first, so it is read aloud, and is there without colours. */
 import { type ComponentChild, h } from 'preact'
 import { useRef } from 'preact/hooks'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { Notice, Section } from './base/frame.ts'
+import { linkTo } from './base/place.ts'
+import { clusterText, countOf, lineOf, nameText } from './base/text.ts'
 import type { Deletion } from './deletion-text.ts'
-import { Notice, Section } from './frame.ts'
-import { linkTo } from './place.ts'
 import { type Bar, BY, type By, barsOf, namesIn, PATTERN } from './record.ts'
-import { clusterText, countOf, lineOf, nameText } from './text.ts'
 
 const HOUR_MS = 3_600_000
 const PAGE = '2000'

@@ -7,13 +7,13 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ObjectList } from '../cli/answer.ts'
-import { REFRESH_MS, useAnswer } from './answer.ts'
-import { ask } from './ask.ts'
-import { ClusterField, TextField, textsIn } from './field.ts'
-import { Doubt, Notice, Table, When } from './frame.ts'
+import { REFRESH_MS, useAnswer } from './base/answer.ts'
+import { ask } from './base/ask.ts'
+import { ClusterField, TextField, textsIn } from './base/field.ts'
+import { Doubt, Notice, Table, When } from './base/frame.ts'
+import { goTo, linkTo, type Place } from './base/place.ts'
+import { clusterText, countOf, lineOf, nameText, phaseText } from './base/text.ts'
 import { OneNamespace } from './one-namespace.ts'
-import { goTo, linkTo, type Place } from './place.ts'
-import { clusterText, countOf, lineOf, nameText, phaseText } from './text.ts'
 
 type Words = Place['words']
 type Found = ObjectList['objects'][number]

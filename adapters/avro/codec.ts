@@ -11,7 +11,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import type { Type } from 'avsc'
-import { type Codec, CodecError, type Writable } from '../../ports/codec.ts'
+import { type Codec, CodecError, type Writable } from '../../ports/record/codec.ts'
 import { arenaFor, spend } from './arena.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { type Generated, generatedFor } from './generated.ts'

@@ -4,9 +4,9 @@
 import { STATE_TYPES } from '../../core/graph/table.ts'
 import type { LoggedEvent } from '../../core/model/event.ts'
 import type { StateValue } from '../../core/model/state.ts'
-import type { Writable } from '../../ports/codec.ts'
-import { EVENT_TYPES } from '../../ports/event-type.ts'
-import type { PublicRecord } from '../../ports/lineage.ts'
+import type { Writable } from '../../ports/record/codec.ts'
+import { EVENT_TYPES } from '../../ports/record/event-type.ts'
+import type { PublicRecord } from '../../ports/record/lineage.ts'
 
 const OTHER_TYPES: Readonly<
   Record<Exclude<Writable['type'], LoggedEvent['type'] | StateValue['type']>, true>

@@ -5,11 +5,11 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { CodecError } from '../../ports/codec.ts'
 import { FENCE_KEY, TOPICS } from '../../ports/log.ts'
+import { CodecError } from '../../ports/record/codec.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { runs } from '../../testing/hostile.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/rig/task-rig.ts'
 import { MemoryLog } from '../memory/log.ts'
 
 const LIFE = [

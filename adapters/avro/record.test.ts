@@ -54,7 +54,7 @@ import type {
   ProtectedSubject,
   Work,
 } from '../../core/model/state.ts'
-import type { Writable } from '../../ports/codec.ts'
+import type { Writable } from '../../ports/record/codec.ts'
 import type {
   AddedChunk,
   ChunkName,
@@ -63,7 +63,7 @@ import type {
   Lineage,
   LineageOwner,
   LongOwners,
-} from '../../ports/lineage.ts'
+} from '../../ports/record/lineage.ts'
 import type {
   Archived,
   Control,
@@ -73,8 +73,8 @@ import type {
   LongNode,
   OwnerList,
   PastPhase,
-} from '../../ports/service-record.ts'
-import { deleteObject } from '../../testing/reaper.ts'
+} from '../../ports/record/service-record.ts'
+import { deleteObject } from '../../testing/rig/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'

@@ -6,7 +6,7 @@
  *
  * Not here: internal records. Their bytes are part of digests, and must not depend on the ids of a registry.
  */
-import type { Codec } from '../../ports/codec.ts'
+import type { Codec } from '../../ports/record/codec.ts'
 import { avroCodec, recordSchemas, type SchemaIds } from './codec.ts'
 import { PUBLIC_TYPE_NAMES } from './record-type.ts'
 import { fingerprintOf, type Schema } from './schema.ts'

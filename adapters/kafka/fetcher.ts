@@ -8,9 +8,9 @@
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, LogError, type Page } from '../../ports/log.ts'
 import { BrokerError, CODE, codeOf, isPassing, logErrorOf } from './failure.ts'
-import type { Fetched, FetchedPlace } from './fetch.ts'
-import { fetchPage, PAGE_BYTES } from './fetch.ts'
 import type { Link } from './inside.ts'
+import type { Fetched, FetchedPlace } from './protocol/fetch.ts'
+import { fetchPage, PAGE_BYTES } from './protocol/fetch.ts'
 
 /** A broker waits this long at most, so that an abandoned read frees its connection soon. */
 const POLL_MS = 500

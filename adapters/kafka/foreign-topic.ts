@@ -9,7 +9,7 @@
  * Why kafkajs' consumer, and not our own reader (fetch.ts): these brokers know other versions of
  * the protocol, and share partitions by groups only.
  *
- * Not here: what is in the records (cli/audit-follow.ts), our own topics (log.ts).
+ * Not here: what is in the records (cli/offline/audit-follow.ts), our own topics (log.ts).
  */
 import type { Admin, Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 import type { Clock } from '../../ports/clock.ts'

@@ -11,9 +11,9 @@ import { createRequire } from 'node:module'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 import { LogError } from '../../ports/log.ts'
 import { BrokerError, CODE } from './failure.ts'
-import { oauthBearer } from './oauth-bearer.ts'
+import { oauthBearer } from './protocol/oauth-bearer.ts'
+import { Reader, Writer } from './protocol/wire.ts'
 import type { KafkaSettings } from './settings.ts'
-import { Reader, Writer } from './wire.ts'
 
 const KAFKAJS_VERSION = '2.2.4'
 /** A connection that is not made in this time is not. */

@@ -8,7 +8,7 @@ import { type Kafka, startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
 import { type Link, openLink } from './inside.ts'
 import { type KafkaLog, openKafkaLog } from './log.ts'
-import { topicName } from './topic-name.ts'
+import { topicName } from './protocol/topic-name.ts'
 
 const skip = missingKafka()
 let kafka: Kafka

@@ -21,16 +21,16 @@ import {
   type TaskLog,
   type Topic,
 } from '../../ports/log.ts'
-import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
+import { checkPosition, checkRecords } from '../../ports/record/record-limit.ts'
 import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import { Fetcher } from './fetcher.ts'
 import { createKafka, type Link, openLink } from './inside.ts'
 import { Positions } from './positions.ts'
+import { allTopicNames, type KafkaTopic, POSITIONS, topicName } from './protocol/topic-name.ts'
 import { Sender } from './sender.ts'
 import type { KafkaSettings } from './settings.ts'
 import { refusalOf } from './settings.ts'
 import { openTaskLog } from './task-log.ts'
-import { allTopicNames, type KafkaTopic, POSITIONS, topicName } from './topic-name.ts'
 import {
   applyTopics,
   checkPlan,

@@ -3,8 +3,8 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../memory/clock.ts'
 import type { Link } from './inside.ts'
+import { Writer } from './protocol/wire.ts'
 import { Sender } from './sender.ts'
-import { Writer } from './wire.ts'
 
 test('a record that waits for a leader is sent as it is by then, and once', async () => {
   const clock = new ManualClock()

@@ -9,9 +9,9 @@ import type { Clock } from '../../ports/clock.ts'
 import { type Appending, LogError, sentNow } from '../../ports/log.ts'
 import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import type { Link } from './inside.ts'
-import { inBatches, produce } from './produce.ts'
-import type { Compression, ProducerStamp } from './record-batch.ts'
-import { nextSequence } from './sequence.ts'
+import { inBatches, produce } from './protocol/produce.ts'
+import type { Compression, ProducerStamp } from './protocol/record-batch.ts'
+import { nextSequence } from './protocol/sequence.ts'
 
 /** How long an append is retried before its caller gets the error. */
 const APPEND_MS = 20_000

@@ -4,7 +4,7 @@
  * What must stay true: a password or token never leaves the machine in clear; and beyond loopback, brokers without authentication are used only if
  * the operator says so.
  */
-import type { Compression } from './record-batch.ts'
+import type { Compression } from './protocol/record-batch.ts'
 
 export interface KafkaSettings {
   /** `host:port`, any of the cluster's. */

@@ -15,15 +15,15 @@ import {
   type TaskLog,
   type TopicBatch,
 } from '../../ports/log.ts'
-import { checkRecords } from '../../ports/record-limit.ts'
-import { addPartitions, type Transaction } from './add-partitions.ts'
+import { checkRecords } from '../../ports/record/record-limit.ts'
 import { asking, BrokerError, CODE, codeOf, isFenced, isPassing, logErrorOf } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
-import type { Batched } from './produce.ts'
-import { inBatches, produce } from './produce.ts'
-import type { Compression } from './record-batch.ts'
-import { nextSequence } from './sequence.ts'
-import { allTopicNames, topicName } from './topic-name.ts'
+import { addPartitions, type Transaction } from './protocol/add-partitions.ts'
+import type { Batched } from './protocol/produce.ts'
+import { inBatches, produce } from './protocol/produce.ts'
+import type { Compression } from './protocol/record-batch.ts'
+import { nextSequence } from './protocol/sequence.ts'
+import { allTopicNames, topicName } from './protocol/topic-name.ts'
 
 /** An open transaction blocks every reader of its topics: the broker aborts one that is abandoned after this time. */
 export const TRANSACTION_TIMEOUT_MS = 10_000

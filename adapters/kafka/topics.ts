@@ -8,9 +8,15 @@ import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
 import { asking } from './failure.ts'
 import type { Broker, Link } from './inside.ts'
-import type { ClusterMetadata, TopicMetadata } from './metadata.ts'
-import { describeTopics } from './metadata.ts'
-import { allTopicNames, KAFKA_TOPICS, type KafkaTopic, POSITIONS, topicName } from './topic-name.ts'
+import type { ClusterMetadata, TopicMetadata } from './protocol/metadata.ts'
+import { describeTopics } from './protocol/metadata.ts'
+import {
+  allTopicNames,
+  KAFKA_TOPICS,
+  type KafkaTopic,
+  POSITIONS,
+  topicName,
+} from './protocol/topic-name.ts'
 
 const TOPIC = kafkajs.ConfigResourceTypes.TOPIC
 

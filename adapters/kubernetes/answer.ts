@@ -8,7 +8,6 @@
  */
 import type { Target } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
-import { UID_LENGTH } from '../../ports/cap.ts'
 import type {
   GetAnswer,
   ReadAnswer,
@@ -17,6 +16,7 @@ import type {
   UnknownAnswer,
 } from '../../ports/cluster.ts'
 import type { Connection, ExchangeError } from '../../ports/exchange.ts'
+import { UID_LENGTH } from '../../ports/record/cap.ts'
 import { type AllowList, isJson, type Json, readMeta } from './meta.ts'
 
 /** The answer of a server to an unknown path; so does one that is starting. */

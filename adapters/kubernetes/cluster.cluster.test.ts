@@ -8,8 +8,8 @@ import { exchangeContract } from '../../ports/exchange.contract.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { openCluster } from './cluster.ts'
-import { openUndiciExchange } from './exchange.ts'
-import { loadContexts } from './kubeconfig.ts'
+import { openUndiciExchange } from './connection/exchange.ts'
+import { loadContexts } from './connection/kubeconfig.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver')
 

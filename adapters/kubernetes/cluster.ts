@@ -37,9 +37,9 @@ import {
   ExchangeError,
   type ExchangeRequest,
 } from '../../ports/exchange.ts'
-import { isPathSegmentName } from '../../ports/object-name.ts'
-import { MARKED, type Projection } from '../../ports/projection.ts'
 import type { Random } from '../../ports/random.ts'
+import { isPathSegmentName } from '../../ports/record/object-name.ts'
+import { MARKED, type Projection } from '../../ports/record/projection.ts'
 import {
   parsed,
   type ReapAsked,

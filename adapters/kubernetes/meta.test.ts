@@ -3,9 +3,9 @@ import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { phaseOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
-import { HOLD_REFERENCE } from '../../ports/cap.ts'
 import type { Resource } from '../../ports/cluster.ts'
-import { isPathSegmentName } from '../../ports/object-name.ts'
+import { HOLD_REFERENCE } from '../../ports/record/cap.ts'
+import { isPathSegmentName } from '../../ports/record/object-name.ts'
 import { readMeta } from './meta.ts'
 
 const PODS: Resource = {

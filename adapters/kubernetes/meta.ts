@@ -3,7 +3,7 @@
  *
  * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
  * exactly or not at all; the returned object can be written and read again unchanged. Of an object beyond the caps only its identity
- * is kept (ports/cap.ts).
+ * is kept (ports/record/cap.ts).
  */
 
 import { createHash } from 'node:crypto'
@@ -13,6 +13,7 @@ import {
   type OwnerReference,
   type Pair,
 } from '../../core/model/object.ts'
+import type { Resource } from '../../ports/cluster.ts'
 import {
   DIGEST_OF_NAME,
   DIGEST_OF_UID,
@@ -20,8 +21,7 @@ import {
   isBeyondCaps,
   NAME_LENGTH,
   UID_LENGTH,
-} from '../../ports/cap.ts'
-import type { Resource } from '../../ports/cluster.ts'
+} from '../../ports/record/cap.ts'
 
 /** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
 export interface AllowList {

@@ -6,7 +6,7 @@
  */
 import type { Target } from '../../core/model/command.ts'
 import type { Resource } from '../../ports/cluster.ts'
-import { isPathSegmentName } from '../../ports/object-name.ts'
+import { isPathSegmentName } from '../../ports/record/object-name.ts'
 
 type Served = Pick<Resource, 'group' | 'version' | 'resource'>
 

@@ -4,7 +4,7 @@
  * What must stay true: a user counts only with `authenticated: true`, a name, and our audience among `status.audiences`: a server that does not support
  * audiences would accept any token. A token is in the body alone, and in no error.
  *
- * Not here: for how long an answer counts (runtime/authority.ts).
+ * Not here: for how long an answer counts (runtime/http/authority.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Cluster } from '../../ports/cluster.ts'

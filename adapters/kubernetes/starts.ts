@@ -4,7 +4,7 @@
  * What must stay true: a write takes effect only if the object is as it was read, or is still
  * missing where it was missing. What others wrote there is kept.
  *
- * Not here: what an entry means (cli/copied-data.ts).
+ * Not here: what an entry means (cli/process/copied-data.ts).
  */
 import { type ClusterError, type KnownStarts, STARTS } from '../../ports/cluster.ts'
 import { isNotFound, parsed, type Reply } from './answer.ts'

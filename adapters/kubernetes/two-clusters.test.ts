@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createFront, type Socket } f
 import { type TestContext, test } from 'node:test'
 import type { Cluster } from '../../ports/cluster.ts'
 import { openCluster } from './cluster.ts'
-import { openUndiciExchange } from './exchange.ts'
+import { openUndiciExchange } from './connection/exchange.ts'
 
 const SIGNAL = AbortSignal.timeout(60_000)
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system'

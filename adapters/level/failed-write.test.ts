@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { type Store, StoreError } from '../../ports/store.ts'
-import { limitFiles, withoutFileLimits } from '../../testing/file-limit.ts'
+import { limitFiles, withoutFileLimits } from '../../testing/process/file-limit.ts'
 import { openLevelStore } from './store.ts'
 
 const VALUE = new Uint8Array(300).fill(9)

@@ -5,7 +5,7 @@
 import { equal, ok, rejects, throws } from 'node:assert/strict'
 import { join } from 'node:path'
 import { type Store, StoreError, type StoreErrorCode } from '../../ports/store.ts'
-import { testOnSmallDisk } from '../../testing/small-disk.ts'
+import { testOnSmallDisk } from '../../testing/process/small-disk.ts'
 import { openLevelStore } from './store.ts'
 
 const VALUE = new Uint8Array(1_000).fill(9)

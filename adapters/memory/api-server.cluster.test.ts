@@ -11,7 +11,7 @@ import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { type Schema, schemaText } from '../../testing/cluster/schema-text.ts'
 import { BUILT_IN } from './api/kind.ts'
-import { isSchemaOf, SCHEMA_FILE } from './api/schema.ts'
+import { isSchemaOf, SCHEMA_FILE } from './api/read/schema.ts'
 import { type Answer, ApiFixture, METADATA, METADATA_LIST } from './api-server.fixture.ts'
 
 type Ask = (

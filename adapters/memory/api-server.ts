@@ -17,7 +17,7 @@ import { Registry } from './api/registry.ts'
 import type { ApiRequest, ApiResponse } from './api/request.ts'
 import { Refusal } from './api/status.ts'
 import { type Effect, Storage } from './api/storage.ts'
-import { Sweeper } from './api/sweep.ts'
+import { Sweeper } from './api/write/sweep.ts'
 
 export type { ApiObject, ApiRequest, ApiResponse, Effect, Kind }
 

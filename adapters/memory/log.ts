@@ -24,7 +24,7 @@ import {
   TOPICS,
   type Topic,
 } from '../../ports/log.ts'
-import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
+import { checkPosition, checkRecords } from '../../ports/record/record-limit.ts'
 import { MemoryPartition } from './log-partition.ts'
 import { type Fate, type HeldFate, MemoryTaskLog, type TaskAccess } from './task-log.ts'
 import { Transaction } from './transaction.ts'

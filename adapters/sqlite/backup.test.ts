@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Entry, Log, LogError } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { testOnSmallDisk } from '../../testing/small-disk.ts'
+import { testOnSmallDisk } from '../../testing/process/small-disk.ts'
 import { backUpLog } from './backup.ts'
 import { openSqliteLog } from './log.ts'
 

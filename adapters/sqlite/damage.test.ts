@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { type Log, LogError, type Produced, TOPICS, type Topic } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { restore } from '../../services/graph/fold/restore.ts'
-import { codec } from '../../testing/task-rig.ts'
+import { codec } from '../../testing/rig/task-rig.ts'
 import { MemoryStore } from '../memory/store.ts'
 import { openSqliteLog, type SqliteLog } from './log.ts'
 

@@ -27,7 +27,7 @@ import {
   type TaskLog,
   type Topic,
 } from '../../ports/log.ts'
-import { checkPosition, checkRecords } from '../../ports/record-limit.ts'
+import { checkPosition, checkRecords } from '../../ports/record/record-limit.ts'
 import { Compaction } from './compaction.ts'
 import { damagedFile, failureOf, invalid } from './failure.ts'
 import { type Head, nameOf } from './head.ts'

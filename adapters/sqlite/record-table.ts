@@ -8,7 +8,7 @@
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Produced } from '../../ports/log.ts'
-import { isTrace } from '../../ports/record-limit.ts'
+import { isTrace } from '../../ports/record/record-limit.ts'
 import { recordSum } from './checksum.ts'
 import { damagedAt } from './failure.ts'
 import { type Head, idOf, OFFSET_END } from './head.ts'

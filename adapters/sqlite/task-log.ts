@@ -12,7 +12,7 @@ import {
   type Topic,
   type TopicBatch,
 } from '../../ports/log.ts'
-import { checkRecords } from '../../ports/record-limit.ts'
+import { checkRecords } from '../../ports/record/record-limit.ts'
 import { sizeOf } from './limit.ts'
 import type { WriteQueue } from './write-queue.ts'
 

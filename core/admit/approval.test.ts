@@ -1,8 +1,8 @@
 /** An approval of a set that spans namespaces: it covers exactly the shown set, in its cluster only. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { World } from '../../testing/model/story.ts'
 import { planOf } from '../graph/held-plan.ts'
 import type { SetHash } from '../model/hash.ts'
 import { EMPTY_SET } from '../model/hash.ts'

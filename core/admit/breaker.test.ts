@@ -1,7 +1,7 @@
 /** Breakers: what opens one, a namespace's or the cluster's, and what does not. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import type { CommandSettled } from '../model/event.ts'
 import { openBreakerOf } from './breaker.ts'
 

@@ -1,8 +1,8 @@
 /** Protection is decided from the object, the policy and the directives alone: a row a case. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { object } from '../../testing/notation.ts'
-import { World } from '../../testing/story.ts'
+import { object } from '../../testing/model/notation.ts'
+import { World } from '../../testing/model/story.ts'
 import type { Guarding } from '../graph/guarding.ts'
 import { protectedNow } from '../graph/guarding.ts'
 import { EMPTY_SET } from '../model/hash.ts'

@@ -3,7 +3,7 @@
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
- * Not here: how changes are laid over the stored values (services/graph/fold/overlay.ts), their meaning (fold.ts).
+ * Not here: how changes are laid over the stored values (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'

@@ -1,8 +1,8 @@
 /** Which kind an owner reference means: as it is written, in lower case where one kind is written so, and nothing else. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { show, World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { show, World } from '../../testing/model/story.ts'
 import type { Event } from '../model/event.ts'
 import { countOf, nodeOf } from './graph.ts'
 

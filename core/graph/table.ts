@@ -2,7 +2,7 @@
  * The tables of a partition's state: what each holds, what its keys name, how it is read.
  *
  * What must stay true: every key begins with the name of its table, alone or before a slash, and every value has its table's type, which is its schema's name, too
- * (schemas/). A type of state without a table does not compile; testing/state-check.ts compares keys and values with it.
+ * (schemas/). A type of state without a table does not compile; testing/model/state-check.ts compares keys and values with it.
  *
  * Not here: the keys themselves (key.ts), the meaning of the values (model/state.ts, model/node.ts).
  */

@@ -1,8 +1,8 @@
 /** A node's waits are removed when it leaves. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { World } from '../../testing/model/story.ts'
 
 test('an owner that waits for a relist of what blocks its kind leaves no wait behind', () => {
   const world = new World()

@@ -1,7 +1,7 @@
 /** A command says up to when it is decided: the reaper asks again about what may have changed since. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import type { Event } from '../model/event.ts'
 
 test('a command is as old as the deletion that it rests on, whenever it is decided', () => {

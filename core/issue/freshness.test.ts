@@ -3,7 +3,7 @@
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 
 /** The commands about `pod/a` that the steps lead to, without their reasons. */
 function commandsAfter(steps: string): readonly string[] {

@@ -1,7 +1,7 @@
 /** Objects that our DELETE removed and no watch confirms: when a live GET verifies them, and the cost of that where the watches work. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import { CATCH_UP_MS } from '../model/constant.ts'
 import type { Event } from '../model/event.ts'
 

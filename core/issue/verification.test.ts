@@ -1,7 +1,7 @@
 /** Unwatched owners: how often they are verified, and what a live GET revokes. */
 import { deepEqual, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 
 const BEAT_SECONDS = 10
 const HOUR_BEATS = 3_600 / BEAT_SECONDS

@@ -1,7 +1,7 @@
 /** Warnings are commands like others: each has an id of its own, also when one verdict brings about several. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 import { recentWarnings, warningsOf } from './warning.ts'

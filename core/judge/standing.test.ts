@@ -1,7 +1,7 @@
 /** The status of a reference is the first row of the table that fits. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import { nodeOf } from '../graph/graph.ts'
 import { standingOf } from './standing.ts'
 

@@ -1,7 +1,7 @@
 /** The verdict on a dependent is the first row of the table that fits, and it has the weakest evidence it rests on, whatever is relisted later. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 
 /** The steps of a row before it asks `why pod/a`. */
 function verdictAfter(steps: string): string {

@@ -135,7 +135,7 @@ export interface CommandSettled {
   readonly calls: number
   /**
    * Null where `object` has its owner references. Where there are many it has none, and this stands
-   * for them on the log: readers of it make the object whole (services/graph/fold/edited-object.ts).
+   * for them on the log: readers of it make the object whole (services/graph/fold/bytes/edited-object.ts).
    * The fold sees it only where that could not be done: the object is there, and what its list is
    * by now, the watch tells.
    */

@@ -4,7 +4,7 @@
  * What must stay true: a kind that the settings leave out is distinct from one that cannot be watched: only of the first
  * is it no doubt of an answer that its objects are not in it.
  *
- * Not here: which reason a kind has (services/watcher/catalog.ts).
+ * Not here: which reason a kind has (services/watcher/kind/catalog.ts).
  */
 export const NEVER_COLLECTED = 'it is never collected'
 export const IGNORED = 'it is among the kinds to ignore'

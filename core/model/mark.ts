@@ -3,7 +3,7 @@
  *
  * What must stay true: data, from which the fold, the gate and the admission policy are all built; every key in it is published for every object.
  *
- * Not here: other protection (admit/protection.ts), which fields of objects are published (ports/projection.ts).
+ * Not here: other protection (admit/protection.ts), which fields of objects are published (ports/record/projection.ts).
  */
 import type { GroupKind, ObjectMeta } from './object.ts'
 

@@ -1,8 +1,8 @@
 /** A node moves along its table, and becomes untrusted by every other move. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { object } from '../../testing/notation.ts'
-import { World } from '../../testing/story.ts'
+import { object } from '../../testing/model/notation.ts'
+import { World } from '../../testing/model/story.ts'
 import type { Phase } from './node.ts'
 import { mayMove, phaseOf } from './node.ts'
 

@@ -3,7 +3,7 @@
  *
  * What must stay true: its shape has its schema in schemas/, and absent is null.
  *
- * Not here: lineage, which is made from the stored state (ports/lineage.ts).
+ * Not here: lineage, which is made from the stored state (ports/record/lineage.ts).
  */
 import type { CommandId } from './id.ts'
 import type { Phase } from './node.ts'

@@ -60,7 +60,7 @@ export type StateValue =
 /**
  * `owners/<cluster>/<uid>/<name>`: some of the owner references of a node that has many, in order,
  * with what the node says of each. Only where a node becomes bytes is it taken apart, and put
- * together where bytes become a node (services/graph/fold/long-node.ts): the fold has whole nodes,
+ * together where bytes become a node (services/graph/fold/bytes/long-node.ts): the fold has whole nodes,
  * and reads none of these.
  */
 export interface OwnerChunk {

@@ -1,7 +1,7 @@
 /** A deleted object is forgotten after its time, and its lineage with it. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import { type Preset, policyFor } from '../model/policy.ts'
 
 const DAY_MS = 24 * 3_600_000

@@ -1,8 +1,8 @@
 /** One uid named at more coordinates than any user means: each is counted by itself, and none changes what is done at the coordinates of the owner. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { show, World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { show, World } from '../../testing/model/story.ts'
 import { isNamed } from '../graph/graph.ts'
 import { ALL_COUNTS_PREFIX } from '../graph/key.ts'
 import type { Event } from '../model/event.ts'

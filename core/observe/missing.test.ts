@@ -1,9 +1,9 @@
 /** Objects that a relist has missed are processed in pages, and a cluster may be restored between two of them. */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { object } from '../../testing/notation.ts'
-import { World } from '../../testing/story.ts'
-import { ToldLog } from '../../testing/told-log.ts'
+import { object } from '../../testing/model/notation.ts'
+import { World } from '../../testing/model/story.ts'
+import { ToldLog } from '../../testing/rig/told-log.ts'
 import { nodeOf } from '../graph/graph.ts'
 import type { Event } from '../model/event.ts'
 import type { ObjectMeta } from '../model/object.ts'

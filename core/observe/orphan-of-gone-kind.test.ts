@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { show, World } from '../../testing/story.ts'
+import { show, World } from '../../testing/model/story.ts'
 
 const MONTH_AND_MORE = 40
 const WIDGET = 'put widget/a <- pv/x'

@@ -1,8 +1,8 @@
 /** A kind is served otherwise than before: an object whose status rests on it is judged again, though it waits for nothing. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { World } from '../../testing/model/story.ts'
 import { nodeOf } from '../graph/graph.ts'
 import { laneKey } from '../graph/key.ts'
 

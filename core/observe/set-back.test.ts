@@ -5,8 +5,8 @@
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { check } from '../../testing/state-check.ts'
-import { show, World } from '../../testing/story.ts'
+import { check } from '../../testing/model/state-check.ts'
+import { show, World } from '../../testing/model/story.ts'
 import type { Event, ObjectUpdated } from '../model/event.ts'
 
 interface Told {

@@ -1,7 +1,7 @@
 /** History records every phase of an object, also the one in which it is found again after it was untrusted: the search for the begin of a deletion reads them. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { World } from '../../testing/story.ts'
+import { World } from '../../testing/model/story.ts'
 import type { Event } from '../model/event.ts'
 
 test('an object that was in doubt and is vouched for by its version has its phase told', () => {

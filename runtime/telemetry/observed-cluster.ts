@@ -3,7 +3,7 @@
  *
  * What must stay true: it answers, and fails, as the cluster behind it does. What is reported holds nobody up, and comes after the answer.
  *
- * Not here: what is made of a report (cli/process-metrics.ts, traces.ts).
+ * Not here: what is made of a report (cli/process/process-metrics.ts, traces.ts).
  */
 import {
   type Cluster,

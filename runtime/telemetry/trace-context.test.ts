@@ -1,7 +1,7 @@
 /** What a record may carry as its trace, and what is none. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTrace } from '../../ports/record-limit.ts'
+import { isTrace } from '../../ports/record/record-limit.ts'
 import { traceOf, traceText } from './trace-context.ts'
 
 const TEXT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'

@@ -23,7 +23,6 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Clock } from '../../ports/clock.ts'
-import type { Codec, Writable } from '../../ports/codec.ts'
 import type {
   Appending,
   Entry,
@@ -33,6 +32,7 @@ import type {
   TaskLog,
   TopicBatch,
 } from '../../ports/log.ts'
+import type { Codec, Writable } from '../../ports/record/codec.ts'
 import { ATTRIBUTE, SPAN } from './attribute.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { ObservedCall } from './observed-cluster.ts'

@@ -8,7 +8,7 @@ import { MemoryStore } from '../../adapters/memory/store.ts'
 import type { Event } from '../../core/model/event.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/rig/task-rig.ts'
 import { createCensus } from './census.ts'
 import { TAKE_OVER_WAIT_MS } from './config.ts'
 

@@ -7,12 +7,12 @@
  */
 import { openBreakerOf } from '../../core/admit/breaker.ts'
 import { pausedBecause } from '../../core/admit/directive.ts'
-import type { Codec } from '../../ports/codec.ts'
+import type { Codec } from '../../ports/record/codec.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { ClusterTally } from './fold/tally.ts'
 import type { Task } from './fold/task.ts'
 import type { Graph } from './graph.ts'
-import { readerOf } from './query/view.ts'
+import { readerOf } from './query/view/view.ts'
 
 export interface ClusterCount extends ClusterTally {
   readonly isBreakerOpen: boolean

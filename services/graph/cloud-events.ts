@@ -5,14 +5,14 @@
  * An id is made of the log position that brought the record about and its object, so it is the same when the same is folded again, and never that of another record
  * of one source. What users call their objects makes no header large.
  *
- * Not here: how a header is written (adapters/kafka/record-batch.ts), events for a webhook (runtime/webhook.ts).
+ * Not here: how a header is written (adapters/kafka/protocol/record-batch.ts), events for a webhook (runtime/http/webhook.ts).
  */
 import { POSITION_KEY } from '../../core/graph/key.ts'
 import type { Coordinates } from '../../core/model/object.ts'
 import type { Position } from '../../core/model/state.ts'
-import type { Codec } from '../../ports/codec.ts'
-import type { PublicRecord } from '../../ports/lineage.ts'
 import type { Header, Log, Produced, TaskCommit, TaskLog, TopicBatch } from '../../ports/log.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import type { PublicRecord } from '../../ports/record/lineage.ts'
 
 /** By the type of what it says; of a null value by what that says. Its number grows only when a consumer of the former one would read it wrongly. */
 export const CLOUD_EVENT_TYPE = {

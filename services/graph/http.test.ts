@@ -17,24 +17,31 @@ import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { LogError, type Page } from '../../ports/log.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/endpoint.ts'
 import { failed, passed } from '../../runtime/health.ts'
-import { openToken } from '../../runtime/http-token.ts'
+import { checkHttp, type HttpSettings, serveEndpoint } from '../../runtime/http/endpoint.ts'
+import { openToken } from '../../runtime/http/http-token.ts'
 import { INSTANCE } from '../../runtime/instance.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import {
+  appendAll,
+  assign,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+} from '../../testing/rig/task-rig.ts'
 import type { ClusterRef, Shaped } from './api/document.ts'
 import { ROUTES } from './api/route.ts'
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
-import type { Cascade } from './query/cascade.ts'
-import { createHistoryIndex } from './query/history-index.ts'
-import type { Plan } from './query/plan.ts'
-import type { Why } from './query/query.ts'
-import type { Others } from './query/question.ts'
-import type { TreeNode } from './query/tree.ts'
+import type { Cascade } from './query/answer/cascade.ts'
+import type { Why } from './query/answer/query.ts'
+import type { TreeNode } from './query/answer/tree.ts'
+import type { Others } from './query/ask/question.ts'
+import { createHistoryIndex } from './query/index/history-index.ts'
+import type { Plan } from './query/plan/plan.ts'
 import { createQuestions } from './questions.ts'
 
 const STORY = [

@@ -10,7 +10,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../testing/hostile.ts'
-import { type MinuteRig, rigged } from '../../testing/minute-rig.ts'
+import { type MinuteRig, rigged } from '../../testing/rig/minute-rig.ts'
 
 type Kind = 'cm' | 'rs' | 'node'
 

@@ -7,8 +7,8 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { OwnerReference } from '../../core/model/object.ts'
-import { LongListRig, reference, references, UID } from '../../testing/long-list-rig.ts'
-import { changelogContent, codec, contentOf, emptyStore } from '../../testing/task-rig.ts'
+import { LongListRig, reference, references, UID } from '../../testing/rig/long-list-rig.ts'
+import { changelogContent, codec, contentOf, emptyStore } from '../../testing/rig/task-rig.ts'
 import { auditPartition } from './audit/audit.ts'
 
 const NEW = reference(999_999)

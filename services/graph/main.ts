@@ -1,7 +1,7 @@
 /**
  * Puts the graph service together: stores in directories, the tasks that the placement gives, the index, and what answers questions.
  *
- * Not here: what it runs beside (cli/up.ts), which log and placement it has (the caller's).
+ * Not here: what it runs beside (cli/serve/up.ts), which log and placement it has (the caller's).
  */
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
@@ -9,12 +9,12 @@ import { placeAll } from '../../adapters/memory/placement.ts'
 import { clusterOf, policyOf } from '../../core/graph/graph.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
+import type { Codec } from '../../ports/record/codec.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Cuts } from '../../runtime/cuts.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { Cuts } from '../../runtime/shares/cuts.ts'
 import type { Shadow } from './audit/shadow.ts'
 import { createShadow } from './audit/shadow.ts'
 import type { Census } from './census.ts'
@@ -23,10 +23,10 @@ import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
 import type { Graph, GraphParts } from './graph.ts'
 import { createGraph } from './graph.ts'
-import type { ActorIndex } from './query/actor-index.ts'
-import { createActorIndex } from './query/actor-index.ts'
-import type { HistoryIndex } from './query/history-index.ts'
-import { createHistoryIndex } from './query/history-index.ts'
+import type { ActorIndex } from './query/index/actor-index.ts'
+import { createActorIndex } from './query/index/actor-index.ts'
+import type { HistoryIndex } from './query/index/history-index.ts'
+import { createHistoryIndex } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
 import { createQuestions } from './questions.ts'
 

@@ -5,7 +5,7 @@
  */
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { neverOwners } from '../../testing/never-owner-rig.ts'
+import { neverOwners } from '../../testing/rig/never-owner-rig.ts'
 
 const FREE = 64 * 1_024
 /** For each byte that was sent. */

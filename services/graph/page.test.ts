@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openToken } from '../../runtime/http-token.ts'
-import { GraphGroup } from '../../testing/graph-group.ts'
+import { openToken } from '../../runtime/http/http-token.ts'
+import { GraphGroup } from '../../testing/rig/graph-group.ts'
 import { PAGE_FILES } from './page.ts'
 
 const MOST_PACKED = 60 * 1024

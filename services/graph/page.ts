@@ -4,7 +4,7 @@
  * What must stay true: the files are the same for everybody and hold nothing of any cluster, so no token has to be shown for them. Whatever the page shows, it
  * asks of the documented routes, with the token that its user types in. Its policy lets it load, call and be shown by nothing but this server.
  *
- * Not here: its source (web/), the token (runtime/endpoint.ts).
+ * Not here: its source (web/), the token (runtime/http/endpoint.ts).
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

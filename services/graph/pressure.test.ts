@@ -11,18 +11,25 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
-import type { Codec } from '../../ports/codec.ts'
+import type { Codec } from '../../ports/record/codec.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { MOST_CONNECTIONS } from '../../runtime/connections.ts'
-import { type Served, serveEndpoint } from '../../runtime/endpoint.ts'
 import { passed } from '../../runtime/health.ts'
-import { openToken } from '../../runtime/http-token.ts'
-import { MOST_STREAMS } from '../../runtime/streams.ts'
+import { MOST_CONNECTIONS } from '../../runtime/http/connections.ts'
+import { type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
+import { openToken } from '../../runtime/http/http-token.ts'
+import { MOST_STREAMS } from '../../runtime/shares/streams.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { appendAll, assign, codec, emptyStore, eventsOf, runTask } from '../../testing/task-rig.ts'
+import {
+  appendAll,
+  assign,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+} from '../../testing/rig/task-rig.ts'
 import { TURN_MS } from './config.ts'
 import { addGraphRoutes } from './http.ts'
-import { createHistoryIndex } from './query/history-index.ts'
+import { createHistoryIndex } from './query/index/history-index.ts'
 import { createQuestions } from './questions.ts'
 
 const STORY = ['put rs/web', 'put pod/a <- rs/web']

@@ -1,8 +1,8 @@
 /** Streams of records: resumed wherever they were cut, of a part of the records, and for who may not see all of them. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { HistoryRecord } from '../../ports/lineage.ts'
-import type { Authority } from '../../runtime/authority.ts'
+import type { HistoryRecord } from '../../ports/record/lineage.ts'
+import type { Authority } from '../../runtime/http/authority.ts'
 import { checked } from '../../testing/answer-check.ts'
 import { eventually } from '../../testing/eventually.ts'
 import {
@@ -10,9 +10,9 @@ import {
   type GraphProcess,
   type ProcessOptions,
   tell,
-} from '../../testing/graph-group.ts'
+} from '../../testing/rig/graph-group.ts'
+import { codec, eventsOf } from '../../testing/rig/task-rig.ts'
 import { seeded } from '../../testing/seeded.ts'
-import { codec, eventsOf } from '../../testing/task-rig.ts'
 
 const STORY = [
   ...[

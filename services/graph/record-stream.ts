@@ -5,22 +5,22 @@
  * off, so it never looks whole. The id of an event is where to go on behind it, in all partitions: who resumes there misses nothing and gets nothing twice.
  * Who may not see the whole graph sees what may be listed in the one namespace that was asked for, and nothing of the rest; the header `warning` says so.
  *
- * Not here: positions (stream-position.ts), which records are meant (query/record-filter.ts), how many streams there may be (runtime/streams.ts).
+ * Not here: positions (stream-position.ts), which records are meant (query/record-filter.ts), how many streams there may be (runtime/shares/streams.ts).
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
-import type { PublicRecord } from '../../ports/lineage.ts'
 import { type Entry, type Log, LogError } from '../../ports/log.ts'
-import { bodyOf, Problem } from '../../runtime/problem.ts'
-import { streamEnd } from '../../runtime/streams.ts'
-import type { Access } from './query/access.ts'
-import { askedOf } from './query/choice.ts'
-import type { Clusters } from './query/clusters.ts'
-import { closedOf, type Forwarding } from './query/forward.ts'
-import { plain } from './query/question.ts'
-import { type RecordFilter, recordFilter } from './query/record-filter.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import type { PublicRecord } from '../../ports/record/lineage.ts'
+import { bodyOf, Problem } from '../../runtime/http/problem.ts'
+import { streamEnd } from '../../runtime/shares/streams.ts'
+import type { Access } from './query/ask/access.ts'
+import { askedOf } from './query/ask/choice.ts'
+import { plain } from './query/ask/question.ts'
+import { type RecordFilter, recordFilter } from './query/ask/record-filter.ts'
+import type { Clusters } from './query/view/clusters.ts'
+import { closedOf, type Forwarding } from './query/view/forward.ts'
 import { type Positions, positionsFrom, positionText, trimmed } from './stream-position.ts'
 import { Turns } from './turns.ts'
 

@@ -2,9 +2,9 @@
 import { ok } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { GraphGroup, type GraphProcess, tell } from '../../testing/graph-group.ts'
 import { damaged, damages, HOSTILE_NAMES, runs } from '../../testing/hostile.ts'
-import { eventsOf } from '../../testing/task-rig.ts'
+import { GraphGroup, type GraphProcess, tell } from '../../testing/rig/graph-group.ts'
+import { eventsOf } from '../../testing/rig/task-rig.ts'
 
 const STORY = [
   'put rs/web',

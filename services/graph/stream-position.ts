@@ -6,7 +6,7 @@
  * Not here: reading (record-stream.ts).
  */
 import { COMPACTED, type Log, type Topic } from '../../ports/log.ts'
-import { Problem } from '../../runtime/problem.ts'
+import { Problem } from '../../runtime/http/problem.ts'
 
 export type Positions = Map<number, bigint>
 

@@ -5,7 +5,7 @@
  * never told. What is not known is not over. One event at a time, a few a minute at most, and what comes and goes within minutes is one: whoever fills a cluster
  * with odd objects fills nobody's inbox. It holds up nobody.
  *
- * Not here: what waits for a person (cli/notice.ts), what a receiver makes of it (cloud-event.ts for a webhook, cli/notify.ts for Kubernetes Events).
+ * Not here: what waits for a person (cli/process/notice.ts), what a receiver makes of it (cloud-event.ts for a webhook, cli/process/notify.ts for Kubernetes Events).
  */
 import type { Clock } from '../../ports/clock.ts'
 

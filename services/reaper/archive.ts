@@ -7,23 +7,23 @@
  * the namespace has its share of the archive's disk, only its own deletions wait.
  *
  * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long
- * it is kept (the graph trims), whose share is how large (runtime/archive-room.ts).
+ * it is kept (the graph trims), whose share is how large (runtime/archive/archive-room.ts).
  */
 import type { DeleteObject } from '../../core/model/command.ts'
 import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { GetAnswer, ReadAnswer } from '../../ports/cluster.ts'
-import type { Codec } from '../../ports/codec.ts'
 import { type Log, LogError } from '../../ports/log.ts'
 import { partitionOf } from '../../ports/partition.ts'
-import type { Archived } from '../../ports/service-record.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import type { Archived } from '../../ports/record/service-record.ts'
 import {
   type ArchiveSettings,
   archivedPieces,
   MAX_OBJECT_BYTES,
-} from '../../runtime/archive-record.ts'
-import type { ArchiveRoom, Place } from '../../runtime/archive-room.ts'
+} from '../../runtime/archive/archive-record.ts'
+import type { ArchiveRoom, Place } from '../../runtime/archive/archive-room.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
 import type { Caller } from './call.ts'
 

@@ -18,7 +18,7 @@ import {
   type UnknownAnswer,
 } from '../../ports/cluster.ts'
 import type { Random } from '../../ports/random.ts'
-import { mayRetry } from './settle.ts'
+import { mayRetry } from './decide/settle.ts'
 import type { Throttle } from './throttle.ts'
 
 export interface CallBounds {

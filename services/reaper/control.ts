@@ -12,17 +12,17 @@ import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
 import { readSubject } from '../../core/model/subject.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
+import { type Entry, type Log, LogError } from '../../ports/log.ts'
+import type { Codec } from '../../ports/record/codec.ts'
 import {
   PAUSE_PREFIX,
   PROTECT_POLICY_KEY,
   PROTECT_PREFIX,
   protectingOf,
-} from '../../ports/control-key.ts'
-import { type Entry, type Log, LogError } from '../../ports/log.ts'
-import type { Projection } from '../../ports/projection.ts'
-import { projectionOf } from '../../ports/projection.ts'
-import type { Control as ControlRecord } from '../../ports/service-record.ts'
+} from '../../ports/record/control-key.ts'
+import type { Projection } from '../../ports/record/projection.ts'
+import { projectionOf } from '../../ports/record/projection.ts'
+import type { Control as ControlRecord } from '../../ports/record/service-record.ts'
 import type { LogRetry } from './log-retry.ts'
 
 export interface Control {

@@ -9,10 +9,10 @@ import {
   type ClusterEvent,
   type ReapAnswer,
 } from '../../ports/cluster.ts'
-import { Cuts } from '../../runtime/cuts.ts'
-import { object } from '../../testing/notation.ts'
+import { Cuts } from '../../runtime/shares/cuts.ts'
+import { object } from '../../testing/model/notation.ts'
+import { settled } from './decide/result.ts'
 import { createEventRecorder, type EventRecorder } from './event-recorder.ts'
-import { settled } from './result.ts'
 
 const CHANGED: ReapAnswer = { type: 'Changed', code: 201, object: object('rs/web', '7') }
 

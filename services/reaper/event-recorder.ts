@@ -10,10 +10,10 @@ import type { Command, Target } from '../../core/model/command.ts'
 import type { ClusterId, Coordinates } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClusterEvent } from '../../ports/cluster.ts'
-import type { Cuts } from '../../runtime/cuts.ts'
-import { GroupedShares, type Holder, isSame } from '../../runtime/grouped-shares.ts'
+import type { Cuts } from '../../runtime/shares/cuts.ts'
+import { GroupedShares, type Holder, isSame } from '../../runtime/shares/grouped-shares.ts'
+import type { Result } from './decide/result.ts'
 import type { ConnectedCluster } from './reaper.ts'
-import type { Result } from './result.ts'
 
 export interface EventRecorderParts {
   readonly clusters: (id: ClusterId) => ConnectedCluster | undefined

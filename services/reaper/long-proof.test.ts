@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
-import { GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
+import { GONE_CLAIM, type Running, World } from '../../testing/rig/reaper-world.ts'
 import { LOOKS_AT_ONCE } from './long-proof.ts'
 
 /** More than can be verified within the time for which one live GET is valid. */

@@ -8,7 +8,7 @@
  * Not here: what a live GET proves (gate.ts).
  */
 import type { OwnerClaim } from '../../core/model/command.ts'
-import { type GateBounds, isOutdated } from './gate.ts'
+import { type GateBounds, isOutdated } from './decide/gate.ts'
 import type { Attested, OwnerLook } from './proof.ts'
 
 /**

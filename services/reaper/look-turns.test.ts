@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
-import { GONE_CLAIM, World } from '../../testing/reaper-world.ts'
+import { GONE_CLAIM, World } from '../../testing/rig/reaper-world.ts'
 import { LookTurns } from './look-turns.ts'
 
 test('T10: eight commands with 500 owners each do not delay the GET of another namespace', async () => {

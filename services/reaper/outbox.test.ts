@@ -2,11 +2,11 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogError } from '../../ports/log.ts'
-import { deleteObject, verifyOwner } from '../../testing/reaper.ts'
-import { World } from '../../testing/reaper-world.ts'
+import { deleteObject, verifyOwner } from '../../testing/rig/reaper.ts'
+import { World } from '../../testing/rig/reaper-world.ts'
+import { unsent } from './decide/result.ts'
 import { createLogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { unsent } from './result.ts'
 
 interface Sending {
   readonly outbox: Outbox

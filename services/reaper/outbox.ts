@@ -10,10 +10,10 @@
  * owners hold none, and each is published rarely (found-owners.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
-import type { Codec } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import type { Result } from './decide/result.ts'
 import type { LogRetry } from './log-retry.ts'
-import type { Result } from './result.ts'
 
 export interface Outgoing {
   /** Of the event: a home. */

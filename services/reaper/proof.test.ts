@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
-import { GONE_CLAIM, World } from '../../testing/reaper-world.ts'
+import { GONE_CLAIM, World } from '../../testing/rig/reaper-world.ts'
 import { createCaller } from './call.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createProofs, type Proofs } from './proof.ts'

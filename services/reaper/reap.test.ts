@@ -5,12 +5,12 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command, DeleteObject, OwnerClaim } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
-import { verifyOwner, warnObject } from '../../testing/reaper.ts'
-import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/reaper-world.ts'
-import { answered } from '../../testing/watcher-rig.ts'
+import { verifyOwner, warnObject } from '../../testing/rig/reaper.ts'
+import { configMap, GONE, GONE_CLAIM, type Running, World } from '../../testing/rig/reaper-world.ts'
+import { answered } from '../../testing/rig/watcher-rig.ts'
 import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
-import type { Result } from './result.ts'
+import type { Result } from './decide/result.ts'
 
 /** Carries the commands out and returns their results, and the requests it took besides the proof of identity. */
 async function reapAll(

@@ -23,13 +23,9 @@ import {
   marksAskedFor,
   type Pass,
   sparedBecause,
-} from './gate.ts'
-import { deleteGuard, patchGuard } from './guard.ts'
-import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
-import type { LookTurns } from './look-turns.ts'
-import type { Moments } from './moment.ts'
-import type { Proofs } from './proof.ts'
-import { type Ended, type Result, settled, verified } from './result.ts'
+} from './decide/gate.ts'
+import { deleteGuard, patchGuard } from './decide/guard.ts'
+import { type Ended, type Result, settled, verified } from './decide/result.ts'
 import {
   type Again,
   beforeDelete,
@@ -40,7 +36,11 @@ import {
   readBack,
   type Settle,
   type Tried,
-} from './settle.ts'
+} from './decide/settle.ts'
+import type { Moments } from './intake/moment.ts'
+import { areOutdated, type ClaimLook, type Looking, lookAtAll } from './long-proof.ts'
+import type { LookTurns } from './look-turns.ts'
+import type { Proofs } from './proof.ts'
 
 /** The services of a cluster for a command. */
 export interface Reaping {

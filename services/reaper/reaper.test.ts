@@ -7,10 +7,10 @@ import type { Command, DeleteObject } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
 import { LogError, type Topic } from '../../ports/log.ts'
-import { GONE_CLAIM, GONE as GONE_REFERENCE, World } from '../../testing/reaper-world.ts'
-import { READER } from './lane.ts'
+import { GONE_CLAIM, GONE as GONE_REFERENCE, World } from '../../testing/rig/reaper-world.ts'
+import type { Result } from './decide/result.ts'
+import { READER } from './intake/lane.ts'
 import { createReaper } from './reaper.ts'
-import type { Result } from './result.ts'
 
 const REFUSED = {
   kind: 'Status',

@@ -4,7 +4,7 @@
 import type { Command, CommandType, Outcome } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { CallVerb } from './call.ts'
-import type { Result } from './result.ts'
+import type { Result } from './decide/result.ts'
 
 export interface SettledCount {
   readonly cluster: ClusterId

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Outcome } from '../../core/model/command.ts'
 import type { CommandSettled } from '../../core/model/event.ts'
 import type { ObjectMeta, Uid } from '../../core/model/object.ts'
-import { World } from '../../testing/reaper-world.ts'
+import { World } from '../../testing/rig/reaper-world.ts'
 import { type ArchivedObject, indexArchive } from './archive-reader.ts'
 import { failedDeletes } from './delete-result.ts'
 

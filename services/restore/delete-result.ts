@@ -7,9 +7,9 @@
  */
 import type { CommandSettled } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'
-import type { Codec } from '../../ports/codec.ts'
-import { CodecError } from '../../ports/codec.ts'
 import type { Log } from '../../ports/log.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import { CodecError } from '../../ports/record/codec.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 
 /** Events read at once. */

@@ -11,8 +11,8 @@ import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, Uid } from '../../core/model/object.ts'
 import { RESTORED_FROM } from '../../ports/restorer.ts'
-import { type ArchiveKey, openArchiveKey } from '../../runtime/archive-key.ts'
-import { World } from '../../testing/reaper-world.ts'
+import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
+import { World } from '../../testing/rig/reaper-world.ts'
 import {
   type ArchivedObject,
   type ArchiveIndex,

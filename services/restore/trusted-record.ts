@@ -8,12 +8,12 @@
  * creates. Of two records the one of the later time counts, so a copy that is appended again
  * brings no former state back.
  *
- * Not here: what a record is bound to (runtime/archive-record.ts), reading (archive-reader.ts).
+ * Not here: what a record is bound to (runtime/archive/archive-record.ts), reading (archive-reader.ts).
  */
 import type { Uid } from '../../core/model/object.ts'
-import type { Archived } from '../../ports/service-record.ts'
-import type { ArchiveKey } from '../../runtime/archive-key.ts'
-import { type ArchivedAbout, openedPieces } from '../../runtime/archive-record.ts'
+import type { Archived } from '../../ports/record/service-record.ts'
+import type { ArchiveKey } from '../../runtime/archive/archive-key.ts'
+import { type ArchivedAbout, openedPieces } from '../../runtime/archive/archive-record.ts'
 
 /** By their ids. */
 export type ArchiveKeys = ReadonlyMap<string, ArchiveKey>

@@ -12,9 +12,9 @@
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster, DiscoveredKind } from '../../ports/cluster.ts'
-import type { KindKey } from './catalog.ts'
-import { kindKey } from './catalog.ts'
 import type { WatcherConfig } from './config.ts'
+import type { KindKey } from './kind/catalog.ts'
+import { kindKey } from './kind/catalog.ts'
 
 export interface AccountRightsDeps {
   readonly server: Pick<Cluster, 'mayI'>

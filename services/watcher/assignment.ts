@@ -18,12 +18,12 @@ import {
   type LoggedAssignment,
   readAssignments,
 } from '../../ports/assignment.ts'
-import type { Codec } from '../../ports/codec.ts'
-import { assignKey } from '../../ports/control-key.ts'
 import type { Entry } from '../../ports/log.ts'
-import type { Assignment } from '../../ports/service-record.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import { assignKey } from '../../ports/record/control-key.ts'
+import type { Assignment } from '../../ports/record/service-record.ts'
 import { WatcherError } from './identity.ts'
-import { appendUntilDone, type LogDeps, untilDone } from './log-retry.ts'
+import { appendUntilDone, type LogDeps, untilDone } from './publish/log-retry.ts'
 
 export interface AssignmentDeps extends LogDeps {
   readonly codec: Codec

@@ -11,9 +11,9 @@ import type { WatcherConfig } from './config.ts'
 import { within } from './deadline.ts'
 import type { IdentityGuard } from './identity.ts'
 import { isPassing } from './identity.ts'
-import type { KindMonitor } from './kind-monitor.ts'
-import type { Reign } from './marks.ts'
-import type { Publisher } from './publisher.ts'
+import type { KindMonitor } from './kind/kind-monitor.ts'
+import type { Reign } from './kind/marks.ts'
+import type { Publisher } from './publish/publisher.ts'
 import type { Counters } from './status.ts'
 
 /** A kind whose lists are broken must not keep the cluster from being known. */

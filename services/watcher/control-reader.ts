@@ -5,12 +5,12 @@
  */
 
 import type { ClusterId } from '../../core/model/object.ts'
-import type { Codec } from '../../ports/codec.ts'
-import { CodecError } from '../../ports/codec.ts'
-import { PROTECT_PREFIX } from '../../ports/control-key.ts'
 import type { Entry, Log } from '../../ports/log.ts'
 import { LogError } from '../../ports/log.ts'
-import type { Control } from '../../ports/service-record.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import { CodecError } from '../../ports/record/codec.ts'
+import { PROTECT_PREFIX } from '../../ports/record/control-key.ts'
+import type { Control } from '../../ports/record/service-record.ts'
 import type { WatcherConfig } from './config.ts'
 
 export interface RelistAsked {

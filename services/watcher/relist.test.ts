@@ -3,9 +3,9 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { ExchangeError } from '../../ports/exchange.ts'
-import type { Break } from '../../testing/watcher-rig.ts'
-import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
-import { connectionRecord } from './marks.ts'
+import type { Break } from '../../testing/rig/watcher-rig.ts'
+import { answered, WatcherRig } from '../../testing/rig/watcher-rig.ts'
+import { connectionRecord } from './kind/marks.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const KIND = { group: '', kind: 'ConfigMap' }

@@ -2,9 +2,9 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { WatcherStarted } from '../../core/model/event.ts'
-import { protectKey } from '../../ports/control-key.ts'
 import { ExchangeError, type ExchangeResponse } from '../../ports/exchange.ts'
-import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+import { protectKey } from '../../ports/record/control-key.ts'
+import { answered, WatcherRig } from '../../testing/rig/watcher-rig.ts'
 import { DEFAULT_CONFIG } from './config.ts'
 import { WatcherError } from './identity.ts'
 

@@ -1,7 +1,7 @@
 /** The status of a watcher with a broken watch: of which kind, since when, and why. */
 import { equal } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { answered, WatcherRig } from '../../testing/watcher-rig.ts'
+import { answered, WatcherRig } from '../../testing/rig/watcher-rig.ts'
 import { type BrokenWatch, brokenWatch } from './status.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'

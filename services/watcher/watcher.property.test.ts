@@ -6,7 +6,7 @@ import type { Event } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { compareVersions, projectionHash } from '../../core/model/object.ts'
-import { WatcherRig } from '../../testing/watcher-rig.ts'
+import { WatcherRig } from '../../testing/rig/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const KIND = { group: '', kind: 'ConfigMap' }

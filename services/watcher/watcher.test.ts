@@ -3,8 +3,8 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { Touched } from '../../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
-import { HOLD_REFERENCE } from '../../ports/cap.ts'
-import { WatcherRig } from '../../testing/watcher-rig.ts'
+import { HOLD_REFERENCE } from '../../ports/record/cap.ts'
+import { WatcherRig } from '../../testing/rig/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 

@@ -8,16 +8,16 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { GraphGroup, tell } from '../graph-group.ts'
-import { eventsOf } from '../task-rig.ts'
+import { GraphGroup, tell } from '../rig/graph-group.ts'
+import { eventsOf } from '../rig/task-rig.ts'
 import { missingBrowser, openPage, startBrowser } from './browser.ts'
 import { violations } from './violations.ts'
 
 const skip = missingBrowser()
 
-/** As web/place.ts lists them, which needs the types of a browser. */
+/** As web/base/place.ts lists them, which needs the types of a browser. */
 function viewsOfPage(): readonly string[] {
-  const place = readFileSync(new URL('../../web/place.ts', import.meta.url), 'utf8')
+  const place = readFileSync(new URL('../../web/base/place.ts', import.meta.url), 'utf8')
   const [, list = ''] = /VIEWS = \[([^\]]*)\]/.exec(place) ?? []
   return [...list.matchAll(/'(\w+)'/g)].map(([, view = '']) => view)
 }

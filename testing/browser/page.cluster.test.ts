@@ -9,8 +9,16 @@ import type { Browser, Page } from 'playwright-core'
 import { missingServers } from '../cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
 import { eventually } from '../eventually.ts'
-import { KinfoldProcess } from '../kinfold-process.ts'
-import { CONFIG_MAP, kind, type Made, make, missingOf, remove, untilGone } from '../objects.ts'
+import { KinfoldProcess } from '../process/kinfold-process.ts'
+import {
+  CONFIG_MAP,
+  kind,
+  type Made,
+  make,
+  missingOf,
+  remove,
+  untilGone,
+} from '../process/objects.ts'
 import { missingBrowser, startBrowser, watched } from './browser.ts'
 import { violations } from './violations.ts'
 

@@ -1,6 +1,6 @@
 /** The diagnosis of a failed round: the services' reports about themselves and about the remaining objects. */
-import type { KinfoldServices, ServiceProcess } from '../kinfold-services.ts'
-import type { Made } from '../objects.ts'
+import type { KinfoldServices, ServiceProcess } from '../process/kinfold-services.ts'
+import type { Made } from '../process/objects.ts'
 
 const LOG_LINES = 25
 /** Of objects that are still there. */

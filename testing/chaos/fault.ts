@@ -4,8 +4,8 @@
  * What must stay true: of three brokers at most one is away; everything that was stopped runs again after `heal`.
  */
 import type { Kafka } from '../kafka/broker.ts'
-import type { KinfoldServices, ServiceProcess } from '../kinfold-services.ts'
-import { SERVICES } from '../kinfold-services.ts'
+import type { KinfoldServices, ServiceProcess } from '../process/kinfold-services.ts'
+import { SERVICES } from '../process/kinfold-services.ts'
 import type { Chance } from '../seeded.ts'
 
 const FAULTS = [

@@ -13,9 +13,9 @@ import { entriesIn } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
 import { storeIdentity } from '../../services/graph/main.ts'
-import { ALREADY_SO } from '../../services/reaper/settle.ts'
+import { ALREADY_SO } from '../../services/reaper/decide/settle.ts'
 import type { Kafka } from '../kafka/broker.ts'
-import type { KinfoldServices } from '../kinfold-services.ts'
+import type { KinfoldServices } from '../process/kinfold-services.ts'
 
 export interface RecordReport {
   readonly events: bigint

@@ -18,7 +18,7 @@ import {
   remove,
   SECRET,
   uidsOf,
-} from '../objects.ts'
+} from '../process/objects.ts'
 import type { Chance } from '../seeded.ts'
 
 const KINDS = [CONFIG_MAP, SECRET, CLUSTER_ROLE] as const

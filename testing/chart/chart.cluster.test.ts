@@ -3,10 +3,10 @@ import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import type { Manifest } from '../../cli/role-manifest.ts'
+import type { Manifest } from '../../cli/setup/role-manifest.ts'
 import { missingServers, requireBinary } from '../cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
-import { runKinfold } from '../kinfold-command.ts'
+import { runKinfold } from '../process/kinfold-command.ts'
 import { isOfOperator, named, ROOT, render, variants } from './variant.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kubectl', 'helm') ?? false

@@ -6,7 +6,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Manifest } from '../../cli/role-manifest.ts'
+import type { Manifest } from '../../cli/setup/role-manifest.ts'
 import { CHART, rendered } from '../../scripts/chart.ts'
 
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url))

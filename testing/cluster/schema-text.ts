@@ -5,7 +5,7 @@
  * What must stay true: nothing is invented. A schema, a field, its type and whether it is required are the server's; of a description the
  * first sentence is kept.
  *
- * Not here: reading that text (adapters/memory/api/schema.ts).
+ * Not here: reading that text (adapters/memory/api/read/schema.ts).
  */
 
 export interface Schema {

@@ -3,7 +3,7 @@
  *
  * What must stay true: it names objects by slot alone, so two control planes can carry it out alike.
  */
-import type { Kind } from '../objects.ts'
+import type { Kind } from '../process/objects.ts'
 import type { Propagation } from './world.ts'
 
 /** The index of an object; all of them are named for it. */

@@ -13,7 +13,7 @@ import {
   makeAll,
   missingOf,
   type Requests,
-} from '../objects.ts'
+} from '../process/objects.ts'
 
 export interface Place {
   readonly kind: Kind

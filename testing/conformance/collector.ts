@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import type { ControlPlane } from '../cluster/control-plane.ts'
 import type { ControllerManager } from '../cluster/controller-manager.ts'
 import { startKafka } from '../kafka/broker.ts'
-import { ACTING, KinfoldProcess } from '../kinfold-process.ts'
-import { KinfoldServices } from '../kinfold-services.ts'
+import { ACTING, KinfoldProcess } from '../process/kinfold-process.ts'
+import { KinfoldServices } from '../process/kinfold-services.ts'
 
 export type CollectorName = 'upstream' | 'kinfold'
 

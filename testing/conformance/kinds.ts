@@ -1,11 +1,19 @@
 /**
- * The kinds that scenarios use, in addition to those of testing/objects.ts, and how custom ones are defined.
+ * The kinds that scenarios use, in addition to those of testing/process/objects.ts, and how custom ones are defined.
  *
  * What must stay true: a kind that is defined is served when `define` resolves. Whether a collector watches it by then is another question:
  * canary.ts answers it.
  */
 import { eventually } from '../eventually.ts'
-import { collectionPath, type Kind, kind, type Made, make, POD, type Requests } from '../objects.ts'
+import {
+  collectionPath,
+  type Kind,
+  kind,
+  type Made,
+  make,
+  POD,
+  type Requests,
+} from '../process/objects.ts'
 
 const SELECTOR = { app: 'a' }
 const TEMPLATE = { metadata: { labels: SELECTOR }, spec: POD.body && bodySpec(POD) }

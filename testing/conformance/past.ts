@@ -4,7 +4,7 @@
  * What must stay true: it knows the requests and never their results, so an answer errs on the side that leaves more out; references point
  * to objects created before, so every search along them ends.
  */
-import type { Kind } from '../objects.ts'
+import type { Kind } from '../process/objects.ts'
 import type { ReferenceSpec, Slot } from './action.ts'
 import { FOREGROUND, HOLD, ORPHAN, type Propagation } from './world.ts'
 

@@ -1,5 +1,5 @@
 /** The visible parts of an object that a collector can change: its references, its finalizers, whether it is being deleted. */
-import type { Reference, Requests } from '../objects.ts'
+import type { Reference, Requests } from '../process/objects.ts'
 
 export interface Seen {
   readonly name: string

@@ -4,7 +4,7 @@
  * What must stay true: every scenario is reported, whatever the result of the others; one that is reported as better may fail against upstream only.
  */
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
-import { CLUSTER_ROLE, CONFIG_MAP } from '../objects.ts'
+import { CLUSTER_ROLE, CONFIG_MAP } from '../process/objects.ts'
 import { canary } from './canary.ts'
 import { type Collector, type CollectorName, collectorOf, type Engine } from './collector.ts'
 import { defineAll, REALM, WIDGET } from './kinds.ts'

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ControlPlane } from '../cluster/control-plane.ts'
-import type { Made, Reference } from '../objects.ts'
+import type { Made, Reference } from '../process/objects.ts'
 import type { Action, MakeAction, ReferenceSpec, Slot, Step } from './action.ts'
 import type { Collector } from './collector.ts'
 import { WIDGET_NOT_PREFERRED, WIDGET_NOT_SERVED } from './kinds.ts'

@@ -4,7 +4,7 @@
  * What must stay true: it is a pure function of the seed, and its outcome does not depend on how fast a collector is. Upstream's does in
  * places, and the cases that would show that are left out, each with its reason in RULES.
  */
-import { CONFIG_MAP, type Kind, SECRET } from '../objects.ts'
+import { CONFIG_MAP, type Kind, SECRET } from '../process/objects.ts'
 import { type Chance, seeded } from '../seeded.ts'
 import type { Action, Flaw, MakeAction, ReferenceSpec, Slot, Step } from './action.ts'
 import { PRIORITY_CLASS, REALM, WIDGET } from './kinds.ts'

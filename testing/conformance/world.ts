@@ -19,7 +19,7 @@ import {
   type Reference,
   type Requests,
   referenceTo,
-} from '../objects.ts'
+} from '../process/objects.ts'
 import { canary, type Place, quiet } from './canary.ts'
 import type { Collector } from './collector.ts'
 import { type Expected, type Seen, seenIn, shown } from './seen.ts'

@@ -16,17 +16,22 @@ import { type ComplexSchema, fingerprintOf } from '../../adapters/avro/schema.ts
 import { loadRecordSchema } from '../../adapters/avro/schema-file.ts'
 import { openKafkaLog } from '../../adapters/kafka/log.ts'
 import type { OwnerReference } from '../../core/model/object.ts'
-import type { Codec } from '../../ports/codec.ts'
-import type { HistoryRecord, KnownObject, Lineage, LineageOwner } from '../../ports/lineage.ts'
 import type { Log, Produced, TaskLog } from '../../ports/log.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import type {
+  HistoryRecord,
+  KnownObject,
+  Lineage,
+  LineageOwner,
+} from '../../ports/record/lineage.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { eventually } from '../eventually.ts'
 import { HOSTILE_NAMES } from '../hostile.ts'
 import { type Kafka, startKafka } from '../kafka/broker.ts'
 import { missingKafka } from '../kafka/jars.ts'
-import { startKinfold } from '../kinfold-command.ts'
+import { startKinfold } from '../process/kinfold-command.ts'
+import { appendAll, eventsOf } from '../rig/task-rig.ts'
 import { SchemaRegistry } from '../schema-registry.ts'
-import { appendAll, eventsOf } from '../task-rig.ts'
 import { CONSUMERS, type Consumer, missingConsumer, startConsumer } from './consumer.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

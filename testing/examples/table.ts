@@ -11,7 +11,7 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   [/^npm (ci|start)/, 'installs this checkout anew; the playground is started by the run itself'],
   [
     /^docker |http-token|127\.0\.0\.1:8001/,
-    'Docker; scripts/compose.test.ts and cli/compose.kafka.test.ts run its commands',
+    'Docker; scripts/compose.test.ts and cli/e2e/compose.kafka.test.ts run its commands',
   ],
   [
     /--brokers|^kafka-acls |^kcat /,
@@ -23,14 +23,17 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   ],
   [
     /^(aws|gcloud|az) |^while gcloud|PT1H|^kinfold audit follow /,
-    'a cluster of a cloud; services/graph/actors/audit-decoder.test.ts reads records as they are documented, and cli/audit-follow.kafka.test.ts runs the follower as printed',
+    'a cluster of a cloud; services/graph/actors/audit-decoder.test.ts reads records as they are documented, and cli/offline/audit-follow.kafka.test.ts runs the follower as printed',
   ],
   [
     /\$BENCH|^perf |^awk |^export PATH|^(FLAGS|BENCH)=/,
     'a profile of a benchmark: minutes, and perf',
   ],
-  [/^OTEL_/, 'a collector of traces; cli/telemetry.test.ts receives them, from a playground'],
-  [/^kinfold upgrade/, 'a data directory of an older version; cli/upgrade.test.ts'],
+  [
+    /^OTEL_/,
+    'a collector of traces; cli/process/telemetry.test.ts receives them, from a playground',
+  ],
+  [/^kinfold upgrade/, 'a data directory of an older version; cli/offline/upgrade.test.ts'],
   [
     /^helm |^kubectl -n kinfold |^kubectl apply -k/,
     'a cluster with nodes; testing/chart renders the chart and applies it to an API server',
@@ -49,7 +52,7 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   ],
   [
     /^kubectl kinfold |kinfold completion/,
-    'a plugin on the PATH, and a shell that completes; cli/complete.test.ts and cli/kubectl-plugin.cluster.test.ts',
+    'a plugin on the PATH, and a shell that completes; cli/complete.test.ts and cli/e2e/kubectl-plugin.cluster.test.ts',
   ],
 ]
 

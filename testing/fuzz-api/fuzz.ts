@@ -12,8 +12,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { GraphGroup, tell } from '../graph-group.ts'
-import { eventsOf } from '../task-rig.ts'
+import { GraphGroup, tell } from '../rig/graph-group.ts'
+import { eventsOf } from '../rig/task-rig.ts'
 import { schemathesisCommand } from './installed.ts'
 
 const CONFIG = join(import.meta.dirname, 'schemathesis.toml')

@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { baseOf, dockerfile } from '../dockerfile.ts'
+import { baseOf, dockerfile } from '../process/dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const NAME = 'kinfold:test'

@@ -1,8 +1,8 @@
 /** The Dockerfile makes an image that runs: built by buildah over a base of Debian's own, where there is buildah. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { VERSION } from '../../cli/version.ts'
-import { argumentsOf, labels, texts } from '../dockerfile.ts'
+import { VERSION } from '../../cli/print/version.ts'
+import { argumentsOf, labels, texts } from '../process/dockerfile.ts'
 import { BuiltImage, missingBuilder } from './built.ts'
 
 /** All in one container, which ends in every case: the shell stops the playground, or `timeout` stops both. */

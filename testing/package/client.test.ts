@@ -11,13 +11,17 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
-import { VERSION } from '../../cli/version.ts'
-import { homebrewFormula, krewManifest } from '../../scripts/channel.ts'
-import { type ClientBundle, clientBundle, packClient } from '../../scripts/client.ts'
-import { canMakeExecutable, EXECUTABLE, packExecutable } from '../../scripts/client-executable.ts'
+import { VERSION } from '../../cli/print/version.ts'
+import { homebrewFormula, krewManifest } from '../../scripts/release/channel.ts'
+import { type ClientBundle, clientBundle, packClient } from '../../scripts/release/client.ts'
+import {
+  canMakeExecutable,
+  EXECUTABLE,
+  packExecutable,
+} from '../../scripts/release/client-executable.ts'
 import { missingServers, requireBinary } from '../cluster/binaries.ts'
 import { eventually } from '../eventually.ts'
-import { startKinfold } from '../kinfold-command.ts'
+import { startKinfold } from '../process/kinfold-command.ts'
 import { findOldestNode, missingOldestNode } from './node-22.ts'
 
 const AT = { version: VERSION, url: 'https://a.example/files', homepage: 'https://a.example' }
@@ -68,7 +72,7 @@ suite('the client', () => {
     const ours = bundle.inputs.filter((path) => !path.startsWith('node_modules/'))
     deepEqual(
       ours.filter((path) => !/^(cli|runtime)\//.test(path)),
-      ['services/graph/query/cluster-label.ts', 'core/model/time-text.ts'],
+      ['services/graph/query/view/cluster-label.ts', 'core/model/time-text.ts'],
     )
     const packages = bundle.inputs.map((path) => /^node_modules\/([^/]+)/.exec(path)?.[1])
     deepEqual([...new Set(packages)].filter((name) => name !== undefined).sort(), [

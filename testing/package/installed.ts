@@ -29,7 +29,7 @@ export interface Running {
 
 export class InstalledPackage implements Disposable {
   readonly folder: string
-  /** All files of a release, as scripts/release.ts makes it. */
+  /** All files of a release, as scripts/release/release.ts makes it. */
   readonly release: string
   readonly tarball: string
   /** Where it is installed. */
@@ -41,10 +41,14 @@ export class InstalledPackage implements Disposable {
     this.release = join(this.folder, 'release')
     mkdirSync(this.app)
     const flags = ['--url', RELEASE_URL, '--homepage', 'https://kinfold.example']
-    execFileSync(process.execPath, [join(ROOT, 'scripts', 'release.ts'), this.release, ...flags], {
-      env: environment(process.execPath),
-      stdio: 'pipe',
-    })
+    execFileSync(
+      process.execPath,
+      [join(ROOT, 'scripts', 'release', 'release.ts'), this.release, ...flags],
+      {
+        env: environment(process.execPath),
+        stdio: 'pipe',
+      },
+    )
     const file = readdirSync(this.release).find((name) => name.endsWith('.tgz'))
     if (file === undefined) throw new Error('the release has no package')
     this.tarball = join(this.release, file)

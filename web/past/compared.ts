@@ -2,12 +2,12 @@
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { TreeNode } from '../../cli/answer.ts'
-import { Chips } from '../chip.ts'
-import { Table } from '../frame.ts'
-import { inOrder } from '../moment.ts'
-import { linkTo } from '../place.ts'
-import { countOf, lineOf, nameText } from '../text.ts'
-import { differences } from '../tree-difference.ts'
+import { Chips } from '../base/chip.ts'
+import { Table } from '../base/frame.ts'
+import { inOrder } from '../base/moment.ts'
+import { linkTo } from '../base/place.ts'
+import { countOf, lineOf, nameText } from '../base/text.ts'
+import { differences } from '../tree/tree-difference.ts'
 
 /** Others of its namespace may have changed, too. */
 export function InPlace({

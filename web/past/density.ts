@@ -4,9 +4,9 @@
  * What must stay true: every change in the span is counted in one cell. A slice in which nothing is recorded is none; time before the record begins is a gap.
  */
 
+import { kindText, type Named } from '../base/text.ts'
 import type { Deletion } from '../deletion-text.ts'
 import { type By, byOf } from '../record.ts'
-import { kindText, type Named } from '../text.ts'
 import type { Change, Steps } from './steps.ts'
 
 export const SLICES = 60

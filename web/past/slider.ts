@@ -5,13 +5,13 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { Chips } from '../chip.ts'
+import { Chips } from '../base/chip.ts'
+import { When } from '../base/frame.ts'
+import { KindMark, markOf } from '../base/kind-mark.ts'
+import { linkTo } from '../base/place.ts'
+import { kindText, lineOf, momentText, nameText, recordedText, timeText } from '../base/text.ts'
 import { type Deletion, whoText } from '../deletion-text.ts'
-import { When } from '../frame.ts'
-import { KindMark, markOf } from '../kind-mark.ts'
-import { linkTo } from '../place.ts'
 import { BY, PATTERN } from '../record.ts'
-import { kindText, lineOf, momentText, nameText, recordedText, timeText } from '../text.ts'
 import { type Cell, type Density, deletedIn, densityOf, partOf, SLICES } from './density.ts'
 import { type Change, momentAfter, type Steps, stepAt, stepsIn } from './steps.ts'
 

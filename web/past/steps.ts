@@ -5,7 +5,7 @@
  * What must stay true: a step is a position of the log, so what is shown after it is exact to the change; what could not be looked through is said.
  */
 import type { ChangeList, DeletionList, ObjectList, TreeNode } from '../../cli/answer.ts'
-import { ask, Refusal } from '../ask.ts'
+import { ask, Refusal } from '../base/ask.ts'
 import type { Deletion } from '../deletion-text.ts'
 
 export type Change = ChangeList['changes'][number]

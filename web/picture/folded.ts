@@ -7,7 +7,7 @@
  * Not here: where it is drawn (layout.ts), and how (drawing.ts).
  */
 import type { TreeNode } from '../../cli/answer.ts'
-import { kindText } from '../text.ts'
+import { kindText } from '../base/text.ts'
 
 export const MOST_DRAWN = 400
 /** Dependents of one owner, of one kind and state; one more or less is no reason to fold. */

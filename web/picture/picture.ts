@@ -5,9 +5,9 @@
  */
 import { type ComponentChild, h } from 'preact'
 import type { TreeNode } from '../../cli/answer.ts'
-import { useAnswer } from '../answer.ts'
-import { ask } from '../ask.ts'
-import { Notice } from '../frame.ts'
+import { useAnswer } from '../base/answer.ts'
+import { ask } from '../base/ask.ts'
+import { Notice } from '../base/frame.ts'
 import { Drawing } from './drawing.ts'
 
 export function Picture({

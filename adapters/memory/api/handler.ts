@@ -5,14 +5,14 @@
  *
  * Not here: faults and hooks (api-server.ts).
  */
-import { deleteOptionsIn } from './deletion.ts'
-import { discoveryAt } from './discovery.ts'
+
 import { type Kind, NAMESPACE } from './kind.ts'
 import type { ApiObject } from './object.ts'
-import { openApiAt } from './openapi.ts'
-import { pageOf, pageText } from './read.ts'
-import { remove, removedStatus } from './removal.ts'
-import { formOf, objectText } from './representation.ts'
+import { discoveryAt } from './read/discovery.ts'
+import { openApiAt } from './read/openapi.ts'
+import { pageOf, pageText } from './read/read.ts'
+import { formOf, objectText } from './read/representation.ts'
+import { openWatch } from './read/watch.ts'
 import {
   type Address,
   type ApiRequest,
@@ -22,10 +22,11 @@ import {
   targetOf,
   verbOf,
 } from './request.ts'
-import { scaleOf } from './scale.ts'
 import { methodNotAllowed, noSuchPath, notFound, type Refusal } from './status.ts'
-import { openWatch } from './watch.ts'
-import { create, patch, replace, type WriteContext, type Written } from './write.ts'
+import { deleteOptionsIn } from './write/deletion.ts'
+import { remove, removedStatus } from './write/removal.ts'
+import { scaleOf } from './write/scale.ts'
+import { create, patch, replace, type WriteContext, type Written } from './write/write.ts'
 
 const GIT_VERSION = 'v1.36.3'
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -10,9 +10,9 @@
  * A document of no known format is refused; what was read before it was handed over.
  *
  * Not here: what an event says (audit-event.ts), what a delivery is wrapped in (delivery.ts), what
- * becomes of it (audit-feed.ts, cli/audit-import.ts, cli/audit-follow.ts).
+ * becomes of it (audit-feed.ts, cli/offline/audit-import.ts, cli/offline/audit-follow.ts).
  */
-import { Problem } from '../../../runtime/problem.ts'
+import { Problem } from '../../../runtime/http/problem.ts'
 import { API_VERSION, type Asked, askedOf, EVENT, LAST_MS } from './audit-event.ts'
 import { DELIVERY, type Packed, partsOf, pieceIn } from './delivery.ts'
 import { eventOfEntry, GKE_ENTRY, sourceOfEntry } from './gke-entry.ts'

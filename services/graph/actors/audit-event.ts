@@ -7,7 +7,7 @@
  *
  * Not here: reading lists of them (audit-decoder.ts), which deletion it was (query/actor.ts).
  */
-import type { Actor, DeletionVerb } from '../../../ports/service-record.ts'
+import type { Actor, DeletionVerb } from '../../../ports/record/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
 
 /** Of whoever reads or sends a list of them. */

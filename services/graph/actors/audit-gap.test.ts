@@ -2,7 +2,7 @@
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { ActorGap } from '../../../ports/service-record.ts'
+import type { ActorGap } from '../../../ports/record/service-record.ts'
 import { AuditGaps, GAP_MS, type LeftOut } from './audit-gap.ts'
 
 const DAY_MS = 86_400_000

@@ -11,7 +11,7 @@
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { ActorGap } from '../../../ports/service-record.ts'
+import type { ActorGap } from '../../../ports/record/service-record.ts'
 
 export const GAP_MS = 300_000
 const DAY_MS = 86_400_000

@@ -11,13 +11,13 @@ import type { Event } from '../../../core/model/event.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { openClusterTokens } from '../../../runtime/cluster-token.ts'
-import { serveEndpoint } from '../../../runtime/endpoint.ts'
-import { Problem } from '../../../runtime/problem.ts'
+import { openClusterTokens } from '../../../runtime/http/cluster-token.ts'
+import { serveEndpoint } from '../../../runtime/http/endpoint.ts'
+import { Problem } from '../../../runtime/http/problem.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { GraphGroup, tell } from '../../../testing/graph-group.ts'
+import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'
 import {
   appendAll,
   assign,
@@ -25,13 +25,13 @@ import {
   emptyStore,
   eventsOf,
   runTask,
-} from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/task-rig.ts'
 import type { Shaped } from '../api/document.ts'
 import { addGraphRoutes } from '../http.ts'
-import type { Access } from '../query/access.ts'
-import { createActorIndex, MOST_KEPT } from '../query/actor-index.ts'
-import { createHistoryIndex } from '../query/history-index.ts'
-import type { Why } from '../query/query.ts'
+import type { Why } from '../query/answer/query.ts'
+import type { Access } from '../query/ask/access.ts'
+import { createActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
+import { createHistoryIndex } from '../query/index/history-index.ts'
 import { createQuestions } from '../questions.ts'
 import { KEPT_A_DAY } from './audit-feed.ts'
 

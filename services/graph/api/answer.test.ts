@@ -2,8 +2,8 @@
 import { deepEqual, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { checked, checkedAs } from '../../../testing/answer-check.ts'
-import { GraphGroup, tell } from '../../../testing/graph-group.ts'
-import { BREAKER_STORY, eventsOf } from '../../../testing/task-rig.ts'
+import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'
+import { BREAKER_STORY, eventsOf } from '../../../testing/rig/task-rig.ts'
 import { shadowAnswer } from '../audit/shadow-answer.ts'
 import { documentOf } from './document.ts'
 

@@ -1,8 +1,8 @@
 /** Who asks again is answered 304 when the answer would be the same but for how fresh it is, and only then: wherever it is asked. */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { GraphGroup, tell } from '../../../testing/graph-group.ts'
-import { eventsOf } from '../../../testing/task-rig.ts'
+import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'
+import { eventsOf } from '../../../testing/rig/task-rig.ts'
 
 const STEPS = [
   ['put rs/web', 'put pod/a <- rs/web', 'put pod/b <- rs/web', 'put cm/free'],

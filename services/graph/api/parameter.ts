@@ -7,7 +7,7 @@
  * Not here: what follows from several together (query/choice.ts).
  */
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { Problem } from '../../../runtime/problem.ts'
+import { Problem } from '../../../runtime/http/problem.ts'
 import type { Parameter, Route } from './operation.ts'
 import { routeOf } from './route.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/rig/task-rig.ts'
 import { DIGEST_RECORDS } from '../config.ts'
 import { auditPartition, type RecordedDigest } from './audit.ts'
 

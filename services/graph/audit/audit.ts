@@ -6,10 +6,10 @@
  */
 import type { At } from '../../../core/graph/outcome.ts'
 import type { Entry } from '../../../ports/log.ts'
-import type { Digest } from '../../../ports/service-record.ts'
+import type { Digest } from '../../../ports/record/service-record.ts'
 import { Batch } from '../fold/batch.ts'
+import { loggedCommand } from '../fold/bytes/long-command.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
-import { loggedCommand } from '../fold/long-command.ts'
 import {
   eventOf,
   issuedFrom,

@@ -6,8 +6,14 @@ import type { At } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Position } from '../../../core/model/state.ts'
 import type { Store } from '../../../ports/store.ts'
+import {
+  BREAKER_STORY,
+  codec,
+  contentOf,
+  emptyStore,
+  eventsOf,
+} from '../../../testing/rig/task-rig.ts'
 import { SettableClock } from '../../../testing/settable-clock.ts'
-import { BREAKER_STORY, codec, contentOf, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
 import { Batch, firstPosition } from '../fold/batch.ts'
 import { type DecodedFold, decodedFold } from './decoded-fold.ts'
 import { type RefoldParts, storeBatch } from './refold.ts'

@@ -13,7 +13,7 @@ import type { Position, StateValue } from '../../../core/model/state.ts'
 import { SortedKeys } from '../../../ports/sorted-keys.ts'
 import { prefixRange } from '../../../ports/store.ts'
 import { firstPosition } from '../fold/batch.ts'
-import { isChunkKey, stateValueOf } from '../fold/long-node.ts'
+import { isChunkKey, stateValueOf } from '../fold/bytes/long-node.ts'
 import type { RefoldParts } from './refold.ts'
 
 /** Moved at once: the state is never there twice. */

@@ -1,6 +1,6 @@
 /** A comparison as it is answered: clusters by name and id, as in every answer. What is stored of it keeps the names of its time (shadow-report.ts). */
 import type { ClusterRef } from '../api/document.ts'
-import { clusterRefs } from '../query/cluster-label.ts'
+import { clusterRefs } from '../query/view/cluster-label.ts'
 import type { ShadowCase, ShadowCount, ShadowReport } from './shadow-report.ts'
 
 type Named<T> = Omit<T, 'cluster' | 'clusterName'> & { readonly cluster: ClusterRef }

@@ -9,7 +9,7 @@
  */
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { Standing } from '../../../core/model/reference.ts'
-import type { Lineage } from '../../../ports/lineage.ts'
+import type { Lineage } from '../../../ports/record/lineage.ts'
 
 /**
  * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.

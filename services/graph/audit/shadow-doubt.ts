@@ -4,7 +4,7 @@
  * What must stay true: bounded in number and time; forgotten with the process, which leaves them as unclear as they were.
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
-import type { Lineage } from '../../../ports/lineage.ts'
+import type { Lineage } from '../../../ports/record/lineage.ts'
 
 /** Log time between what two watches tell of one moment; and how many are remembered. */
 const SKEW_MS = 30_000

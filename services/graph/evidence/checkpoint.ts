@@ -6,12 +6,12 @@
  * log that was rewritten with digests that fit it differs; what was removed since can neither be proven
  * nor refuted, and is named, never counted as the same or as different.
  *
- * Not here: compacted topics record by record (listed-records.ts), signatures (runtime/signature.ts),
+ * Not here: compacted topics record by record (listed-records.ts), signatures (runtime/http/signature.ts),
  * files (cli).
  */
 import { COMPACTED, type Log, TOPICS, type Topic } from '../../../ports/log.ts'
 import { entriesOf } from '../audit/refold.ts'
-import { chained, NO_DIGEST } from '../fold/digest.ts'
+import { chained, NO_DIGEST } from '../fold/bytes/digest.ts'
 import {
   areSound,
   compareRecords,

@@ -8,8 +8,8 @@
  */
 import type { Command } from '../../../core/model/command.ts'
 import type { Position } from '../../../core/model/state.ts'
-import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Topic, TopicBatch } from '../../../ports/log.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { eventOf, type OrderSource } from '../audit/refold.ts'
 import { Batch } from '../fold/batch.ts'

@@ -21,10 +21,13 @@ import { knownSchemas } from '../../../adapters/avro/known-schema.ts'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
 import type { Entry, Log, Produced, Topic } from '../../../ports/log.ts'
-import { openSigner, openVerifier, type Signer, type Verifier } from '../../../runtime/signature.ts'
+import {
+  openSigner,
+  openVerifier,
+  type Signer,
+  type Verifier,
+} from '../../../runtime/http/signature.ts'
 import { HOSTILE_NAMES } from '../../../testing/hostile.ts'
-import { SettableClock } from '../../../testing/settable-clock.ts'
-import { makeKeys } from '../../../testing/signing-keys.ts'
 import {
   appendAll,
   assign,
@@ -32,7 +35,9 @@ import {
   emptyStore,
   eventsOf,
   runTask,
-} from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/task-rig.ts'
+import { SettableClock } from '../../../testing/settable-clock.ts'
+import { makeKeys } from '../../../testing/signing-keys.ts'
 import { entriesOf } from '../audit/refold.ts'
 import { takeSnapshot } from '../fold/retention.ts'
 import { ENVELOPE, FILES } from './bundle-file.ts'

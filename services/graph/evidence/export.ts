@@ -8,9 +8,9 @@
  */
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
 import type { Position } from '../../../core/model/state.ts'
-import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log } from '../../../ports/log.ts'
-import type { OrderGiven } from '../../../ports/service-record.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import type { OrderGiven } from '../../../ports/record/service-record.ts'
 import { entriesIn, type Store } from '../../../ports/store.ts'
 import {
   issuedFrom,

@@ -12,7 +12,7 @@
  */
 import type { Entry, Log, Topic } from '../../../ports/log.ts'
 import { entriesOf } from '../audit/refold.ts'
-import { chained, NO_DIGEST } from '../fold/digest.ts'
+import { chained, NO_DIGEST } from '../fold/bytes/digest.ts'
 
 /** The log of one topic and partition: from the earliest position that was kept up to the end. */
 export interface Span {

@@ -5,8 +5,9 @@
  *
  * Not here: which records are in a bundle (export.ts), how lines are read and written (bundle-file.ts).
  */
-import { type Codec, CodecError } from '../../../ports/codec.ts'
+
 import type { Entry } from '../../../ports/log.ts'
+import { type Codec, CodecError } from '../../../ports/record/codec.ts'
 
 /** A schema, as the codec reads records by it. */
 export interface KnownSchema {

@@ -4,7 +4,7 @@
  * What must stay true: it has one spelling, without times or names of this machine, so that the same log gives the same statement, and so that who verifies makes it again
  * from the bundle and compares.
  *
- * Not here: signatures (runtime/signature.ts).
+ * Not here: signatures (runtime/http/signature.ts).
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { type Contents, FILES } from './bundle-file.ts'

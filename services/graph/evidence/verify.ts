@@ -9,10 +9,10 @@
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
 import type { Position } from '../../../core/model/state.ts'
-import { type Codec, CodecError } from '../../../ports/codec.ts'
 import type { Entry } from '../../../ports/log.ts'
+import { type Codec, CodecError } from '../../../ports/record/codec.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import type { Verifier } from '../../../runtime/signature.ts'
+import type { Verifier } from '../../../runtime/http/signature.ts'
 import type { OrderSource } from '../audit/refold.ts'
 import {
   type BundleFile,

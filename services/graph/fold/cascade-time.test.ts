@@ -2,8 +2,8 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
+import { appendAll, emptyStore, eventsOf, runTask } from '../../../testing/rig/task-rig.ts'
 import { SettableClock } from '../../../testing/settable-clock.ts'
-import { appendAll, emptyStore, eventsOf, runTask } from '../../../testing/task-rig.ts'
 import { CascadeTimes } from './cascade-time.ts'
 
 /** Seconds by kind, of a story whose events are ten seconds apart. */

@@ -8,9 +8,9 @@
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
-import type { Codec } from '../../../ports/codec.ts'
-import { CodecError } from '../../../ports/codec.ts'
 import { type Entry, type Log, LogError } from '../../../ports/log.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import { CodecError } from '../../../ports/record/codec.ts'
 
 /** `unreadable`: it is a log of ours, by schemas that this version does not have. */
 export type FoundVersion = number | 'unreadable' | undefined

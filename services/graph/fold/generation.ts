@@ -4,17 +4,17 @@
  * What must stay true: no state of a cluster is taken over from the old log, so it lists everything anew, as a fresh install does, in a partition that is chosen
  * anew; and nothing is deleted before a person has reviewed it and resumed. The old log is only read.
  *
- * Not here: files and their names (cli/upgrade.ts).
+ * Not here: files and their names (cli/offline/upgrade.ts).
  */
 
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
-import type { Codec } from '../../../ports/codec.ts'
-import { CodecError } from '../../../ports/codec.ts'
-import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../../ports/control-key.ts'
 import type { Log } from '../../../ports/log.ts'
-import type { Control, Watermark } from '../../../ports/service-record.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import { CodecError } from '../../../ports/record/codec.ts'
+import { PROTECT_PREFIX, pauseKey, protectingOf } from '../../../ports/record/control-key.ts'
+import type { Control, Watermark } from '../../../ports/record/service-record.ts'
 import { giveOrder } from './order.ts'
 
 export interface GenerationParts {

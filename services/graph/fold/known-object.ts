@@ -17,8 +17,8 @@ import type { ClusterId } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
-import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/lineage.ts'
-import { longOwners } from './long-node.ts'
+import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/record/lineage.ts'
+import { longOwners } from './bytes/long-node.ts'
 
 /** Each of these has its object; others have it where nothing else says that it changed. */
 export const OF_OBJECT: ReadonlySet<HistoryChange> = new Set([

@@ -8,7 +8,7 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
-import type { Lineage, LineageOwner } from '../../../ports/lineage.ts'
+import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownHold, SHOWN_OWNERS } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */

@@ -7,9 +7,9 @@ import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { codec, emptyStore, runTask } from '../../../testing/task-rig.ts'
+import { codec, emptyStore, runTask } from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
-import { readerOf } from '../query/view.ts'
+import { readerOf } from '../query/view/view.ts'
 import { giveOrder, type Order } from './order.ts'
 
 const PAUSE: Directive = {

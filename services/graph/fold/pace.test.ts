@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { Event } from '../../../core/model/event.ts'
-import { appendAll, codec, emptyStore, eventsOf } from '../../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf } from '../../../testing/rig/task-rig.ts'
 import { FAR, type Pace, READ_LIMIT } from '../config.ts'
 import { Task } from './task.ts'
 

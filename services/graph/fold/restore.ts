@@ -7,12 +7,12 @@
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Codec } from '../../../ports/codec.ts'
 import type { Entry, Log, Page } from '../../../ports/log.ts'
 import { FENCE_KEY, LogError } from '../../../ports/log.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { RESTORE_LIMIT, STILL_MS } from '../config.ts'
-import { digestOf } from './digest.ts'
+import { digestOf } from './bytes/digest.ts'
 
 /** Changelog entries before a store's checkpoint that are compared with its content. */
 const COMPARED = 64n

@@ -13,7 +13,7 @@ import { EMPTY_SET } from '../../../core/model/hash.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { type Log, LogError, type Produced, type Topic } from '../../../ports/log.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/task-rig.ts'
+import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
 import { DEFAULT_RETENTION, keepTrimmed, type RetentionConfig, snapshots } from './retention.ts'
 

@@ -7,9 +7,9 @@
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Codec } from '../../../ports/codec.ts'
 import { type Log, LogError, type Topic } from '../../../ports/log.ts'
-import type { Snapshot } from '../../../ports/service-record.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import type { Snapshot } from '../../../ports/record/service-record.ts'
 import { StoreError, type StoreView } from '../../../ports/store.ts'
 import type { Task } from './task.ts'
 

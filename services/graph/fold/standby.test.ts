@@ -14,7 +14,7 @@ import {
   emptyStore,
   eventsOf,
   runTask,
-} from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/task-rig.ts'
 import { Standby } from './standby.ts'
 
 /** The markers of the last commit are delayed for as long as the test demands. */

@@ -7,9 +7,9 @@
  * Not here: becoming the owner (task.ts restores the rest, over the same store).
  */
 import type { Clock } from '../../../ports/clock.ts'
-import type { Codec } from '../../../ports/codec.ts'
 import type { Log } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
 import type { Store } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { TAKE_OVER_WAIT_MOST_MS, TAKE_OVER_WAIT_MS } from '../config.ts'

@@ -12,10 +12,10 @@ import { ALL_COUNTS_PREFIX, ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { HeldBy, Node, VerdictType } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
-import type { Codec } from '../../../ports/codec.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
 import { prefixRange, type Store } from '../../../ports/store.ts'
 import { COUNT_KEYS } from '../config.ts'
-import { stateValueOf } from './long-node.ts'
+import { stateValueOf } from './bytes/long-node.ts'
 
 /** Of one cluster that has objects here. */
 export interface ClusterTally {

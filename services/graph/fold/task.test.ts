@@ -9,10 +9,10 @@ import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { openSqliteLog } from '../../../adapters/sqlite/log.ts'
 import type { Command } from '../../../core/model/command.ts'
 import type { Event } from '../../../core/model/event.ts'
-import type { Writable } from '../../../ports/codec.ts'
 import type { Log, Topic } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
-import type { DeadLetter } from '../../../ports/service-record.ts'
+import type { Writable } from '../../../ports/record/codec.ts'
+import type { DeadLetter } from '../../../ports/record/service-record.ts'
 import type { Store } from '../../../ports/store.ts'
 import { systemClock } from '../../../runtime/clock.ts'
 import {
@@ -23,7 +23,7 @@ import {
   emptyStore,
   eventsOf,
   runTask,
-} from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
 import { type Pace, READ_LIMIT, TAKE_OVER_ATTEMPTS } from '../config.ts'
 import { takeSnapshot } from './retention.ts'

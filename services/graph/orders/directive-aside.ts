@@ -11,10 +11,10 @@ import { directivesOf, kindOf, type StateReader } from '../../../core/graph/grap
 import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
 import type { Kind } from '../../../core/model/state.ts'
 import { readSubject } from '../../../core/model/subject.ts'
-import type { Clusters } from '../query/clusters.ts'
-import { openBreakersOf } from '../query/held.ts'
-import type { Query } from '../query/query.ts'
-import type { View } from '../query/view.ts'
+import { openBreakersOf } from '../query/answer/held.ts'
+import type { Query } from '../query/answer/query.ts'
+import type { Clusters } from '../query/view/clusters.ts'
+import type { View } from '../query/view/view.ts'
 import type { Order } from './directive-order.ts'
 
 export interface AsideParts {

@@ -5,11 +5,11 @@ import { MemoryLog } from '../../../adapters/memory/log.ts'
 import { nodeOf } from '../../../core/graph/graph.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { AppendTime } from '../../../ports/append-time.ts'
-import { pauseKey, protectKey } from '../../../ports/control-key.ts'
-import type { Control } from '../../../ports/service-record.ts'
+import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
+import type { Control } from '../../../ports/record/service-record.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { serveEndpoint } from '../../../runtime/endpoint.ts'
-import { setPrincipal } from '../../../runtime/principal.ts'
+import { serveEndpoint } from '../../../runtime/http/endpoint.ts'
+import { setPrincipal } from '../../../runtime/http/principal.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import {
   appendAll,
@@ -20,11 +20,11 @@ import {
   eventsOf,
   runTask,
   viewOf,
-} from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/task-rig.ts'
 
-import { type HeldPlan, heldPlanOf } from '../query/held.ts'
-import { createHistoryIndex } from '../query/history-index.ts'
-import { readerOf } from '../query/view.ts'
+import { type HeldPlan, heldPlanOf } from '../query/answer/held.ts'
+import { createHistoryIndex } from '../query/index/history-index.ts'
+import { readerOf } from '../query/view/view.ts'
 import { createQuestions } from '../questions.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
 

@@ -6,8 +6,8 @@
  * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
  */
 import { readSubject } from '../../../core/model/subject.ts'
-import { voidSubject } from '../../../ports/void-subject.ts'
-import { Problem } from '../../../runtime/problem.ts'
+import { voidSubject } from '../../../ports/record/void-subject.ts'
+import { Problem } from '../../../runtime/http/problem.ts'
 import { VERBS, type Verb } from '../api/promise.ts'
 
 export interface Order {

@@ -10,14 +10,14 @@
 import { directivesOf } from '../../../core/graph/graph.ts'
 import type { Policy } from '../../../core/model/policy.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import { type Codec, CodecError } from '../../../ports/codec.ts'
-import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/control-key.ts'
 import { type Entry, type Log, LogError, type Produced } from '../../../ports/log.ts'
-import type { Control } from '../../../ports/service-record.ts'
+import { type Codec, CodecError } from '../../../ports/record/codec.ts'
+import { PROTECT_POLICY_KEY, pauseKey, protectKey } from '../../../ports/record/control-key.ts'
+import type { Control } from '../../../ports/record/service-record.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { CONTROL_CATCH_UP_MS, CONTROL_CHECK_MS } from '../config.ts'
 import type { Task } from '../fold/task.ts'
-import { readerOf } from '../query/view.ts'
+import { readerOf } from '../query/view/view.ts'
 
 export interface OrderKeeperParts {
   readonly log: Log

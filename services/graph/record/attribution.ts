@@ -10,8 +10,8 @@
  * (query/deletion-cause.ts).
  */
 import { type Identity, identityOf, isSameIdentity } from '../../../core/graph/identity.ts'
-import type { DeletedBy, DeletedObject, FoundActor } from '../query/actor.ts'
-import { type Cause, causeNow, causeOf, type Deletion } from '../query/deletion-cause.ts'
+import type { DeletedBy, DeletedObject, FoundActor } from '../query/answer/actor.ts'
+import { type Cause, causeNow, causeOf, type Deletion } from '../query/answer/deletion-cause.ts'
 import type { Deleters } from './deleter.ts'
 import type { Life, Lives } from './life.ts'
 

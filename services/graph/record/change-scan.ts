@@ -11,11 +11,11 @@
  * Not here: which changes are asked for (query/record-filter.ts), where the first page begins (change-page.ts).
  */
 import type { History } from '../../../core/model/record.ts'
-import type { Codec } from '../../../ports/codec.ts'
-import type { HistoryRecord } from '../../../ports/lineage.ts'
 import type { Log } from '../../../ports/log.ts'
-import { changeIn } from '../query/history-index.ts'
-import type { RecordFilter } from '../query/record-filter.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import type { HistoryRecord } from '../../../ports/record/lineage.ts'
+import type { RecordFilter } from '../query/ask/record-filter.ts'
+import { changeIn } from '../query/index/history-index.ts'
 import type { Turns } from '../turns.ts'
 
 /** Entries that one request reads. */

@@ -13,11 +13,11 @@ import {
   type DeletedObject,
   type FoundActor,
   type KnownLife,
-} from '../query/actor.ts'
-import { ActorDoubts } from '../query/actor-doubt.ts'
-import type { ActorIndex } from '../query/actor-index.ts'
-import type { Found } from '../query/actor-search.ts'
-import { behindText } from '../query/query.ts'
+} from '../query/answer/actor.ts'
+import { behindText } from '../query/answer/query.ts'
+import { ActorDoubts } from '../query/index/actor-doubt.ts'
+import type { ActorIndex } from '../query/index/actor-index.ts'
+import type { Found } from '../query/index/actor-search.ts'
 import type { Turns } from '../turns.ts'
 
 export interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {

@@ -2,9 +2,9 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { checked } from '../../../testing/answer-check.ts'
-import { GraphGroup, tell } from '../../../testing/graph-group.ts'
-import { type MinuteRig, rigged } from '../../../testing/minute-rig.ts'
-import { codec, eventsOf } from '../../../testing/task-rig.ts'
+import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'
+import { type MinuteRig, rigged } from '../../../testing/rig/minute-rig.ts'
+import { codec, eventsOf } from '../../../testing/rig/task-rig.ts'
 import type { DiffPage, DiffRow } from './diff-question.ts'
 
 type Told = DiffPage & { readonly partial: string; readonly asOf: readonly unknown[] }

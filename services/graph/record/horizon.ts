@@ -4,9 +4,9 @@
  * What must stay true: what was removed is unknown, so a question about it is refused with the earliest moment, or answered with less where that was asked for and is
  * said.
  */
-import { Problem } from '../../../runtime/problem.ts'
+import { Problem } from '../../../runtime/http/problem.ts'
 import { timeOf } from '../api/document.ts'
-import { earliestOf, type Reach } from '../query/log-reach.ts'
+import { earliestOf, type Reach } from '../query/index/log-reach.ts'
 import type { AskedSpan } from './span.ts'
 
 export interface Horizon {

@@ -4,7 +4,7 @@
  * What must stay true: it is what the list of deletions says of it (attribution.ts).
  */
 import { identityOf } from '../../../core/graph/identity.ts'
-import type { DeletionOf } from '../query/query.ts'
+import type { DeletionOf } from '../query/answer/query.ts'
 import { attributionOf, ownersDeletedBy } from './attribution.ts'
 import { Deleters, type DeletersParts } from './deleter.ts'
 import { Lives, type LivesParts } from './life.ts'

@@ -4,22 +4,22 @@ import { type TestContext, test } from 'node:test'
 import type { Command, Outcome } from '../../../core/model/command.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
-import type { HistoryRecord } from '../../../ports/lineage.ts'
 import { LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
-import type { Watermark } from '../../../ports/service-record.ts'
-import type { Authority } from '../../../runtime/authority.ts'
+import type { HistoryRecord } from '../../../ports/record/lineage.ts'
+import type { Watermark } from '../../../ports/record/service-record.ts'
+import type { Authority } from '../../../runtime/http/authority.ts'
 import { checked } from '../../../testing/answer-check.ts'
 import { type AuditFields, auditEvent, eventList } from '../../../testing/audit-event.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { World } from '../../../testing/model/story.ts'
 import {
   GraphGroup,
   type GraphProcess,
   type ProcessOptions,
   tell,
-} from '../../../testing/graph-group.ts'
-import { World } from '../../../testing/story.ts'
-import { codec } from '../../../testing/task-rig.ts'
+} from '../../../testing/rig/graph-group.ts'
+import { codec } from '../../../testing/rig/task-rig.ts'
 import type { DiffPage } from './diff-question.ts'
 
 /** `web` is deleted by a user, what it owns by Kinfold, one after the other; and `alone` by a user. */

@@ -7,7 +7,7 @@ import {
   type Reference,
   referenceTo,
   SECRET,
-} from '../../objects.ts'
+} from '../../process/objects.ts'
 import { JOB, PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'

@@ -1,5 +1,5 @@
 /** Foreground deletion: which objects wait for which, what blocks, and what a second request changes. */
-import { CONFIG_MAP, DEPLOYMENT, POD, REPLICA_SET, SECRET } from '../../objects.ts'
+import { CONFIG_MAP, DEPLOYMENT, POD, REPLICA_SET, SECRET } from '../../process/objects.ts'
 import {
   PRIORITY_CLASS,
   REALM,

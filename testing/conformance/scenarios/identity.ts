@@ -6,7 +6,7 @@ import {
   type Reference,
   referenceTo,
   SECRET,
-} from '../../objects.ts'
+} from '../../process/objects.ts'
 import { PRIORITY_CLASS, REALM, WIDGET, WIDGET_NOT_PREFERRED, WIDGET_NOT_SERVED } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, type World } from '../world.ts'

@@ -10,7 +10,7 @@ import {
   type Requests,
   remove,
   SECRET,
-} from '../../objects.ts'
+} from '../../process/objects.ts'
 import { canary } from '../canary.ts'
 import { DEFINITION, define, PASSING, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'

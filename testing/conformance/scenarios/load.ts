@@ -1,5 +1,5 @@
 /** High load: many owners in several ways, more than a cache holds, objects that a client keeps writing to. */
-import { CONFIG_MAP, type Made, POD, SECRET } from '../../objects.ts'
+import { CONFIG_MAP, type Made, POD, SECRET } from '../../process/objects.ts'
 import { REPLICATION_CONTROLLER } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { ORPHAN, RefusedError, type World } from '../world.ts'

@@ -1,5 +1,5 @@
 /** Orphan deletion: dependents live on without the reference, also late ones, and the last request decides. */
-import { CONFIG_MAP, POD, SECRET } from '../../objects.ts'
+import { CONFIG_MAP, POD, SECRET } from '../../process/objects.ts'
 import { PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, ORPHAN } from '../world.ts'

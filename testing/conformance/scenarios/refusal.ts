@@ -9,7 +9,7 @@ import {
   pathOf,
   remove,
   SECRET,
-} from '../../objects.ts'
+} from '../../process/objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, ORPHAN, type World } from '../world.ts'
 

@@ -1,5 +1,5 @@
 /** Ownership cycles: no object outside owns them, so they are deleted when one member is deleted, and not before. */
-import { CONFIG_MAP, type Made, SECRET } from '../../objects.ts'
+import { CONFIG_MAP, type Made, SECRET } from '../../process/objects.ts'
 import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'
 import { blocking, FOREGROUND, HOLD, RefusedError, type World } from '../world.ts'

@@ -1,0 +1,55 @@
+/** `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what blocks them; with `-w` until none is left. */
+import type { Command } from 'commander'
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import type { Cascade as CascadeDocument } from '../answer.ts'
+import { outputOf, structuredPart } from '../print/output.ts'
+import type { ObjectFlags } from '../reach/client.ts'
+import { answerTo, ask, linesOf, pathOf, warnPartial, withObject } from '../reach/client.ts'
+import { questionOf } from '../reach/scope.ts'
+
+const OUTPUTS = ['table', 'json', 'yaml'] as const
+type Output = (typeof OUTPUTS)[number]
+
+interface CascadeFlags extends ObjectFlags {
+  readonly watch?: boolean
+  readonly output: string
+}
+
+export function addCascade(program: Command): void {
+  withObject(program.command('cascade'))
+    .description('progress of a deletion: dependents deleted, remaining, and what blocks them')
+    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .option('-w, --watch', 'a line whenever something changes, until nothing is left')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+    .action(async (words: string[], flags: CascadeFlags) => {
+      const output = outputOf(flags.output, OUTPUTS)
+      const { server, query } = await questionOf(words, flags)
+      if (flags.watch) {
+        const response = await ask(server, pathOf('/v1/cascade', { ...query, follow: true }))
+        return await watch(response, output)
+      }
+      const told = await answerTo(server, '/v1/cascade', query)
+      warnPartial(told.partial)
+      const { render } = await import('../print/cascade-text.ts')
+      process.stdout.write(render(told, output))
+    })
+}
+
+async function watch(response: Response, output: Output): Promise<void> {
+  const { oneLine } = await import('../print/cascade-text.ts')
+  let former = ''
+  let lacking = ''
+  for await (const line of linesOf(response)) {
+    const told = JSON.parse(line) as CascadeDocument
+    const { partial, isFinal } = told
+    // How much it lacks changes with every line; what it lacks is told once.
+    const lacks = partial.replaceAll(/\d+/g, '')
+    if (lacks !== lacking || isFinal) warnPartial(partial)
+    lacking = lacks
+    const text = output === 'table' ? `${oneLine(told)}\n` : structuredPart(told, output)
+    if (text !== former) process.stdout.write(text)
+    former = text
+    if (isFinal) return
+  }
+  throw new ExitError(EXIT.failure, 'kinfold ended before the cascade did; ask again')
+}

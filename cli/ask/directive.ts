@@ -1,0 +1,115 @@
+/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker, confirm-clock. */
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { DirectiveAnswer } from '../../services/graph/orders/directive-http.ts'
+import { bad } from '../config/setting.ts'
+import { lineOf } from '../print/terminal.ts'
+import { type ClientFlags, order, serverOf, withServer } from '../reach/client.ts'
+
+interface DirectiveFlags extends ClientFlags {
+  readonly cluster?: string
+  readonly why?: string
+  readonly recordAnyway?: boolean
+}
+
+const WHY = '--why <text>'
+
+export function addDirectives(program: Command): void {
+  const about = (name: string, description: string, otherwise = 'all'): Command =>
+    withServer(program.command(name).description(description)).option(
+      '--cluster <c>',
+      `name or id of the one cluster that it is about (default: ${otherwise})`,
+    )
+  const vain = (command: Command): Command =>
+    command.option(
+      '--record-anyway',
+      'also where the mode cannot keep it, for a mode that comes later',
+    )
+  vain(
+    about(
+      'pause',
+      'stop all deletes and updates at once (from 2 s from now), in all clusters or in one',
+    ),
+  )
+    .option(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'pause' }))
+  about('resume', 'end a pause; what it held is judged again')
+    .requiredOption(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'resume' }))
+  const subject = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
+  vain(about('protect', 'never delete these objects, whatever becomes of their owners'))
+    .argument('<subject>', subject)
+    .option(WHY, 'reason, which is recorded')
+    .action(
+      async (what: string, flags: DirectiveFlags) =>
+        await give(flags, { verb: 'protect', subject: subjectOf(what) }),
+    )
+  about('unprotect', 'end a protection; with preset guarded it lasts ten minutes more')
+    .argument('<subject>', subject)
+    .option(WHY, 'reason, which is recorded')
+    .action(
+      async (what: string, flags: DirectiveFlags) =>
+        await give(flags, { verb: 'unprotect', subject: subjectOf(what) }),
+    )
+  for (const verb of ['approve', 'reject'] as const) {
+    const description =
+      verb === 'approve'
+        ? 'release what is held for approval, exactly as it was shown'
+        : 'keep what is held for approval, exactly as it was shown'
+    vain(about(verb, description, 'the only one'))
+      .argument('<digest>', 'of what is held, as it was shown')
+      .requiredOption(WHY, 'reason, which is recorded')
+      .action(async (digest: string, flags: DirectiveFlags) => await give(flags, { verb, digest }))
+  }
+  vain(about('close-breaker', 'allow deletes again after a breaker opened'))
+    .requiredOption(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'close-breaker' }))
+  withServer(program.command('confirm-clock'))
+    .description("say that this machine's clock is right where Kinfold does not believe it")
+    .requiredOption(WHY, 'reason, which is recorded')
+    .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'confirm-clock' }))
+}
+
+interface Given {
+  readonly verb: string
+  readonly subject?: string
+  readonly digest?: string
+}
+
+async function give(flags: DirectiveFlags, given: Given): Promise<void> {
+  const { cluster, why, recordAnyway } = flags
+  // An unset variable of a shell is not all clusters.
+  if (cluster === '') throw bad('--cluster takes a name or id')
+  const body = {
+    ...{ ...given, cluster: cluster ?? '', why: why ?? '', claimed: userName() },
+    ...(recordAnyway === true && { record: true }),
+  }
+  const response = await order(serverOf(flags), '/v1/directives', body)
+  const { verb, about: what, who, effective } = (await response.json()) as DirectiveAnswer
+  process.stdout.write(lineOf(`${DONE[verb] ?? verb} ${what}, by ${who}. ${effective}`) + '\n')
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  pause: 'Paused',
+  resume: 'Resumed',
+  protect: 'Protected',
+  unprotect: 'Unprotected',
+  approve: 'Approved',
+  reject: 'Rejected',
+  'close-breaker': 'Closed',
+  'confirm-clock': 'Confirmed',
+}
+
+/** As kubectl has it. */
+function subjectOf(words: string): string {
+  return words.replace(/^(ns|namespaces)\//, 'namespace/')
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // Such as in a container that runs as a number without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}

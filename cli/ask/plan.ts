@@ -1,0 +1,108 @@
+/** `kinfold plan delete`: what would be deleted with an object, before it is. */
+import type { Command } from 'commander'
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import type { Plan as PlanDocument } from '../answer.ts'
+import { outputOf, structured } from '../print/output.ts'
+import { styleOfEffect } from '../print/paint.ts'
+import { type StyleOf, table } from '../print/table.ts'
+import { lineOf } from '../print/terminal.ts'
+import { countOf, objectName, unlistedText } from '../print/word.ts'
+import type { ObjectFlags } from '../reach/client.ts'
+import { answerTo, warnPartial, withObject } from '../reach/client.ts'
+import { questionOf } from '../reach/scope.ts'
+import { addPlanHeld } from './held.ts'
+
+const OUTPUTS = ['table', 'wide', 'name', 'json', 'yaml'] as const
+type Output = (typeof OUTPUTS)[number]
+
+export const CASCADES = ['background', 'foreground', 'orphan'] as const
+export type Cascade = (typeof CASCADES)[number]
+
+interface PlanFlags extends ObjectFlags {
+  readonly cascade: string
+  readonly limit: string
+  readonly output: string
+}
+
+export function addPlan(program: Command): void {
+  const plan = program.command('plan').description('what would happen, before it does')
+  addPlanHeld(plan)
+  withObject(plan.command('delete'))
+    .description(
+      'what would be deleted with an object, what would be kept, and what would block it',
+    )
+    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .option('--cascade <policy>', CASCADES.join(', '), 'background')
+    .option('--limit <n>', 'objects that are listed; all are counted', '100')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
+    .action(async (words: string[], flags: PlanFlags) => {
+      const output = outputOf(flags.output, OUTPUTS)
+      const cascade = cascadeOf(flags.cascade)
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/plan', { ...query, cascade, limit: flags.limit })
+      warnPartial(told.partial)
+      if (output === 'name') warnPartial(unlistedText(knownOf(told), told.objects.length))
+      process.stdout.write(render(told, output))
+    })
+}
+
+export function cascadeOf(word: string): Cascade {
+  const cascade = CASCADES.find((each) => each === word)
+  if (cascade !== undefined) return cascade
+  throw new ExitError(EXIT.input, `--cascade ${word} is none of ${CASCADES.join(', ')}`)
+}
+
+/** Those that may be shown. */
+function knownOf({ counts }: PlanDocument): number {
+  return counts.reduce((sum, { count }) => sum + count, 0)
+}
+
+export function render(told: PlanDocument, output: Output): string {
+  switch (output) {
+    case 'json':
+    case 'yaml':
+      return structured(told, output)
+    case 'name':
+      return told.objects
+        .filter(({ effect }) => effect === 'deleted' || effect === 'stuck')
+        .map((object) => `${lineOf(objectName(object))}\n`)
+        .join('')
+    case 'table':
+    case 'wide':
+      return text(told, output === 'wide')
+  }
+}
+
+function text(plan: PlanDocument, isWide: boolean): string {
+  const { cluster, root, counts, objects, holds, notes } = plan
+  const counted = counts.map(({ group, kind, effect, count }) => {
+    const type = group === '' ? kind : `${kind}.${group}`
+    return [type, effect, String(count)]
+  })
+  const listed = objects.map(({ namespace, kind, name, uid, effect, because, ...rest }) => {
+    const { owners, finalizers } = rest
+    const beside = isWide ? [uid, finalizers.join(', ')] : []
+    const left = owners.length > 0 && effect !== 'blocked' ? `; left: ${owners.join(', ')}` : ''
+    return [namespace, `${kind}/${name}`, effect, ...beside, because + left]
+  })
+  const beside = isWide ? ['UID', 'FINALIZERS'] : []
+  const head = ['NAMESPACE', 'OBJECT', 'EFFECT', ...beside, 'REASON']
+  const styleOfRow: StyleOf = (row, column) =>
+    column === 2 ? styleOfEffect(objects[row]?.effect ?? '') : undefined
+  const known = knownOf(plan)
+  const more = known - objects.length
+  const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
+  const all = countOf(known + plan.hidden, 'object')
+  const total = plan.total === null ? `At least ${all}` : all
+  return [
+    `Plan: delete ${lineOf(`${root.kind}/${root.name}${at}`)} in cluster ${lineOf(labelOf(cluster))} with --cascade=${plan.cascade}\n`,
+    `${total}:\n\n`,
+    table(['KIND', 'EFFECT', 'COUNT'], counted),
+    listed.length === 0 ? '' : `\n${table(head, listed, styleOfRow)}`,
+    more > 0 ? `${more} more not listed (raise --limit).\n` : '',
+    holds.length === 0 && notes === '' ? '' : '\n',
+    notes === '' ? '' : `Note: ${lineOf(notes)}.\n`,
+    ...holds.map((hold) => `Note: ${lineOf(hold)}.\n`),
+  ].join('')
+}

@@ -1,0 +1,41 @@
+/** `kinfold tree`: the dependents of an object, or its owners. */
+import type { Command } from 'commander'
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { outputOf } from '../print/output.ts'
+import type { ObjectFlags } from '../reach/client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
+import { questionOf } from '../reach/scope.ts'
+
+const OUTPUTS = ['tree', 'wide', 'name', 'json', 'yaml', 'dot', 'mermaid'] as const
+const LIVE_OUTPUTS = ['tree', 'wide', 'json', 'yaml'] as const
+
+interface TreeFlags extends ObjectFlags {
+  readonly owners?: boolean
+  readonly live?: boolean
+  readonly at?: string
+  readonly output: string
+}
+
+export function addTree(program: Command): void {
+  withMoment(withObject(program.command('tree')))
+    .description('dependents of an object, level by level, or its owners')
+    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .option('--owners', 'upwards: its owners, and theirs')
+    .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')
+    .action(async (words: string[], flags: TreeFlags) => {
+      const output = outputOf(flags.output, flags.live ? LIVE_OUTPUTS : OUTPUTS)
+      const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      if (at !== undefined && flags.live) {
+        throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
+      }
+      const { server, query } = await questionOf(words, flags)
+      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
+      warnPartial(told.partial)
+      const { liveOf, render } = await import('./tree-text.ts')
+      const live = flags.live ? await liveOf(told, flags) : undefined
+      const moment = past?.momentText(told.asOf)
+      process.stdout.write(render({ ...told, moment }, output, flags.owners === true, live))
+    })
+}

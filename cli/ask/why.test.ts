@@ -1,0 +1,170 @@
+/** The state of an object and its history, as people read it. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { History } from '../../core/model/record.ts'
+import { documentOf } from '../../services/graph/api/document.ts'
+import type { Why } from '../../services/graph/query/answer/query.ts'
+import { tell } from '../print/why-text.ts'
+
+const AT = Date.UTC(2026, 10, 26, 10, 25, 18)
+const cluster = { name: 'north', id: 'c-1', scope: 'north' }
+const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u', cluster: 'c-1' }
+
+const why: Why = {
+  object: { ...pod, at: AT },
+  phase: 'observed',
+  references: [
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },
+      ...{ controller: true, blockOwnerDeletion: true },
+      ...{ standing: 'dangling', reason: 'ReplicaSet "web" no longer exists' },
+    },
+  ],
+  verdict: {
+    ...{ type: 'held', evidence: 'deleted', basis: ['7', '9', '2'] },
+    because: 'ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted)',
+  },
+  attempt: null,
+  obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: null },
+  asOwner: null,
+  deletion: null,
+  deletedBy: [],
+  history: [],
+}
+
+function told(part: Partial<Why>): string {
+  return tell(
+    documentOf('Why', { answer: { ...why, ...part }, partial: '', cluster, others: [], asOf: [] }),
+  )
+}
+
+test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
+  equal(
+    told({}),
+    `Pod/p -n shop, cluster north, uid u
+Exists.
+  owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
+Verdict: held. ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted). Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
+`,
+  )
+})
+
+test('of two clusters that have one name the first line has the id', () => {
+  const shared = { ...cluster, scope: 'c-1' }
+  const asked = { answer: why, partial: '', cluster: shared, others: [], asOf: [] }
+  const text = tell(documentOf('Why', asked))
+  match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
+})
+
+test('a reason that the verdict has is not told twice', () => {
+  const reason = why.verdict?.because ?? ''
+  const obstacle = { by: 'held', reason, since: AT, count: null, until: AT } as const
+  const [last] = told({ obstacle }).trimEnd().split('\n').slice(-1)
+  equal(last, 'Blocked (held) since 2026-11-26T10:25:18Z, next try at 2026-11-26T10:25:18Z.')
+})
+
+const GONE = { phase: null, references: [], verdict: null, obstacle: null }
+const entry = { ...pod, type: 'History', partition: 0, basis: [], at: AT, phase: null } as const
+const history: readonly History[] = [
+  {
+    ...{ ...entry, change: 'verdict', position: 7n, command: null, evidence: 'deleted' },
+    text: 'reap: ReplicaSet "web" no longer exists',
+  },
+  { ...entry, change: 'gone', position: 9n, command: null, evidence: 'deleted', text: 'seen' },
+]
+
+test('what was deleted says when and how that is known, and its history in words', () => {
+  equal(
+    told({ ...GONE, history }),
+    `Pod/p -n shop, cluster north, uid u
+Deleted 2026-11-26T10:25:18Z (the deletion was observed).
+
+TIME                       POSITION   CHANGE    DETAILS
+2026-11-26T10:25:18.000Z   0-7        verdict   delete: ReplicaSet "web" no longer exists [deleted]
+2026-11-26T10:25:18.000Z   0-9        deleted   seen [deleted]
+`,
+  )
+  const proof = { evidence: 'missing', at: AT, position: 9n } as const
+  const asOwner = { state: 'absent', phase: null, orphanedAt: null, proof } as const
+  match(
+    told({ ...GONE, asOwner }),
+    /\nDeleted 2026-11-26T10:25:18Z \(missing from a complete list\)\.\n/,
+  )
+  match(told(GONE), /\nNo longer exists\.\n/)
+})
+
+const asked = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u' }
+const by = {
+  ...{ object: asked, isInferred: false, user: 'alice', impersonated: null },
+  verb: 'delete',
+  match: 'uid',
+  isCollector: false,
+  ...{ agent: 'kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e', others: 0, auditId: 'x', at: AT },
+} as const
+
+test('who deleted it is named, a guess as a guess', () => {
+  const owner = { ...asked, kind: 'ReplicaSet', name: 'web', uid: 'r' }
+  const agent = 'kinfold/0.1.0 (reaper)'
+  const deletedBy = [
+    { ...by, user: 'kinfold', agent, match: 'audit-id' },
+    { ...by, object: owner, isInferred: true },
+    { ...by, object: owner, match: 'name-and-time', others: 2, verb: 'evict' },
+    { ...by, match: 'collection-and-time', impersonated: 'bob', agent: '' },
+  ] as const
+  const lines = told({ ...GONE, deletedBy })
+    .split('\n')
+    .slice(2, 6)
+  const at = '2026-11-26T10:25:18Z'
+  deepEqual(lines, [
+    `Deleted by kinfold (kinfold/0.1.0 (reaper)), by Audit-ID, ${at}.`,
+    `Owner ReplicaSet/web deleted by alice (kubectl/v1.33.0), by uid, ${at}; inferred: after it another collector deleted this.`,
+    `Owner ReplicaSet/web probably evicted by alice (kubectl/v1.33.0), by name and time, ${at}; 2 of other users fit as well.`,
+    `Probably deleted by alice as bob, by a delete of the whole collection, and time, ${at}.`,
+  ])
+})
+
+test('what was deleted says first who did it, how long ago, and why (C3)', () => {
+  const { object: _, isInferred: __, ...alice } = by
+  const web = { ...asked, kind: 'Deployment', name: 'web', uid: 'd' }
+  const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
+  const deletion = {
+    by: 'others',
+    ...{ evidence: null, command: null, text: '' },
+    ...{ deletedBy: { ...alice, user, isCollector: true }, rootDeletedBy: alice },
+    ...{ root: web, isInferred: true, isRootKnown: true },
+  } as const
+  const about = { partial: '', cluster, others: [], asOf: [] }
+  const lines = (part: Partial<Why>): readonly string[] => {
+    const answer = { ...why, ...GONE, deletion, ...part }
+    const now = AT + 12 * 60_000
+    return tell(documentOf('Why', { answer, ...about }), undefined, now).split('\n')
+  }
+  deepEqual(lines({ history }).slice(0, 3), [
+    'Deleted 12 min ago by kube-controller-manager, because alice (kubectl/v1.33.0) deleted Deployment/web (inferred).',
+    'Pod/p -n shop, cluster north, uid u',
+    'Deleted 2026-11-26T10:25:18Z (the deletion was observed).',
+  ])
+  const begun = {
+    ...entry,
+    change: 'phase',
+    phase: 'waiting',
+    position: 8n,
+    command: null,
+  } as const
+  const asking = { ...begun, evidence: null, text: 'observed → waiting' }
+  equal(
+    lines({ phase: 'waiting', history: [asking] })[0],
+    'Being deleted, asked for 12 min ago by kube-controller-manager, because alice (kubectl/v1.33.0) deleted Deployment/web (inferred).',
+  )
+})
+
+test('names and clients are text, whatever they are', () => {
+  const user = 'x, by uid.\nDeleted by root\u202e\u001b[2J'
+  const agent = '\u0007kinfold/1 (up), by Audit-ID'
+  const [, , line] = told({ ...GONE, deletedBy: [{ ...by, user, agent }] }).split('\n')
+  equal(
+    line,
+    'Deleted by "x, by uid.\\nDeleted by root\\u202e\\u001b[2J" (\\u0007kinfold/1), by uid, 2026-11-26T10:25:18Z.',
+  )
+})

@@ -1,0 +1,27 @@
+/** `kinfold why`: the state of an object and its history, also after it was deleted. */
+import type { Command } from 'commander'
+import { outputOf, structured } from '../print/output.ts'
+import type { ObjectFlags } from '../reach/client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
+import { questionOf } from '../reach/scope.ts'
+
+const OUTPUTS = ['text', 'json', 'yaml'] as const
+
+export function addWhy(program: Command): void {
+  withMoment(withObject(program.command('why')))
+    .description('why an object exists, is being deleted or was deleted: its state and history')
+    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
+    .action(async (words: string[], flags: ObjectFlags & { at?: string; output: string }) => {
+      const output = outputOf(flags.output, OUTPUTS)
+      const { server, query } = await questionOf(words, flags)
+      const past = flags.at === undefined ? undefined : await import('../reach/moment.ts')
+      const at = past?.momentOf(flags.at ?? '')
+      const told = await answerTo(server, '/v1/why', { ...query, at })
+      warnPartial(told.partial)
+      const moment = past?.momentText(told.asOf)
+      if (output !== 'text') return void process.stdout.write(structured(told, output))
+      const { tell } = await import('../print/why-text.ts')
+      process.stdout.write(tell(told, moment))
+    })
+}

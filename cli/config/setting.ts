@@ -1,0 +1,141 @@
+/**
+ * Single settings: from a flag or a key of the config file, each checked, each mistake a sentence that names where it was made.
+ *
+ * What must stay true: an unknown key or a value out of its range ends the start; nothing is guessed.
+ */
+import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+
+/** Beyond this a duration is a mistake. */
+const MAX_DAYS = 36_500
+
+/** Refuses what is no key of ours. */
+export function checkKey(key: string, keys: readonly string[], where: string): void {
+  if (keys.includes(key)) return
+  throw bad(`${where}: unknown key ${key}; known are ${keys.join(', ')}`)
+}
+
+export interface Setting {
+  readonly key: string
+  readonly value: unknown
+  /** Where it was set, for the sentence. */
+  readonly from: string
+}
+
+export function text({ value, from }: Setting): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value === '')
+    throw bad(`${from}: expected a text, not ${show(value)}`)
+  return value
+}
+
+export function texts({ value, from }: Setting): readonly string[] {
+  if (value === undefined) return []
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
+  if (!isTexts) throw bad(`${from}: expected a list of texts, not ${show(value)}`)
+  return value as readonly string[]
+}
+
+export function oneOf<T extends string>(
+  { value, from }: Setting,
+  allowed: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined
+  const found = allowed.find((each) => each === value)
+  if (found === undefined) throw bad(`${from}: ${show(value)} is none of ${allowed.join(', ')}`)
+  return found
+}
+
+export function flag({ value, from }: Setting): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  throw bad(`${from}: expected true or false, not ${show(value)}`)
+}
+
+export function whole({ value, from }: Setting, least: number, most: number): number | undefined {
+  if (value === undefined) return undefined
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
+    throw bad(`${from}: expected a whole number from ${least} to ${most}, not ${show(value)}`)
+  }
+  return number
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 24 * 3_600_000,
+}
+
+export function duration({ value, from }: Setting): number | undefined {
+  if (value === undefined) return undefined
+  const match = /^(\d+)([smhd])$/.exec(String(value))
+  const ms = Number(match?.[1]) * (UNITS[match?.[2] ?? ''] ?? Number.NaN)
+  if (!(ms > 0 && ms <= MAX_DAYS * 24 * 3_600_000)) {
+    throw bad(`${from}: expected a duration such as 30s, 5m, 12h or 30d, not ${show(value)}`)
+  }
+  return ms
+}
+
+const AGO = /^(\d+[smhd])+$/
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+
+/** Of the log: everything before an offset, or before the event that led to a command. */
+const PLACE = /^(pos:\d{1,9}-\d{1,15}|before:\d{1,9}-\d{1,15}-\d{1,9})$/
+
+/** How long before `now`, such as 2h or 1h30m, or RFC 3339; as RFC 3339 in UTC. A place of the log, where one is taken, is as it was written. */
+export function moment(
+  { key, value, from }: Setting,
+  now: number,
+  also?: 'place',
+): string | undefined {
+  if (value === undefined) return undefined
+  const text = String(value)
+  if (also === 'place' && PLACE.test(text)) return text
+  const time = MOMENT.test(text) ? Date.parse(text) : now - agoIn({ key, value, from }, text)
+  if (Math.abs(time) <= MAX_TIME) return new Date(time).toISOString()
+  const places = also === 'place' ? ', or pos:PARTITION-OFFSET, or before:COMMAND' : ''
+  throw bad(
+    `${from}: expected how long ago, such as 24h, or a time, such as 2026-01-31T09:30:00Z${places}, not ${show(value)}`,
+  )
+}
+
+/** Beyond this a date is no date. */
+const MAX_TIME = 8.64e15
+
+/** NaN for what is no duration. */
+function agoIn({ key, from }: Setting, text: string): number {
+  if (!AGO.test(text)) return Number.NaN
+  const parts = text.match(/\d+[smhd]/g) ?? []
+  return parts.reduce((sum, value) => sum + (duration({ key, value, from }) ?? 0), 0)
+}
+
+const SIZES: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 }
+const MOST_BYTES = 1024 ** 5
+
+export function bytes({ value, from }: Setting): number | undefined {
+  if (value === undefined) return undefined
+  const match = /^(\d+)(MiB|GiB|TiB)$/.exec(String(value))
+  const size = Number(match?.[1]) * (SIZES[match?.[2] ?? ''] ?? Number.NaN)
+  if (!(size >= 0 && size <= MOST_BYTES)) {
+    throw bad(`${from}: expected a size such as 512MiB or 2GiB, not ${show(value)}`)
+  }
+  return size
+}
+
+/** What it is, or only that it is no single value: a YAML anchor may hold itself. */
+function show(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return Array.isArray(value) ? 'a list' : 'a mapping'
+  }
+}
+
+export function bad(message: string): ExitError {
+  return new ExitError(EXIT.input, message)
+}
+
+/** As a flag is written: `logLevel` is `--log-level`. */
+export function flagOf(key: string): string {
+  return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

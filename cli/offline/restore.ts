@@ -1,0 +1,363 @@
+/**
+ * `kinfold restore`: creates again what Kinfold or others deleted, from the archive, with the rights of the user's own kubeconfig.
+ *
+ * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
+ */
+import type { Command } from 'commander'
+import { type Identity, isSameIdentity } from '../../core/graph/identity.ts'
+import type { Uid } from '../../core/model/object.ts'
+import { LogError } from '../../ports/log.ts'
+import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
+import { createKindWords } from '../../services/graph/query/view/kind-word.ts'
+import type { ArchivedObject, ArchiveIndex } from '../../services/restore/archive-reader.ts'
+import {
+  checkKeys,
+  gapsText,
+  indexArchive,
+  readBodies,
+} from '../../services/restore/archive-reader.ts'
+import { failedDeletes } from '../../services/restore/delete-result.ts'
+import { GUARDS, type Guard, guardOf } from '../../services/restore/guarded-kind.ts'
+import { planRestore } from '../../services/restore/restore-plan.ts'
+import { type RestoreParts, runRestore } from '../../services/restore/restore-run.ts'
+import { isUnmanaged, type LostOwners, type Step } from '../../services/restore/restore-step.ts'
+import { rightsIn } from '../../services/restore/rights.ts'
+import type { Objects, Root, Selector, ServedAs } from '../../services/restore/selection.ts'
+import { existingAt, identityIn, rootsOf, subtreeOf } from '../../services/restore/selection.ts'
+import { kindsOf, servedAs, surveyFor } from '../../services/restore/survey.ts'
+import {
+  type ArchiveKeys,
+  type Trust,
+  untrustedText,
+} from '../../services/restore/trusted-record.ts'
+import { addClusterOptions, collect } from '../config/config.ts'
+import { DEFAULT_DATA } from '../config/data-directory.ts'
+import { addBrokerOptions } from '../config/kafka-config.ts'
+import { bad, moment, oneOf } from '../config/setting.ts'
+import { outputOf } from '../print/output.ts'
+import { adviceFor } from '../print/restore-advice.ts'
+import { timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
+import { RESTORE_OUTPUTS, reportAs } from '../print/restore-report.ts'
+import { objectQuery } from '../reach/client.ts'
+import { namespaceOf } from '../reach/scope.ts'
+import type { ArchiveSource, SourceFlags } from './archive-source.ts'
+
+interface RestoreFlags extends SourceFlags {
+  readonly kubeconfig?: string
+  readonly context?: readonly string[]
+  readonly namespace?: string
+  readonly fromCluster?: string
+  readonly only?: boolean
+  readonly at?: string
+  readonly lostOwners: string
+  readonly includeControlled?: boolean
+  readonly include?: string
+  readonly archiveKeyFile?: readonly string[]
+  readonly allowPlaintext?: boolean
+  readonly dryRun?: string
+  readonly yes?: boolean
+  readonly output: string
+}
+
+const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
+
+export function addRestore(program: Command): void {
+  const command = program
+    .command('restore')
+    .description(
+      'plan, and with --yes create again, what was deleted of an object and its dependents, from the archive',
+    )
+    .argument(
+      '<object...>',
+      'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
+    )
+    .option(
+      '-n, --namespace <ns>',
+      "namespace of the object (default: of the kubeconfig's context, or default)",
+    )
+    .option('--only', 'the object alone, without its dependents')
+    .option(
+      '--at <when>',
+      'what existed then and was deleted since: a time (2026-01-31T09:30:00Z), or how long ago (24h)',
+    )
+    .option(
+      '--lost-owners <what>',
+      `of owners that neither exist nor are restored: ${LOST_OWNERS.join(', ')}. relink makes the object that has the owner's name now the owner, also of what was restored without it; drop, the last resort, leaves the owner out`,
+      'refuse',
+    )
+    .option(
+      '--include-controlled',
+      'also what a controller that exists makes by itself, such as the Pods of a ReplicaSet',
+    )
+    .option(
+      '--include <kinds>',
+      `also kinds that hand out rights, or have a say in the requests of all, and Secrets: ${GUARDS.join(', ')}; several with commas`,
+    )
+    .option(
+      '--archive-key-file <file>',
+      'key that the archive is encrypted with; repeat it where keys were replaced',
+      collect,
+    )
+    .option(
+      '--allow-plaintext',
+      'also what is not encrypted, though a key is given or other records are encrypted: for what was archived before there was a key. Nothing proves it, so the plan marks each such object',
+    )
+    .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
+    .option('--dry-run [server]', 'have the server check everything, and keep nothing')
+    .option('--yes', 'do it; without this the plan is shown and nothing is done')
+    .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
+    .option('--data <dir>', `data directory of the log (default: ${DEFAULT_DATA})`)
+    .option('--config <file>', 'YAML file with a kafka section; flags win')
+  addBrokerOptions(addClusterOptions(command, 'context of the cluster to create it in')).action(
+    restore,
+  )
+  const parse = command.parseOptions.bind(command)
+  command.parseOptions = (args) => parse(withDryRun(args))
+}
+
+/** As kubectl reads it, a bare `--dry-run` takes no word that follows for its value. `server` was written as a word of its own before. */
+function withDryRun(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    if (arg === '--dry-run') return [`${arg}=server`]
+    return arg === 'server' && args[at - 1] === '--dry-run' ? [] : [arg]
+  })
+}
+
+async function restore(words: string[], flags: RestoreFlags): Promise<void> {
+  const output = outputOf(flags.output, RESTORE_OUTPUTS)
+  const lost = oneOf(
+    { key: 'lostOwners', value: flags.lostOwners, from: '--lost-owners' },
+    LOST_OWNERS,
+  )
+  const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
+  const included = includedIn(flags.include)
+  const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
+  const selector = selectorOf(words, flags)
+  const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
+  const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
+  const signal = stopSignal()
+  await using restorer = openRestoredCluster(flags.kubeconfig, flags.context ?? [])
+  const here = await restorer.identify(signal)
+  const source = await openArchive(flags)
+  await using log = source.log
+  const cluster = flags.fromCluster ?? here
+  const trust = { keys, allowPlaintext: flags.allowPlaintext === true }
+  const {
+    objects: all,
+    gaps,
+    incomplete,
+  } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
+  const objects = at === undefined ? all : existingAt(all, Date.parse(at))
+  const kinds = await kindsOf(restorer, signal)
+  const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
+  const chosen = chosenOf(objects, root, flags)
+  const survey = await surveyFor(chosen, kinds, restorer, signal)
+  const controlled = flags.includeControlled === true
+  const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
+  const failures = await failuresOf(source, chosen, signal)
+  const rights = await rightsOf(source, steps, keys, signal)
+  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown]
+  const partial = reasons.filter((reason) => reason !== '').join('; ')
+  if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
+  // Both asked for: the check is what does no harm.
+  const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
+  const report = reportAs(output, {
+    ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
+    ...{ steps, does, failures: failures.told, rights, partial },
+    marksPlaintext: trust.allowPlaintext,
+    advice: adviceFor(steps, (uid) => all.has(uid)),
+  })
+  const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
+  if (does === 'plans') {
+    report.end()
+    process.exitCode = isAllOfIt ? EXIT.ok : EXIT.findings
+    return
+  }
+  // Of a link, too: the owner that is added is one that the archived head names.
+  const changing = steps.filter(({ type }) => type === 'create' || type === 'link')
+  checkKeys(
+    changing.map(({ object }) => object),
+    keys,
+  )
+  const bodies: RestoreParts['bodies'] = async (of) =>
+    await readBodies(log, source.codec, of, keys, signal)
+  const parts = { restorer, bodies, dryRun: does === 'checks' }
+  let failed = 0
+  try {
+    for await (const restored of runRestore(steps, parts, signal)) {
+      if (restored.uid === undefined) failed++
+      report.add(restored)
+    }
+  } finally {
+    report.end()
+  }
+  process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
+}
+
+/** Of the namespaces that are concerned. */
+function gapsOf(
+  gaps: ArchiveIndex['gaps'],
+  selector: Selector,
+  chosen: readonly ArchivedObject[],
+): string {
+  const asked = 'namespace' in selector ? [selector.namespace] : []
+  return gapsText(gaps, new Set([...asked, ...chosen.map(({ namespace }) => namespace)]))
+}
+
+function keyIn(file: string): readonly [string, ArchiveKey] {
+  const key = openArchiveKey(file)
+  return [key.id, key]
+}
+
+function selectorOf(words: readonly string[], flags: RestoreFlags): Selector {
+  const context = flags.context?.[0]
+  const namespace = flags.namespace ?? namespaceOf({ kubeconfig: flags.kubeconfig, context })
+  const { uid, kind = '', name = '' } = objectQuery(words, { namespace })
+  return uid === undefined ? { kind, name, namespace } : { uid }
+}
+
+async function objectsOf(
+  { log, codec }: ArchiveSource,
+  cluster: { readonly id: string; readonly name: string },
+  trust: Trust,
+  signal: AbortSignal,
+): Promise<Pick<ArchiveIndex, 'objects' | 'gaps'> & { readonly incomplete: string }> {
+  const asked = { cluster: cluster.id, trust }
+  const index = await indexArchive(log, codec, asked, signal)
+  const { objects, gaps, clusters, incomplete: lost } = index
+  const broken =
+    lost === 0
+      ? ''
+      : `records of the archive that are not whole, or cannot be read, are left out: ${lost}`
+  const reasons = [broken, untrustedText(index.untrusted)]
+  const incomplete = reasons.filter((reason) => reason !== '').join('; ')
+  if (objects.size > 0) return { objects, gaps, incomplete }
+  if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
+  const others =
+    clusters.size === 0
+      ? 'it is empty: archiving is switched on with --archive'
+      : `it has some of ${[...clusters].join(', ')}: name one with --from-cluster`
+  throw new ExitError(
+    EXIT.input,
+    `the archive has nothing of the cluster ${cluster.name} (${cluster.id}); ${others}`,
+  )
+}
+
+/** By short names, too, as the cluster's API server had them. Only for these are the watermarks read: who restores by a
+kind's name needs no right to them. */
+async function rootsNamed(
+  { log, codec }: ArchiveSource,
+  objects: Objects,
+  selector: Selector,
+  served: ServedAs,
+): Promise<readonly Root[]> {
+  const found = rootsOf(objects, selector, served)
+  if ('uid' in selector || found.length > 0) return found
+  const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
+  // Of a reference only the kind is compared.
+  const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
+  return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }, served))
+}
+
+function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
+  const [root, another] = roots
+  const asked = words.join(' ')
+  if (root === undefined) {
+    const then = at === undefined ? '' : `, that existed at ${at} and was deleted since`
+    throw bad(`${asked}: the archive knows no such object, and none that it owned${then}`)
+  }
+  if (another === undefined) return root
+  const one = roots.every(({ identity }) => identity.uid === root.identity.uid)
+  if (one) {
+    const places = roots.slice(0, 10).map(({ identity }) => placeText(identity))
+    throw bad(
+      `${asked}: the archive has not the object itself, and those that bear its uid name ${roots.length} different owners; say which as KIND/NAME -n NAMESPACE: ${places.join(', ')}`,
+    )
+  }
+  const some = roots.slice(0, 10).map(({ identity, at }) => `uid:${identity.uid} (${timeOf(at)})`)
+  throw bad(
+    `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}`,
+  )
+}
+
+function isArchived(objects: Objects, { identity }: Root): boolean {
+  const object = objects.get(identity.uid)
+  return object !== undefined && isSameIdentity(identityIn(object), identity)
+}
+
+function placeText({ kind, namespace, name }: Identity): string {
+  return `${kind}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
+}
+
+function includedIn(text: string | undefined): ReadonlySet<Guard> {
+  const words = text === undefined ? [] : text.split(',').map((word) => word.trim())
+  return new Set(
+    words.map((value) => {
+      const guard = oneOf({ key: 'include', value, from: '--include' }, GUARDS)
+      if (guard !== undefined) return guard
+      throw bad(`--include takes ${GUARDS.join(', ')}`)
+    }),
+  )
+}
+
+/** Which rights it would hand out: of all of RBAC that is created, or would be if it were asked for. */
+async function rightsOf(
+  { log, codec }: ArchiveSource,
+  steps: readonly Step[],
+  keys: ArchiveKeys,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Uid, readonly string[]>> {
+  const meant = steps.flatMap((step) => {
+    const isMeant = step.type === 'create' || (step.type === 'refuse' && step.guard !== undefined)
+    return isMeant && guardOf(step.object) === 'rbac' ? [step.object] : []
+  })
+  const isReadable = ({ keyId }: ArchivedObject): boolean => keyId === '' || keys.has(keyId)
+  const bodies = await readBodies(log, codec, meant.filter(isReadable), keys, signal)
+  return new Map(
+    meant.map((object) => {
+      const body = bodies.get(object.uid)
+      const unknown = isReadable(object)
+        ? 'its rights are not known: its body is not in the archive any more'
+        : 'its rights are not known without its key (--archive-key-file)'
+      return [object.uid, body === undefined ? [unknown] : rightsIn(body)]
+    }),
+  )
+}
+
+interface Failures {
+  readonly told: ReadonlyMap<Uid, string>
+  /** Why no more is known; empty: it is. */
+  readonly unknown: string
+}
+
+/** The root, as far as it is in the archive, and unless told otherwise its dependents. */
+function chosenOf(
+  objects: Objects,
+  root: Root,
+  { only }: Pick<RestoreFlags, 'only'>,
+): readonly ArchivedObject[] {
+  const { uid, kind, name } = root.identity
+  if (only !== true) return subtreeOf(objects, root.identity)
+  const object = objects.get(uid)
+  if (object !== undefined && isArchived(objects, root)) return [object]
+  throw bad(
+    `${kind}/${name} is not in the archive: ${WHAT_IS_ARCHIVED}; without --only its dependents are restored`,
+  )
+}
+
+/** Those who restore over Kafka need not be able to read the events. */
+async function failuresOf(
+  { log, codec }: ArchiveSource,
+  chosen: readonly ArchivedObject[],
+  signal: AbortSignal,
+): Promise<Failures> {
+  try {
+    return { told: await failedDeletes(log, codec, chosen, signal), unknown: '' }
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error
+    const unknown = `what became of the deletes is not known: ${error.message}`
+    return { told: new Map(), unknown }
+  }
+}

@@ -1,0 +1,122 @@
+/** What `kinfold why` prints: the state of an object and its history, also after it was deleted. */
+import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
+import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
+import { paint, styleOfPhase } from './paint.ts'
+import { table, time, timeAhead } from './table.ts'
+import { lineOf } from './terminal.ts'
+import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
+
+/** `moment`: of the past, in words. */
+export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
+  const { cluster, others, object, verdict, attempt, obstacle, references } = why
+  const { deletion, deletedBy, history } = why
+  const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
+  const out = [
+    `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
+    paint(stateText(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
+  ]
+  if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
+  for (const { kind, name, uid, standing, reason } of references) {
+    const status = standing === null ? '' : `: ${standing}: ${reason}`
+    out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)
+  }
+  if (verdict !== null) {
+    const evidence =
+      verdict.evidence === null
+        ? ''
+        : ` Evidence: ${verdict.evidence} (${evidenceText(verdict.evidence)}).`
+    const events = `Based on events ${verdict.basis.join(', ')}.`
+    out.push(`Verdict: ${verdictText(verdict.type)}. ${verdict.because}.${evidence} ${events}`)
+  }
+  if (attempt !== null) {
+    const reason = attempt.reason === '' ? '' : `: ${attempt.reason}`
+    out.push(
+      `Command ${attempt.command}: ${attempt.verb}, attempt ${attempt.count}: ${attemptText(attempt.state)}${reason}`,
+    )
+  }
+  out.push(...deletedBy.map((each) => deletedByText(each, object.uid)))
+  if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
+  const head = `${out.map(lineOf).join('\n')}\n`
+  return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
+}
+
+const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {
+  'audit-id': 'by Audit-ID',
+  uid: 'by uid',
+  'name-and-time': 'by name and time',
+  'collection-and-time': 'by a delete of the whole collection, and time',
+}
+
+/** A guess says that it is one. `asked`: the uid of the object that the question is about. */
+function deletedByText(by: DeletedBy, asked: string): string {
+  const { object, match, others, at, verb } = by
+  const what = object.uid === asked ? '' : `Owner ${object.kind}/${object.name} `
+  const deleted = verb === 'evict' ? 'evicted' : 'deleted'
+  const said = `${what}${isGuess(by) ? 'probably ' : ''}${deleted} by ${actorText(by)}`
+  const more = others === 0 ? '' : `; ${others} of other users fit as well`
+  const inferred = by.isInferred ? '; inferred: after it another collector deleted this' : ''
+  const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}${inferred}.`
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
+}
+
+/** When it was over, or else when it was asked for. */
+function endOf({ phase, asOwner, history }: WhyDocument): {
+  readonly at: string | null
+  readonly isOver: boolean
+} {
+  const gone = history.findLast(({ change }) => change === 'gone')
+  const asked = history.find((each) => ASKED.has(each.phase ?? ''))
+  if (phase !== null) return { at: asked?.at ?? null, isOver: false }
+  return { at: gone?.at ?? asOwner?.proof?.at ?? null, isOver: true }
+}
+
+const ASKED: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
+
+/** One sentence. */
+function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
+  if (isPast && phase === 'unknown') return 'Unknown: nobody watched it then, or it is not kept.'
+  if (phase !== null) return phaseText(phase)
+  const { at, evidence } =
+    asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
+  if (at === undefined) return 'No longer exists.'
+  const how = evidence == null ? '' : ` (${evidenceText(evidence)})`
+  return `Deleted ${time(at)}${how}.`
+}
+
+function historyTable(history: WhyDocument['history']): string {
+  if (history.length === 0) return ''
+  const rows = history.map(({ at, partition, position, change, text, evidence, command }) => {
+    const beside = `${evidence === null ? '' : ` [${evidence}]`}${command === null ? '' : ` {${command}}`}`
+    return [
+      at ?? '-',
+      `${partition}-${position}`,
+      change === 'gone' ? 'deleted' : change,
+      `${change === 'verdict' ? recordedText(text) : text}${beside}`,
+    ]
+  })
+  return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
+}
+
+/** Whoever asked by name may have meant another. */
+function othersText(others: WhyDocument['others']): string {
+  if (others.length === 0) return ''
+  const lines = others.map(({ cluster, uid, isThere, at }) => {
+    const what = isThere ? 'exists' : `deleted, last event ${time(at)}`
+    return lineOf(`  cluster ${labelOf(cluster)}, ${what}: kinfold why uid:${uid}`)
+  })
+  return `Other objects of this name:\n${lines.join('\n')}\n`
+}
+
+/** Its reason is that of the verdict, often: then it is not told twice. */
+function obstacleText(
+  { by, reason, since, count, until }: NonNullable<WhyDocument['obstacle']>,
+  because: string | undefined,
+): string {
+  const facts = [
+    since === null ? '' : `since ${time(since)}`,
+    count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
+    until === null ? 'tried again when something changes' : `next try at ${timeAhead(until)}`,
+  ].filter((fact) => fact !== '')
+  return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
+}

@@ -1,0 +1,108 @@
+/** Commands that take `--at` print what there was, and say of which moment. What an answer holds, services/graph/query/answer/past.test.ts says. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import { runKinfold } from '../../testing/process/kinfold-command.ts'
+import { GraphGroup, tell } from '../../testing/rig/graph-group.ts'
+import { rigged } from '../../testing/rig/minute-rig.ts'
+import { eventsOf } from '../../testing/rig/task-rig.ts'
+
+test('tree, why and lineage export are as they were', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute()
+  const then = await rig.minute('put deploy/web', 'put rs/one <- deploy/web', 'put node/n')
+  await rig.minute('put rs/one', 'delete deploy/web')
+  const run = async (line: string): ReturnType<typeof runKinfold> =>
+    await runKinfold([...line.split(' '), '--server', rig.url])
+
+  const why = await run(`why rs.apps/one -n ns --at ${then}`.replace('rs.apps', 'replicaset'))
+  deepEqual([why.code, why.stderr], [0, ''])
+  const [head, state, owner] = why.stdout.split('\n')
+  equal(head, `ReplicaSet/one -n ns, cluster test, uid rs-one, at ${then}`)
+  deepEqual([state, owner], ['Exists.', '  owner Deployment/web (uid deploy-web)'])
+  match(why.stdout, /created/)
+  equal(/references/.test(why.stdout), false, why.stdout)
+
+  const tree = await run(`tree deployment/web -n ns --at ${then}`)
+  equal(tree.stdout, `Deployment/web -n ns  (cluster test; at ${then})\n└─ ReplicaSet/one -n ns\n`)
+
+  const lines = await run(`lineage export --at ${then}`)
+  deepEqual([lines.code, lines.stderr], [0, `3 objects, 1 owner reference; at ${then}\n`])
+  const objects = lines.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  deepEqual(objects.map(({ name, phase, owners }) => [name, phase, ...owners]).toSorted(), [
+    ['n', 'observed'],
+    [
+      ...['one', 'observed'],
+      {
+        ...{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'deploy-web' },
+        ...{ controller: false, blocking: false, standing: '' },
+      },
+    ],
+    ['web', 'observed'],
+  ])
+  const ofNone = await run(`lineage export -n ns --kind replicaset --at ${then} -o dot`)
+  match(ofNone.stdout, /"c\/deploy-web\/Deployment\/web" -> "c\/rs-one"\n/)
+  const now = await run('lineage export --kind replicaset')
+  deepEqual(JSON.parse(now.stdout).owners, [])
+
+  await rig.log.append('lineage', 0, [{ key: 'c/deploy-web', value: null }])
+  for (const line of [`why node/n --at ${then}`, `lineage export --at ${then}`]) {
+    const { code, stdout, stderr } = await run(line)
+    deepEqual([code, stdout], [4, ''], line)
+    match(stderr, /the earliest moment is \S+, or pos:0-\d+/)
+  }
+})
+
+test('an export that lacks something is no file that looks whole', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a')
+  const args = ['lineage', 'export', '--at', '2020-01-01T00:00:00Z', '--server', rig.url]
+  const { code, stderr } = await runKinfold(args)
+  equal(code, 1)
+  match(stderr, /this may be incomplete: not known to have been listed by then: configmaps/)
+})
+
+test('a moment that no cluster can be asked about is refused, of however many', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  const { url } = await group.start()
+  const run = async (line: string): ReturnType<typeof runKinfold> =>
+    await runKinfold([...line.split(' '), '--server', url])
+  const none = await run('held --at 2026-01-31T09:00:00Z')
+  deepEqual([none.code, none.stdout], [0, 'Nothing was held: no cluster was ever seen.\n'])
+
+  await tell(group.log, eventsOf(['put cm/a', 'cluster d', 'put cm/a']))
+  await group.caughtUp()
+  const lines = ['get cm', 'get cm a', 'get cm -o json', 'held', 'lineage export']
+  for (const line of lines) {
+    const { code, stdout, stderr } = await run(`${line} --at 2099-01-01T00:00:00Z`)
+    deepEqual([code, stdout], [4, ''], line)
+    match(stderr, /nothing of cluster test was recorded after 2099-01-01T00:00:00.000Z yet/, line)
+  }
+})
+
+test('the newest rows are found from the end on, however old they are, and all where fewer are there', async (t) => {
+  const rig = await rigged(t)
+  for (const name of ['a', 'b', 'c', 'd']) await rig.minute(`put cm/${name}`)
+  for (const name of ['a', 'b', 'c']) await rig.minute(`delete cm/${name}`)
+  for (let quiet = 20; quiet > 0; quiet--) await rig.minute(`put pod/p${quiet}`)
+  const until = await rig.minute('put pod/last')
+  const names = async (line: string): Promise<string[]> => {
+    const more = ['--until', until, '-n', 'ns', '-o', 'json', '--server', rig.url]
+    const args = [...line.split(' '), ...more]
+    const { code, stdout, stderr } = await runKinfold(args)
+    deepEqual([code, stderr], [0, ''], line)
+    const { changes, deletions } = JSON.parse(stdout)
+    return (changes ?? deletions).map(({ name }: { readonly name: string }) => name)
+  }
+  deepEqual(await names('deletions --tail 2'), ['b', 'c'])
+  deepEqual(await names('history --change created,gone --tail 1'), ['p1'])
+  deepEqual(await names('deletions --tail 99'), ['a', 'b', 'c'])
+  deepEqual(await names('deletions --tail 2 --since 2026-01-31T09:07:00Z'), ['c'])
+  for (const flags of ['--limit 3', '--tail 0']) {
+    const line = `deletions -A --tail 2 ${flags} --server ${rig.url}`
+    equal((await runKinfold(line.split(' '))).code, 2, flags)
+  }
+})

@@ -1,0 +1,199 @@
+/**
+ * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them, in parity and enforce unless it is told
+ * otherwise.
+ *
+ * What must stay true: it never reads a kubeconfig of anybody's, and leaves nothing behind but what it was told to keep.
+ */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import type { Playground } from '../../playground/playground.ts'
+import { type Address, parseAddress } from '../../runtime/http/address.ts'
+import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
+import { ResourceStack } from '../../runtime/resource-stack.ts'
+import {
+  type ArchiveFlags,
+  addArchiveKindsOption,
+  addArchiveOptions,
+} from '../config/archive-config.ts'
+import { addLogOptions, collect, type UpConfig, upConfig } from '../config/config.ts'
+import { becomeLean, keepCompiled } from '../process/lean-process.ts'
+import { urlWithoutFlags } from '../reach/client.ts'
+
+interface PlaygroundFlags extends ArchiveFlags {
+  readonly http?: string
+  readonly data?: string
+  readonly partitions?: string
+  readonly mode: string
+  readonly preset: string
+  readonly workload: boolean
+  readonly apiOnly?: boolean
+  readonly listen?: readonly string[]
+  readonly logLevel?: string
+  readonly logFormat?: string
+}
+
+/** Kinds of which also what its user deletes is archived, so that the banner's last step brings it back. */
+const ARCHIVED = 'deployments.apps,configmaps'
+/** Its workload leaves what was deleted missing for so long then: the user restores it. */
+const RESTORED_WITHIN_MS = 10 * 60_000
+/** Its user reads the banner. */
+const QUIET = 'warn'
+/** `npx kinfold` is this program only below its checkout. */
+const LAUNCHER = fileURLToPath(new URL('../kinfold.js', import.meta.url))
+const CLUSTERS = ['north', 'south'] as const
+export function addPlayground(program: Command): void {
+  const command = program
+    .command('playground')
+    .description('two clusters in memory with a workload, and Kinfold collecting them')
+    .option('--http <host:port>', 'endpoint, loopback only (default: 127.0.0.1:7070)')
+    .option('--data <dir>', 'keep the data here (default: a new directory, removed at the end)')
+    .option('--partitions <n>', 'partitions of a new log (default: 1)')
+    .option('--mode <mode>', 'observe, dry-run or enforce', 'enforce')
+    .option('--preset <preset>', 'parity or guarded', 'parity')
+    .option('--no-workload', 'leave the clusters empty')
+    .option('--api-only', 'only the clusters, without Kinfold')
+    .option(
+      '--listen <host:port>',
+      'address of an API server without credentials; once for each of the two (default: 127.0.0.1, any port)',
+      collect,
+    )
+  addLogOptions(addArchiveKindsOption(addArchiveOptions(command)), QUIET).action(
+    async (flags: PlaygroundFlags) => {
+      const listen = listenOf(flags.listen ?? [])
+      becomeLean()
+      await play(flags, listen, stopSignal())
+      process.exitCode = EXIT.ok
+    },
+  )
+}
+
+function settingsOf(flags: PlaygroundFlags): UpConfig {
+  const archiveKinds = flags.archiveKinds ?? (flags.archive === true ? ARCHIVED : undefined)
+  return upConfig({
+    ...{ logLevel: QUIET, ...flags, lock: 'off' },
+    ...(archiveKinds !== undefined && { archiveKinds }),
+  })
+}
+
+function listenOf(addresses: readonly string[]): readonly Address[] {
+  if (addresses.length > CLUSTERS.length) {
+    const message = `--listen was given ${addresses.length} times, and there are ${CLUSTERS.length} clusters`
+    throw new ExitError(EXIT.input, message)
+  }
+  return addresses.map((each) => parseAddress(each, '--listen'))
+}
+
+async function play(
+  flags: PlaygroundFlags,
+  listen: readonly Address[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { checkAddress, checkFree } = await import('../../runtime/http/endpoint.ts')
+  // Before anything is created for it.
+  if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
+  for (const address of flags.listen ?? []) await checkFree(address, '--listen')
+  const { startPlayground } = await import('../../playground/playground.ts')
+  const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
+  const data = flags.data ?? made ?? ''
+  try {
+    await using clusters = await startPlayground({
+      directory: data,
+      clusters: CLUSTERS,
+      listen,
+      workload: flags.workload,
+      missingMs: flags.archive === true ? RESTORED_WITHIN_MS : undefined,
+    })
+    if (flags.apiOnly) await showOnly(clusters, signal)
+    else await collectIn(clusters, { ...flags, data }, signal)
+  } finally {
+    if (made !== null) rmSync(made, { recursive: true, force: true })
+  }
+}
+
+async function showOnly({ kubeconfig, servers }: Playground, signal: AbortSignal): Promise<void> {
+  keepCompiled()
+  const urls = servers.map(({ name, url }) => `${name} at ${url}`).join(', ')
+  process.stdout.write(`clusters without Kinfold: ${urls}; kubeconfig ${kubeconfig}\n`)
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+async function collectIn(
+  { kubeconfig, servers }: Playground,
+  flags: PlaygroundFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const { openClusters } = await import('../config/clusters.ts')
+  const { runEmbedded } = await import('./embedded.ts')
+  const { createLogger } = await import('../../runtime/logger.ts')
+  keepCompiled()
+  const config = settingsOf(flags)
+  await using opened = new ResourceStack()
+  const contexts = servers.map(({ name }) => name)
+  const connected = openClusters('playground', kubeconfig, contexts)
+  for (const cluster of connected) opened.use(cluster)
+  const logger = createLogger('kinfold', config.logLevel, config.logFormat)
+  await runEmbedded(config, connected, logger, signal, (url) => {
+    process.stdout.write(welcome(kubeconfig, url, config, flags))
+  })
+}
+
+type Welcomed = Pick<UpConfig, 'mode' | 'preset' | 'data' | 'archive'>
+
+/** Each command is whole: it does what it says in any terminal, whatever else of Kinfold runs on the machine. */
+function welcome(
+  kubeconfig: string,
+  url: string,
+  config: Welcomed,
+  { workload, archiveKeyFile }: PlaygroundFlags,
+): string {
+  const { mode, preset, archive } = config
+  const kinfold = pasted(LAUNCHER)
+  const data = ` --data ${pasted(resolve(config.data))}`
+  // Where a command without flags would ask this very process, it needs none.
+  const asked = urlWithoutFlags() === url ? '' : data
+  const into = `--kubeconfig ${pasted(resolve(kubeconfig))} --context north`
+  const key =
+    archiveKeyFile === undefined ? '' : ` --archive-key-file ${pasted(resolve(archiveKeyFile))}`
+  const web = 'deploy/web -n shop'
+  const ofWorkload = [
+    `${kinfold} tree ${web} --cluster north${asked}`,
+    `${kinfold} plan delete ${web} --cluster north${asked}`,
+    `kubectl ${into} -n shop delete deployment web`,
+    `${kinfold} why cm/web-settings -n shop --cluster north${asked}`,
+    ...(archive.settings === undefined
+      ? []
+      : [
+          `${kinfold} restore ${web}${data} ${into}${key}`,
+          `${kinfold} restore ${web}${data} ${into}${key} --yes`,
+        ]),
+  ]
+  const commands = [...(workload ? ofWorkload : []), `${kinfold} lineage tail${asked}`]
+  const done = {
+    observe: 'recorded by Kinfold (observe), and collected by nobody',
+    'dry-run': `recorded by Kinfold (${preset}, dry-run), and collected by nobody`,
+    enforce: `collected by Kinfold (${preset}, enforce)`,
+  }[mode]
+  return `Kinfold's playground: clusters north and south, ${done}.
+
+  kubeconfig   ${resolve(kubeconfig)}
+  data         ${resolve(config.data)}
+  page         ${url}/
+  endpoint     ${url}/readyz?verbose
+
+Try, in another terminal, in any directory:
+
+${commands.map((command) => `  ${command}\n`).join('')}
+The last one shows everything that happens. In messages and documents this is "kinfold":
+alias kinfold=${kinfold}
+Ctrl-C ends it all.
+`
+}
+
+/** As a shell takes it for one word. */
+function pasted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,208 @@
+/**
+ * What the services that run apart have in common: their flags, Kafka, an endpoint, an end.
+ *
+ * What must stay true: what is opened is closed in reverse order, also after a failure.
+ */
+import type { Meter } from '@opentelemetry/api'
+import type { FastifyInstance } from 'fastify'
+import { avroCodec } from '../../adapters/avro/codec.ts'
+import { registeredCodec } from '../../adapters/avro/registry.ts'
+import { type KafkaLog, openKafkaLog } from '../../adapters/kafka/log.ts'
+import { createKafkaPlacement, type KafkaPlacement } from '../../adapters/kafka/placement.ts'
+import { TopicsMissing } from '../../adapters/kafka/topics.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { type Log, LogError } from '../../ports/log.ts'
+import type { Placement } from '../../ports/placement.ts'
+import type { Random } from '../../ports/random.ts'
+import type { Codec } from '../../ports/record/codec.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { Check } from '../../runtime/health.ts'
+import type { Authority } from '../../runtime/http/authority.ts'
+import { openAuditTokens } from '../../runtime/http/cluster-token.ts'
+import { checkAddress, type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
+import { type HttpToken, openToken } from '../../runtime/http/http-token.ts'
+import { openTlsOf } from '../../runtime/http/tls.ts'
+import { EXIT, ExitError, stopSignal, together } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { createLogger } from '../../runtime/logger.ts'
+import { systemRandom } from '../../runtime/random.ts'
+import { ResourceStack } from '../../runtime/resource-stack.ts'
+import { Cuts } from '../../runtime/shares/cuts.ts'
+import { configFile, type UpConfig, type UpFlags, upConfig } from '../config/config.ts'
+import { type KafkaConfig, type KafkaFlags, kafkaConfig } from '../config/kafka-config.ts'
+import { VERSION } from '../print/version.ts'
+import { becomeLean, keepCompiled } from '../process/lean-process.ts'
+import { createLogProbe } from '../process/log-probe.ts'
+import { openAuthority } from '../process/open-authority.ts'
+import { registerCuts, registerEndpoint, registerProcess } from '../process/process-metrics.ts'
+import { checkOfGroup, checksOfTls, checksOfTokens } from '../process/readiness.ts'
+import { openTelemetry, type ProcessTraces } from '../process/telemetry.ts'
+
+export type ServiceName = 'graph' | 'reaper' | 'watcher'
+
+/** How often it is looked for topics that are missing. */
+const TOPICS_EVERY_MS = 1_000
+
+export interface ServiceFlags extends UpFlags, KafkaFlags {
+  readonly standbys?: string
+}
+
+/** What a service is given to run. */
+export interface ServiceParts {
+  readonly config: UpConfig
+  readonly kafka: KafkaConfig
+  readonly log: Log
+  /** Of another log the stores are others'. */
+  readonly logIdentity: string
+  readonly codec: Codec
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  /** What caps have cut in this process. */
+  readonly cuts: Cuts
+  readonly meter: Meter
+  /** Undefined: nobody wants them. */
+  readonly traces: ProcessTraces | undefined
+  /** What requests to the endpoint must show, and what other processes of the service want to be shown. */
+  readonly token: HttpToken | undefined
+  /** Clusters that say who asks. */
+  readonly authority: Authority | undefined
+  /** A share of the partitions among the processes of this service. `policy`: what this one goes by, to be told from others'. */
+  placement(standbys: number, policy: string): Placement
+}
+
+/** What a service makes of it. */
+export interface Service extends AsyncDisposable {
+  checks(): readonly Check[]
+  add?(routes: FastifyInstance): void
+  /** Called once the endpoint is served. */
+  loops(served: Served): readonly ((signal: AbortSignal) => Promise<void>)[]
+}
+
+/** Until a signal ends it. `open` gets its parts and makes the service. */
+export async function runService(
+  name: ServiceName,
+  flags: ServiceFlags,
+  listening: string,
+  open: (parts: ServiceParts) => Promise<Service>,
+): Promise<void> {
+  const config = upConfig(flags, listening)
+  const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
+  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
+  const { httpMetricsTokenFile } = config
+  const metricsToken =
+    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
+  const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
+  const isShared = name === 'graph'
+  const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
+  const cuts = new Cuts(systemClock(), logger)
+  await using opened = openAuthority(config, systemClock(), cuts)
+  const { authority } = opened
+  const tls = openTlsOf(config)
+  const advertise = config.httpAdvertise
+  const http = {
+    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
+    isShared,
+    isReadingReviewed: config.httpAuthorize,
+  }
+  await checkAddress(http)
+  becomeLean()
+  keepCompiled()
+  const signal = stopSignal()
+  const clock = systemClock()
+  // Only the graph writes what others read, and reads it again.
+  const isRegistered = name === 'graph' && kafka.registry !== undefined
+  const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
+  await using brokers = await openLog(name, kafka, config, clock, logger, signal)
+  await using telemetry = await openTelemetry({
+    ...{ service: `kinfold-${name}`, codec, clock, logger },
+  })
+  const { metrics, traces } = telemetry
+  const log = traces === undefined ? brokers : traces.log(brokers)
+  registerProcess(metrics.meter, VERSION)
+  registerCuts(metrics.meter, cuts)
+  await using placements = new ResourceStack()
+  const groups: KafkaPlacement[] = []
+  await using service = await open({
+    ...{ config, kafka, log, clock, logger, cuts, token, authority, traces },
+    logIdentity: brokers.identity,
+    codec,
+    random: systemRandom(),
+    meter: metrics.meter,
+    placement(standbys, policy) {
+      const placement = createKafkaPlacement({
+        settings: kafka.settings,
+        clientId: `kinfold-${name}`,
+        group: name,
+        partitions: log.partitions('events'),
+        standbys,
+        policy,
+        clock,
+        onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
+      })
+      groups.push(placement)
+      return placements.use(placement)
+    },
+  })
+  const probe = createLogProbe(log, clock, logger)
+  const served = await serveEndpoint(
+    {
+      version: VERSION,
+      checks: () => [
+        ...service.checks(),
+        ...groups.map((group) => checkOfGroup(group.status())),
+        probe.check(),
+        ...checksOfTokens({ token, metricsToken, clusterTokens }),
+        ...checksOfTls(tls),
+      ],
+      scrape: metrics.scrape,
+      logger,
+      cuts,
+      add: (routes) => service.add?.(routes),
+    },
+    http,
+  )
+  registerEndpoint(metrics.meter, served)
+  try {
+    logger.log('info', 'serving', { url: served.url, brokers: kafka.settings.brokers.join(',') })
+    await together([...service.loops(served), (either) => probe.run(either)], signal)
+  } finally {
+    await served.server.close()
+  }
+  process.exitCode = EXIT.ok
+}
+
+/** The graph creates missing topics, since it is told how many partitions there are to be; the others wait for them. */
+async function openLog(
+  name: ServiceName,
+  kafka: KafkaConfig,
+  { partitions }: UpConfig,
+  clock: Clock,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<KafkaLog> {
+  const { settings, replicas } = kafka
+  const mayCreate = kafka.mayCreate && name === 'graph'
+  // Each try says it again.
+  const warnings = new Set<string>()
+  const warn = (reason: string): void => {
+    if (!warnings.has(reason)) logger.log('warn', 'Kafka', { reason })
+    warnings.add(reason)
+  }
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await openKafkaLog({
+        ...{ settings, partitions, replicas, mayCreate, clock },
+        clientId: `kinfold-${name}`,
+        onWarning: warn,
+      })
+    } catch (error) {
+      if (!(error instanceof LogError)) throw error
+      signal.throwIfAborted()
+      const mayWait = error instanceof TopicsMissing && kafka.mayCreate
+      if (!mayWait) throw new ExitError(EXIT.failure, error.message, { cause: error })
+      if (!isTold) logger.log('warn', 'waiting for topics', { reason: error.message })
+      await clock.sleep(TOPICS_EVERY_MS, signal)
+    }
+  }
+}

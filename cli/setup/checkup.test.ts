@@ -1,0 +1,87 @@
+/** What `kinfold doctor` says of a cluster's kinds: which are not watched, and why. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { openCluster } from '../../adapters/kubernetes/cluster.ts'
+import { ApiServer } from '../../adapters/memory/api-server.ts'
+import { ManualClock } from '../../adapters/memory/clock.ts'
+import { memoryExchange } from '../../adapters/memory/exchange.ts'
+import type { Exchange, ExchangeRequest } from '../../ports/exchange.ts'
+import { answered } from '../../testing/rig/watcher-rig.ts'
+import { seeded } from '../../testing/seeded.ts'
+import { type Checked, checkCluster, type Finding } from './checkup.ts'
+
+const EVERYTHING: Checked = { kinds: null, onlyAllowed: false, ignoreKinds: [], service: 'up' }
+
+const VERBS = ['list', 'watch', 'delete']
+const GROUP = {
+  metadata: { name: 'x.io' },
+  versions: [
+    { version: 'v1', resources: [of('odds', 'Odd'), of('as', 'Twice'), of('bs', 'Twice')] },
+  ],
+}
+const API_SERVICE = { spec: { group: 'x.io', version: 'v1', service: { name: 'odd' } } }
+const ODDS = { kind: 'OddList', apiVersion: 'x.io/v1', metadata: {}, items: [] }
+
+function of(resource: string, kind: string): object {
+  return { resource, responseKind: { kind }, scope: 'Namespaced', verbs: VERBS }
+}
+
+/** Beside what the server has: another server, with a kind of two resources, and one whose lists have no resourceVersion. */
+function exchangeWith(server: ApiServer): Exchange {
+  const real = memoryExchange(server)
+  const bodyOf = async (request: ExchangeRequest, signal: AbortSignal): Promise<object> => {
+    const { body } = await real.request(request, signal)
+    return JSON.parse(await new Response(ReadableStream.from(body)).text())
+  }
+  return {
+    async request(request, signal) {
+      const { path } = request
+      if (path.startsWith('/apis/x.io/v1/')) return answered(200, ODDS)
+      if (path.includes('apiservices')) {
+        return answered(200, { kind: 'APIServiceList', items: [API_SERVICE] })
+      }
+      if (path !== '/apis') return await real.request(request, signal)
+      const groups = (await bodyOf(request, signal)) as { readonly items: readonly object[] }
+      return answered(200, { ...groups, items: [...groups.items, GROUP] })
+    },
+    [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+  }
+}
+
+async function findings(checked: Partial<Checked>): Promise<readonly Finding[]> {
+  const server = new ApiServer({ clock: new ManualClock(), random: seeded(1), name: 'north' })
+  await using cluster = openCluster({ name: 'north', exchange: exchangeWith(server) })
+  return await checkCluster(cluster, { ...EVERYTHING, ...checked })
+}
+
+function ofUnwatched(all: readonly Finding[]): Finding | undefined {
+  return all.find(({ text }) => text.includes('not watched'))
+}
+
+const HEAD = 'north: not watched, so nothing of these kinds is collected: '
+
+test('kinds that are served and not watched are named, each with its reason', async () => {
+  const found = ofUnwatched(await findings({ ignoreKinds: ['pods'] }))
+  equal(found?.state, 'ok')
+  const told = found?.text.slice(HEAD.length).split('; ')
+  deepEqual(
+    told?.filter((each) => !each.includes('it does not offer')),
+    [
+      'events, events.events.k8s.io: it is never collected',
+      'pods: it is among the kinds to ignore',
+      'odds.x.io: its lists have no resourceVersion',
+      'as.x.io: several resources have this kind',
+    ],
+  )
+})
+
+test('a kind that is listed and not watched is amiss', async () => {
+  const kinds = [
+    { resource: 'configmaps', group: '' },
+    { resource: 'odds', group: 'x.io' },
+  ]
+  deepEqual(ofUnwatched(await findings({ kinds })), {
+    state: 'failed',
+    text: `${HEAD}odds.x.io: its lists have no resourceVersion`,
+  })
+})

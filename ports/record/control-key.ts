@@ -1,0 +1,71 @@
+/**
+ * Keys of the users' directives, in `orders`, and of the services' messages to each other, in `control`; and what the records under them protect.
+ *
+ * What must stay true: writers and readers agree here; no user's text can forge a separator.
+ *
+ * Not here: relists and connections, whose keys their services know.
+ */
+import type { ClusterId } from '../../core/model/object.ts'
+import type { Mode, Protection } from '../../core/model/policy.ts'
+import type { Control } from './service-record.ts'
+
+/** Directives and policies, one under each key. */
+export const ORDER_PREFIX = 'order/'
+export const PAUSE_PREFIX = 'pause/'
+export const PROTECT_PREFIX = 'protect/'
+export const ASSIGN_PREFIX = 'partition/'
+const POLICY = 'policy'
+
+/** Of the policy's protection, everywhere. */
+export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
+
+/** An empty cluster: all. */
+export function pauseKey(cluster: ClusterId): string {
+  return PAUSE_PREFIX + cluster
+}
+
+/** The key of the record that names the partition of all of a cluster's records. */
+export function assignKey(cluster: ClusterId): string {
+  return ASSIGN_PREFIX + cluster
+}
+
+export function protectKey(cluster: ClusterId, subject: string): string {
+  return `${PROTECT_PREFIX}${encodeURIComponent(cluster)}/${encodeURIComponent(subject)}`
+}
+
+/** The subject that one record protects; undefined when it cannot be understood, and then no reaper may act. */
+export type Protecting =
+  | {
+      readonly type: 'policy'
+      readonly protection: Protection | null
+      /** Null: none is published. */
+      readonly mode: Mode | null
+    }
+  | {
+      readonly type: 'subject'
+      readonly cluster: ClusterId
+      readonly subject: string
+      readonly isLifted: boolean
+    }
+
+/** Null: the record was taken away. */
+export function protectingOf(key: string, record: Control | null): Protecting | undefined {
+  const [, cluster = '', subject, more] = key.split('/')
+  if (more !== undefined) return undefined
+  if (subject === undefined) {
+    if (cluster !== POLICY) return undefined
+    if (record !== null && record.protection === null) return undefined
+    return { type: 'policy', protection: record?.protection ?? null, mode: record?.mode ?? null }
+  }
+  const isLifted = record === null || record.verb === 'unprotect'
+  try {
+    return {
+      type: 'subject',
+      cluster: decodeURIComponent(cluster),
+      subject: decodeURIComponent(subject),
+      isLifted,
+    }
+  } catch {
+    return undefined
+  }
+}

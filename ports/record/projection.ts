@@ -1,0 +1,43 @@
+/**
+ * Which labels and annotations are published for every object.
+ *
+ * What must stay true: all that may protect an object are among them, whatever the policy says now.
+ */
+import { hash64 } from '../../core/model/hash.ts'
+import type { Mark } from '../../core/model/mark.ts'
+import { ALL_MARKS } from '../../core/model/mark.ts'
+import type { Protection } from '../../core/model/policy.ts'
+import { readKeyValue, readSubject } from '../../core/model/subject.ts'
+
+/** Keys of labels and annotations that have to be published for every object. */
+export interface Projection {
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+}
+
+/** The built-in marks, whatever the policy says of them: the published fields must not depend on it. */
+export const MARKED: Projection = projectionOf(null, [])
+
+export function projectionOf(
+  policy: Pick<Protection, 'labels' | 'annotations'> | null,
+  subjects: readonly string[],
+): Projection {
+  const keys = (on: Mark['on'], configured: readonly string[]): readonly string[] => {
+    const marks = ALL_MARKS.filter((mark) => mark.on === on).map(({ key }) => key)
+    const directed = subjects.flatMap((each) => {
+      const subject = readSubject(each)
+      return subject?.type === on ? [subject.key] : []
+    })
+    const policed = configured.map((each) => readKeyValue(each).key)
+    return [...new Set([...marks, ...policed, ...directed])].sort()
+  }
+  return {
+    labels: keys('label', policy?.labels ?? []),
+    annotations: keys('annotation', policy?.annotations ?? []),
+  }
+}
+
+/** Of a projection: objects published under another one may lack keys of this one. */
+export function projectionDigest({ labels, annotations }: Projection): string {
+  return hash64(JSON.stringify([labels, annotations]))
+}

@@ -1,0 +1,209 @@
+/**
+ * Who asked for a deletion, as the audit log of its cluster says, and how certain it is that the request was this one.
+ *
+ * What must stay true: it is told and never decided by. An answer says how the request was found: by Audit-ID or by uid it is this object's; by name and time, or by
+ * collection and time, it is a guess, and is called one. A request that says another uid is of another object.
+ *
+ * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts), who may see it (question.ts).
+ */
+import type { Phase } from '../../../../core/model/node.ts'
+import type { History } from '../../../../core/model/record.ts'
+import { timeText } from '../../../../core/model/time-text.ts'
+import type { Actor } from '../../../../ports/record/service-record.ts'
+import type { ActorDoubts } from '../index/actor-doubt.ts'
+import type { ActorIndex } from '../index/actor-index.ts'
+import { type About, LAST_MS, type Span } from '../index/actor-key.ts'
+import type { HistoryIndex, Named } from '../index/history-index.ts'
+import type { SpanIndex } from '../index/span-index.ts'
+import type { Clusters } from '../view/clusters.ts'
+
+/**
+ * - `audit-id`: it has the id of a command about this very object. - `uid`: the audit log says the uid. - `name-and-time`: it was about that name, and answered within
+ * seconds of the deletion. - `collection-and-time`: about all of its kind in its namespace, the same way.
+ */
+export const ACTOR_MATCHES = ['audit-id', 'uid', 'name-and-time', 'collection-and-time'] as const
+
+export type ActorMatch = (typeof ACTOR_MATCHES)[number]
+
+export interface FoundActor extends Pick<Actor, 'user' | 'impersonated' | 'agent' | 'verb'> {
+  readonly match: ActorMatch
+  /** Upstream's garbage collector: with `--use-service-account-credentials` by its account, without by the end of its agent. */
+  readonly isCollector: boolean
+  /** Of a guess: requests of other users that fit as well. */
+  readonly others: number
+  readonly auditId: string
+  /** When the request was answered, by the clock of the API server, in milliseconds. */
+  readonly at: number
+}
+
+/** Whose deletion was asked for, and by whom. */
+export interface DeletedBy extends FoundActor {
+  /** Of an owner: another collector deleted what it owned, and the record has that this was why. */
+  readonly isInferred: boolean
+  readonly object: Pick<Named, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
+}
+
+export interface ActorParts {
+  readonly actors: Pick<ActorIndex, 'requests' | 'gaps' | 'keptSince'>
+  /** What was cut on the way. */
+  readonly doubts: ActorDoubts
+  readonly clusters: Pick<Clusters, 'resourceOf'>
+  readonly index: Pick<HistoryIndex, 'spans'>
+  /** Whether a gap may name the user whose requests it lacks. */
+  readonly isUserShown?: boolean
+}
+
+/** As it was, with its cluster. */
+export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
+
+/** How far the clocks of API server and log, and what lies between a deletion and its record, may be apart in a guess. */
+const SLACK_MS = 5_000
+/** How far clocks that are in order are apart, with what lies in between. */
+const CLOCK_MS = 1_000
+/** What is certain is looked for from so long before the first sign of the deletion on. */
+const BEFORE_MS = 3_600_000
+/** An API server answers the deletion of a collection no later. */
+const LONGEST_REQUEST_MS = 60_000
+
+/** One life of an object: a uid comes again where a cluster was restored from a backup. */
+export interface KnownLife {
+  /** All that is known of it, in order. */
+  readonly history: readonly History[]
+  /** Append time of the end of the one before it; zero where there was none. */
+  readonly after: number
+}
+
+/** Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits. */
+export async function actorOf(
+  parts: ActorParts,
+  object: DeletedObject,
+  life: KnownLife,
+): Promise<FoundActor | null> {
+  return (await requestFor(parts, object, life)) ?? null
+}
+
+async function requestFor(
+  parts: ActorParts,
+  object: DeletedObject,
+  { history, after }: KnownLife,
+): Promise<FoundActor | undefined> {
+  const sign = signOf(history, parts.index.spans)
+  const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
+  const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
+  const about = { ...object, resource: await parts.clusters.resourceOf(object) }
+  const named = await requestsAbout(parts, about, { since, until })
+  const commands = new Set(history.flatMap(({ command }) => command ?? []))
+  // A command that was a dry run deleted nothing, whoever deleted it later.
+  const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
+  if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
+  await noteGaps(parts, object, { since: sign === undefined ? since : sign - SLACK_MS, until })
+  const kept = parts.actors.keptSince()
+  const moment = sign ?? history.at(-1)?.at ?? 0
+  if (moment < kept) {
+    parts.doubts.other(`names of deletions before ${timeText(kept)} are not kept any more`)
+  }
+  // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
+  const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
+  const certain = named.find((each) => {
+    return each.uid === object.uid && !each.mayBeDryRun && isInTime(each)
+  })
+  const time = sign ?? certain?.at
+  if (time === undefined) return undefined
+  const span = sign === undefined ? BEFORE_MS : SLACK_MS
+  const collections = await requestsAbout(
+    parts,
+    { ...about, name: '', uid: '' },
+    {
+      since: Math.max(after, time - span - LONGEST_REQUEST_MS),
+      until: time + span + LONGEST_REQUEST_MS,
+    },
+  )
+  const all = [...named, ...collections].filter((each) => {
+    return each.resource === about.resource && distanceOf(each, time) <= span
+  })
+  // An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
+  const isBefore = (each: Actor): boolean =>
+    certain !== undefined && each.at < certain.at && isOther(each, certain)
+  if (certain !== undefined && !all.some(isBefore)) return answerOf(certain, 'uid', 0)
+  return sign === undefined ? undefined : guess(all, sign)
+}
+
+/** The first one first. */
+async function requestsAbout(
+  { actors, doubts, isUserShown = true }: ActorParts,
+  about: About,
+  span: Span,
+): Promise<readonly Actor[]> {
+  const { found, isCut } = await actors.requests(about, span)
+  if (isCut) {
+    // Who may know of an object may not know of each of its owners.
+    const what = isUserShown
+      ? `${about.resource ?? about.group} ${[about.namespace, about.name].join('/')}`
+      : 'one of its owners'
+    doubts.other(
+      `more requests were about ${what} than are read: who deleted it may be another one`,
+    )
+  }
+  return found.toSorted((a, b) => a.at - b.at)
+}
+
+async function noteGaps(
+  { actors, doubts, isUserShown = true }: ActorParts,
+  object: DeletedObject,
+  span: Span,
+): Promise<void> {
+  const { found, isCut } = await actors.gaps(object, span)
+  for (const gap of found) doubts.gap(gap, isUserShown)
+  if (isCut) doubts.other('there are more times of which names are incomplete')
+}
+
+/** The nearest in time; among those that are as near as clocks say, one about its name. */
+function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
+  const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign) / CLOCK_MS)
+  const rank = ({ name }: Actor): number => (name === '' ? 1 : 0)
+  const [nearest] = all.toSorted((a, b) => {
+    const near = seconds(a) - seconds(b) || rank(a) - rank(b)
+    return near || distanceOf(a, sign) - distanceOf(b, sign)
+  })
+  if (nearest === undefined) return undefined
+  const match = nearest.name === '' ? 'collection-and-time' : 'name-and-time'
+  return answerOf(nearest, match, all.filter((each) => isOther(each, nearest)).length)
+}
+
+function isOther(a: Actor, b: Actor): boolean {
+  return a.user !== b.user || a.impersonated !== b.impersonated
+}
+
+function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
+  const { user, impersonated, agent, verb, auditId, at } = actor
+  const isCollector = user === COLLECTOR || /[/:]generic-garbage-collector$/.test(agent)
+  return { user, impersonated, agent, isCollector, verb, match, others, auditId, at }
+}
+
+const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+
+/** Zero within the request. */
+function distanceOf({ from, at }: Actor, time: number): number {
+  return Math.max(from - time, time - at, 0)
+}
+
+const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
+
+/**
+ * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of
+ * the time. A deletionTimestamp is never before the request, but for parts of a second.
+ */
+function signOf(history: readonly History[], spans: SpanIndex): number | undefined {
+  const isBegun = ({ phase, change }: History): boolean => change === 'phase' && BEGUN.has(phase)
+  const isGone = ({ change, evidence }: History): boolean =>
+    change === 'gone' && evidence === 'deleted'
+  if (history.some(({ change, phase }) => change === 'created' && BEGUN.has(phase))) {
+    return undefined
+  }
+  const begun = history.find(isBegun)
+  if (begun === undefined) return history.find(isGone)?.at
+  const { cluster, uid, position, at } = begun
+  const moment = { type: 'position', position: Number(position) + 1, at } as const
+  const deletedAt = spans.objectAt(cluster, uid, moment)?.deletedAt
+  return deletedAt != null && deletedAt + SLACK_MS < at ? undefined : at
+}

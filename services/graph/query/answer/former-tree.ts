@@ -1,0 +1,90 @@
+/**
+ * The tree of an object that was deleted: what it owned, or what owned it, just before its deletion
+ * began, each object as it is now.
+ *
+ * What must stay true: what references it still, or by now, is in it, too; where its past is not kept
+ * that is said.
+ *
+ * Not here: the two trees (tree.ts, past-tree.ts), who deleted it (record/attribution.ts).
+ */
+import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
+import type { History } from '../../../../core/model/record.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+import type { HistoryIndex } from '../index/history-index.ts'
+import type { SpanIndex } from '../index/span-index.ts'
+import type { Sight } from '../view/sight.ts'
+import type { View } from '../view/view.ts'
+import type { Past } from './past.ts'
+import { pastTree, wasThere } from './past-tree.ts'
+import type { Answer } from './query.ts'
+import { byKindAndName, type TreeNode } from './tree.ts'
+
+export interface FormerParts {
+  readonly index: Pick<HistoryIndex, 'history'>
+  readonly spans: SpanIndex
+  readonly past: Past
+}
+
+const UNKNOWN = 'the tree before its deletion is not known'
+const BEGUN: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
+
+export async function formerTree(
+  { index, spans, past }: FormerParts,
+  view: View,
+  present: TreeNode,
+  { isUp, sight }: { readonly isUp: boolean; readonly sight: Sight },
+): Promise<Answer<TreeNode>> {
+  const { cluster, turns } = view
+  const { entries } = await index.history(identityOf(cluster, present))
+  const begun = beginIn(entries)
+  if (begun === undefined) return { answer: present, partial: UNKNOWN }
+  const { partition, position } = begun
+  try {
+    const moment = await past.momentOf(view, { type: 'position', partition, position })
+    const root = spans.objectAt(cluster, present.uid, moment)
+    if (!wasThere(root)) return { answer: present, partial: UNKNOWN }
+    const told = await pastTree({ spans, cluster, moment, turns, sight }, root, isUp)
+    past.stillKnown(view, moment)
+    return { answer: joined(view, told.answer, present), partial: told.cut }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return { answer: present, partial: `${UNKNOWN}: ${error.message}` }
+  }
+}
+
+/** Of its last life, where its deletion was recorded first. */
+function beginIn(history: readonly History[]): History | undefined {
+  const created = history.findLastIndex(({ change }) => change === 'created')
+  return history.slice(Math.max(created, 0)).find(({ change, phase }) => {
+    return change === 'gone' || (change === 'phase' && BEGUN.has(phase ?? ''))
+  })
+}
+
+/** Each with its phase and verdict of now, and beside them what the tree of now has more. */
+function joined(view: View, former: TreeNode, present: TreeNode): TreeNode {
+  const keyOf = (node: TreeNode): string => identityKey(identityOf(view.cluster, node))
+  const seen = new Set<string>([keyOf(former)])
+  const queue = [former]
+  for (const node of queue) {
+    for (const [index, child] of node.children.entries()) {
+      const now = asNow(view, child)
+      node.children[index] = now
+      seen.add(keyOf(now))
+      queue.push(now)
+    }
+  }
+  const more = present.children.filter((child) => !seen.has(keyOf(child)))
+  const children = [...former.children, ...more].toSorted(byKindAndName)
+  return { ...former, phase: present.phase, children }
+}
+
+function asNow(view: View, then: TreeNode): TreeNode {
+  const node = view.node(then.uid)
+  if (node === undefined) {
+    // An owner of a kind that is not watched was never seen.
+    const isUnknown = then.phase === 'unknown' || view.partial() !== ''
+    return { ...then, phase: isUnknown ? 'unknown' : 'gone' }
+  }
+  const { phase, verdict } = node
+  return { ...then, phase, verdict: verdict && { type: verdict.type, because: verdict.because } }
+}

@@ -1,0 +1,66 @@
+/**
+ * Objects that have the coordinates of a deleted owner under another uid: a user created it again, or a backup tool restored it. `kubectl get` shows them, so who is told that an owner is
+ * gone has to be told of them, too.
+ *
+ * What must stay true: found by name in the index and then read from the graph, so only what exists is named; nothing is decided by it.
+ *
+ * Not here: what the owner's absence counts for (core/judge/standing.ts).
+ */
+import type { Stand } from '../../../../core/judge/standing.ts'
+import { standsOf } from '../../../../core/judge/standing.ts'
+import type { Node } from '../../../../core/model/node.ts'
+import { isSamePlace } from '../../../../core/model/object.ts'
+import type { HistoryIndex } from '../index/history-index.ts'
+import { type Sight, WHOLE } from '../view/sight.ts'
+import type { View } from '../view/view.ts'
+
+/** An object may have thousands of references. */
+const MOST_LOOKED_UP = 5
+
+export type NameIndex = Pick<HistoryIndex, 'at'>
+
+/** How each reference of an object stands, and why, with the namesakes of owners that were deleted. */
+export async function standsWithNamesakes(
+  view: View,
+  index: NameIndex,
+  node: Node,
+  sight: Sight,
+): Promise<readonly Stand[]> {
+  const told: Stand[] = []
+  let left = MOST_LOOKED_UP
+  for (const stand of standsOf(view.reader, view.cluster, node)) {
+    const isLookedUp = stand.standing === 'dangling' && left-- > 0
+    const also = isLookedUp ? await namesakeOf(view, index, stand, sight) : ''
+    told.push(also === '' ? stand : { ...stand, reason: `${stand.reason}; ${also}` })
+  }
+  return told
+}
+
+/** What to add to a verdict on an object; empty where no deleted owner has a namesake. */
+export async function namesakeText(view: View, index: NameIndex, node: Node): Promise<string> {
+  const dangling = standsOf(view.reader, view.cluster, node).filter(
+    ({ standing }) => standing === 'dangling',
+  )
+  for (const stand of dangling.slice(0, MOST_LOOKED_UP)) {
+    const also = await namesakeOf(view, index, stand, WHOLE)
+    if (also !== '') return `; ${also}`
+  }
+  return ''
+}
+
+async function namesakeOf(
+  view: View,
+  index: NameIndex,
+  { place, reference }: Stand,
+  sight: Sight,
+): Promise<string> {
+  if (place === null) return ''
+  for await (const uid of index.at(view.cluster, place)) {
+    await view.turns.take()
+    const node = uid === reference.uid ? undefined : view.node(uid)
+    if (node === undefined || !isSamePlace(node.object, place)) continue
+    if (!sight.isWhole && !(await sight.shows(node.object))) continue
+    return `an object of that name exists, with another uid (${uid})`
+  }
+  return ''
+}

@@ -1,0 +1,289 @@
+/**
+ * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on, and why it stands as it does.
+ *
+ * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
+ */
+import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
+import type { Attempt, Node, Phase, Verdict } from '../../../../core/model/node.ts'
+import type { OwnerReference } from '../../../../core/model/object.ts'
+import type { Evidence } from '../../../../core/model/proof.ts'
+import type { History } from '../../../../core/model/record.ts'
+import type { Standing } from '../../../../core/model/reference.ts'
+import type { Owner } from '../../../../core/model/state.ts'
+import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
+import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
+import type { Indexed, Lacks } from '../index/name-index.ts'
+import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import { type Sight, WHOLE } from '../view/sight.ts'
+import type { View } from '../view/view.ts'
+import type { DeletedBy } from './actor.ts'
+import type { Deletion } from './deletion-cause.ts'
+import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
+import { namesakeText, standsWithNamesakes } from './namesake.ts'
+import type { Obstacle } from './obstacle.ts'
+import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
+import type { TreeNode } from './tree.ts'
+import { Tree } from './tree.ts'
+
+export interface Selector {
+  /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty: any. */
+  readonly kind: string
+  readonly name: string
+  readonly namespace: string
+  /** The cluster's name or id; undefined: any. */
+  readonly cluster: string | undefined
+  readonly uid: string | undefined
+}
+
+export interface Answer<T> {
+  readonly answer: T
+  /** Why it may be incomplete; empty when it is not. */
+  readonly partial: string
+}
+
+export interface Why {
+  readonly object: Named
+  /** Null when it is gone; `unknown` while its partition is being restored. */
+  readonly phase: Phase | 'unknown' | null
+  readonly references: readonly (OwnerReference & {
+    /** Null at a moment of the past. */
+    readonly standing: Standing | null
+    readonly reason: string
+  })[]
+  readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
+  readonly attempt: Omit<Attempt, 'intent'> | null
+  /** What is in the way of what the verdict asks for. */
+  readonly obstacle: Obstacle | null
+  /** Of one that is not here: what is known of it as an owner. */
+  readonly asOwner: KnownOwner | null
+  /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
+  readonly deletion: Deletion | null
+  /** Who asked for its deletion, and for that of its owners, as an audit log says. */
+  readonly deletedBy: readonly DeletedBy[]
+  readonly history: readonly History[]
+}
+
+export interface OwnershipTree {
+  readonly root: TreeNode
+  /** None upwards. */
+  readonly misnamed: Misnamed
+}
+
+export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
+  /** How and when its absence was learnt; null where it was not. */
+  readonly proof: {
+    readonly evidence: Evidence
+    /** Append time of the event that proved it, in milliseconds, and its offset. */
+    readonly at: number
+    readonly position: bigint
+  } | null
+}
+
+/** An object that a selector fits. */
+export interface Match {
+  readonly object: Named
+  readonly clusterName: string
+  /** It is a node now. */
+  readonly isThere: boolean
+}
+
+export interface Found {
+  readonly matches: readonly Match[]
+  /** What else may fit. */
+  readonly lacks: Lacks
+}
+
+export interface Query {
+  /** Waits a moment for what was seen just now. */
+  caughtUp(): Promise<void>
+  /**
+   * Of whatever cluster: where another process has it, as the index knows it. Of deleted ones those
+   * around a time, in ms (undefined: the last ones).
+   */
+  find(selector: Selector, at?: number): Promise<Found>
+  /** What exists of such a kind: under the name in other namespaces, or under one like it in this one. Some of it. */
+  nearest(selector: Selector): Promise<readonly Match[]>
+  tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
+  why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
+  /** Who deleted it; null of one that is there. */
+  deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
+  /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
+  namesake(view: View, node: Node): Promise<string>
+}
+
+/** Of an object in this phase: who deleted it, and of its owners who deleted each. */
+export type DeletionOf = (
+  view: Pick<View, 'turns'>,
+  object: Named,
+  phase: Why['phase'],
+) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
+
+interface When {
+  /** Append time at which a deletion was over or, where it is not, had begun; null where that is not known. */
+  readonly at: number | null
+}
+
+export function createQuery(
+  clusters: Clusters,
+  index: HistoryIndex,
+  deletionOf: DeletionOf,
+): Query {
+  async function matching(
+    objects: readonly Indexed[],
+    { kind, cluster, uid }: Selector,
+  ): Promise<Match[]> {
+    const word = await clusters.kindWord(kind)
+    const known = new Map((await clusters.all()).map((each) => [each.id, each]))
+    return objects.flatMap((object) => {
+      const of = known.get(object.cluster)
+      const clusterName = of?.name ?? object.cluster
+      if (cluster !== undefined && cluster !== object.cluster && cluster !== clusterName) return []
+      const view = of && clusters.view(of)
+      const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
+      const isAny = uid !== undefined || kind === ''
+      const its = view && kindOf(view.reader, view.cluster, object)
+      return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
+    })
+  }
+
+  return {
+    caughtUp: async () => void (await index.caughtUp()),
+    async nearest(asked) {
+      const { name, namespace, uid } = asked
+      if (uid !== undefined) return []
+      const elsewhere = await matching(await index.anywhere(name), asked)
+      const there = elsewhere.filter(({ isThere }) => isThere)
+      if (there.length > 0) return there
+      const near = await Promise.all(
+        [...new Set([namespace, ''])].map((each) => index.near(each, name)),
+      )
+      return (await matching(near.flat(), asked)).filter(({ isThere }) => isThere)
+    },
+    async find(selector, at) {
+      const { name, namespace, cluster, uid } = selector
+      const all = await clusters.all()
+      const ids = cluster === undefined ? [undefined] : idsOf(all, cluster)
+      const places = [...new Set([namespace, ''])].flatMap((each) => {
+        return ids.map((id) => ({ namespace: each, name, cluster: id, at }))
+      })
+      const read =
+        uid === undefined
+          ? await Promise.all(places.map((each) => index.named(each)))
+          : [await index.withUid(uid)]
+      const found = read.flatMap((each) => each.found)
+      return { matches: await matching(found, selector), lacks: mostOf(read) }
+    },
+    async tree(view, root, owners, sight = WHOLE) {
+      const { answer, cut } = await new Tree(view).grown(root, owners)
+      const of = view.identityOf(root)
+      const misnamed = owners ? NONE_MISNAMED : await misnamedIn(view, index, of, sight)
+      return {
+        answer: { root: answer, misnamed },
+        partial: [view.partial(), cut].filter((text) => text !== '').join('; '),
+      }
+    },
+    async why(view, object, sight = WHOLE) {
+      const behind = behindText(await index.caughtUp())
+      const history = await index.history(view.identityOf(object))
+      const { node, obstacle: own, ...rest } = standingIn(view, object)
+      const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
+      const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
+      const stands = node && (await standsWithNamesakes(view, index, node, sight))
+      const references = (stands ?? []).map(({ reference, standing, reason }) => {
+        return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
+      })
+      const { partial, deletion, deletedBy } = await deletionOf(view, object, rest.phase)
+      const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
+      const deleted = { deletion, deletedBy }
+      const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
+      const doubts = [view.partial(), behind, partial, cutText(history)]
+      return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
+    },
+    async deletion(view, object) {
+      const phase = phaseOf(view, view.node(object.uid))
+      const { deletion, at, partial } = await deletionOf(view, object, phase)
+      return { answer: deletion, at, partial }
+    },
+    namesake: async (view, node) => await namesakeText(view, index, node),
+  }
+}
+
+/** Of its name, or its id. */
+function idsOf(all: readonly KnownCluster[], cluster: string): readonly string[] {
+  const named = all.filter(({ name }) => name === cluster)
+  return [...new Set([cluster, ...named.map(({ id }) => id)])]
+}
+
+function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
+  const all = new Set(read.map(({ lacks }) => lacks))
+  if (all.has('any')) return 'any'
+  return all.has('former') ? 'former' : 'nothing'
+}
+
+/** What is said where not all of a history was read. */
+export function cutText({ isCut }: { readonly isCut: boolean }): string {
+  if (!isCut) return ''
+  return `it has more than ${HISTORY_LIMIT} entries of history: older ones are left out`
+}
+
+/** Of what the index knows of it: whatever else it holds is answered from the store. */
+function namedOf({ cluster, uid, group, kind, namespace, name, at }: Named): Named {
+  return { cluster, uid, group, kind, namespace, name, at }
+}
+
+export function behindText(lag: bigint, what = 'history'): string {
+  return lag === 0n ? '' : `${lag} entries of ${what} are not indexed yet`
+}
+
+/** How an object stands now. */
+function standingIn(
+  view: View,
+  object: Named,
+): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'history'> & {
+  readonly node: Node | undefined
+} {
+  const { cluster, reader } = view
+  const node = view.node(object.uid)
+  const owner = ownerOf(reader, cluster, object.uid, object)
+  const verdict = node?.verdict ?? null
+  return {
+    node,
+    phase: phaseOf(view, node),
+    verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
+    attempt: attemptOf(node),
+    obstacle: node === undefined ? null : obstacleOf(view, node),
+    asOwner: owner === undefined ? null : knownOwner(owner),
+  }
+}
+
+function attemptOf(node: Node | undefined): Why['attempt'] {
+  if (node?.attempt == null) return null
+  const { intent: _, ...attempt } = node.attempt
+  return attempt
+}
+
+/** Its absence was proven without a GET, or could not be proven. */
+function namedBadly({ name }: OwnerReference): string {
+  return isPathSegmentName(name) ? '' : `; a server takes no object called ${JSON.stringify(name)}`
+}
+
+/** Null when it is gone, which nobody can say of a store that is being restored. */
+function phaseOf(view: View, node: Node | undefined): Why['phase'] {
+  return node?.phase ?? (view.partial() === '' ? null : 'unknown')
+}
+
+function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
+  const told = proof && { evidence: proof.class, at: proof.at, position: proof.position }
+  return { state, phase, orphanedAt, proof: told }
+}
+
+/** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
+export function verdictsFirst<T extends Pick<History, 'change' | 'partition' | 'position'>>(
+  history: readonly T[],
+): T[] {
+  const records = Map.groupBy(history, ({ partition, position }) => `${partition}-${position}`)
+  return [...records.values()].flatMap((all) => [
+    ...all.filter(({ change }) => change !== 'command'),
+    ...all.filter(({ change }) => change === 'command'),
+  ])
+}

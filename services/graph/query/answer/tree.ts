@@ -1,0 +1,195 @@
+/**
+ * What hangs on an object, or what it hangs on, level by level.
+ *
+ * What must stay true: each object is told once with what hangs on it, in the same order whoever is asked; a tree that was cut says so. What hangs on an object
+ * names it by its uid and coordinates.
+ *
+ * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and drawings (cli/ask/tree.ts).
+ */
+import { ownerOf } from '../../../../core/graph/graph.ts'
+import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
+import { ownerPlace } from '../../../../core/graph/owner-place.ts'
+import { standingOf } from '../../../../core/judge/standing.ts'
+import type { Node, Verdict } from '../../../../core/model/node.ts'
+import type { ClusterId, OwnerReference, Uid } from '../../../../core/model/object.ts'
+import { isSamePlace } from '../../../../core/model/object.ts'
+import type { Standing } from '../../../../core/model/reference.ts'
+import { kindOfReference } from '../../../../core/model/reference.ts'
+import { timeOf } from '../../api/document.ts'
+import type { Named } from '../index/history-index.ts'
+import type { View } from '../view/view.ts'
+
+/** Nodes that one tree holds at most; then it says that it was cut. */
+export const TREE_LIMIT = 10_000
+/** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
+const TREE_LEVELS = 256
+export interface TreeNode {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node; `gone`, or `unknown` while its partition is being restored. */
+  readonly phase: string
+  /** RFC 3339; null of an owner that is no node, and where the record does not have it. */
+  readonly createdAt: string | null
+  /** Of the reference that leads here from the node above. */
+  readonly edge: {
+    /** Null at a moment of the past. */
+    readonly standing: Standing | null
+    readonly controller: boolean
+    readonly blocking: boolean
+  } | null
+  /** Null where there is none. */
+  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
+  /** Told elsewhere in the tree, with what hangs on it. */
+  readonly repeated: boolean
+  readonly children: TreeNode[]
+}
+
+/** Of a tree that was cut. */
+const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them'
+
+/** Adds to a root what is next to it, level by level, each object once; answers with why it was cut, if it was. */
+export async function grow(
+  cluster: ClusterId,
+  top: TreeNode,
+  next: (node: TreeNode) => Promise<readonly TreeNode[]>,
+  more = '',
+): Promise<string> {
+  const keyOf = (node: TreeNode): string => identityKey(identityOf(cluster, node))
+  const told = new Set<string>([keyOf(top)])
+  const levels = new Map<TreeNode, number>([[top, 0]])
+  let cut = ''
+  const queue = [top]
+  for (const at of queue) {
+    const level = (levels.get(at) ?? 0) + 1
+    for (const child of await next(at)) {
+      if (level > TREE_LEVELS) {
+        cut = `cut after ${TREE_LEVELS} levels; ask for an object of that level`
+        break
+      }
+      if (told.size >= TREE_LIMIT) {
+        cut = `cut after ${TREE_LIMIT} objects${more}`
+        break
+      }
+      const key = keyOf(child)
+      const isRepeat = told.has(key)
+      at.children.push(isRepeat ? { ...child, repeated: true } : child)
+      if (isRepeat) continue
+      told.add(key)
+      levels.set(child, level)
+      queue.push(child)
+    }
+  }
+  return cut
+}
+
+/** A tree on its way, of one cluster. */
+export class Tree {
+  readonly #view: View
+
+  constructor(view: View) {
+    this.#view = view
+  }
+
+  async grown(root: Named, owners: boolean): Promise<{ answer: TreeNode; cut: string }> {
+    const top = this.#root(root)
+    const next = async (node: TreeNode): Promise<TreeNode[]> =>
+      owners ? await this.#owners(node) : await this.#dependents(node)
+    return { answer: top, cut: await grow(this.#view.cluster, top, next, MORE) }
+  }
+
+  #root(root: Named): TreeNode {
+    const node = this.#view.node(root.uid)
+    if (node !== undefined) return this.#leaf(node, null)
+    const { group, kind, namespace, name, uid } = root
+    return {
+      ...{ group, kind, namespace, name, uid },
+      phase: this.#view.partial() === '' ? 'gone' : 'unknown',
+      createdAt: null,
+      edge: null,
+      verdict: null,
+      repeated: false,
+      children: [],
+    }
+  }
+
+  #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
+    const { group, kind, namespace, name, uid, createdAt } = object
+    return {
+      ...{ group, kind, namespace, name, uid, phase },
+      createdAt: timeOf(createdAt),
+      edge,
+      verdict: verdict && { type: verdict.type, because: verdict.because },
+      repeated: false,
+      children: [],
+    }
+  }
+
+  async #owners(above: TreeNode): Promise<TreeNode[]> {
+    await this.#view.turns.take()
+    const node = this.#view.node(above.uid)
+    if (node === undefined || !isSamePlace(node.object, above)) return []
+    return node.object.ownerReferences.map((ref) => this.#ownerNode(node, ref))
+  }
+
+  /** Also of one that is gone: what is held, paused or under way still references it. */
+  async #dependents(above: TreeNode): Promise<TreeNode[]> {
+    const view = this.#view
+    await view.turns.take()
+    const owner = view.identityOf(above)
+    const leaves: TreeNode[] = []
+    for await (const uid of view.dependents(owner)) {
+      const node = view.node(uid)
+      const reference = node && view.referenceTo(owner, node.object)
+      if (node === undefined || reference === undefined) continue
+      leaves.push(this.#leaf(node, edgeOf(view, node, reference)))
+      if (leaves.length >= TREE_LIMIT) break
+    }
+    return leaves.sort(byKindAndName)
+  }
+
+  #ownerNode(node: Node, ref: OwnerReference): TreeNode {
+    const { cluster, reader } = this.#view
+    const edge = edgeOf(this.#view, node, ref)
+    const { place } = ownerPlace(reader, cluster, node.object, ref)
+    const { group, kind } = place ?? kindOfReference(ref)
+    const owner = this.#view.node(ref.uid)
+    if (owner !== undefined && place !== undefined && isSamePlace(owner.object, place)) {
+      return this.#leaf(owner, edge)
+    }
+    const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
+    return {
+      group,
+      kind,
+      namespace: place?.namespace ?? '',
+      name: ref.name,
+      uid: ref.uid,
+      phase: known?.state ?? 'unknown',
+      createdAt: null,
+      edge,
+      verdict: null,
+      repeated: false,
+      children: [],
+    }
+  }
+}
+
+/** Of one of its references. */
+export function edgeOf(
+  { reader, cluster }: View,
+  node: Node,
+  reference: OwnerReference,
+): NonNullable<TreeNode['edge']> {
+  return {
+    standing: standingOf(reader, cluster, node.object, reference).standing,
+    controller: reference.controller === true,
+    blocking: reference.blockOwnerDeletion === true,
+  }
+}
+
+export function byKindAndName(a: TreeNode, b: TreeNode): number {
+  const [left, right] = [`${a.kind}/${a.name}`, `${b.kind}/${b.name}`]
+  return left < right ? -1 : left > right ? 1 : 0
+}

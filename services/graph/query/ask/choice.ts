@@ -1,0 +1,176 @@
+/**
+ * Which object a question means: its words read, and the one chosen of all that have that name or had it.
+ *
+ * What must stay true: what is there comes before what was there last; what could be meant twice is refused with both.
+ *
+ * Not here: finding by name (query.ts), what is said where nothing is found (not-found.ts), who may see it (access.ts).
+ */
+import type { FastifyRequest } from 'fastify'
+import type { ClusterId } from '../../../../core/model/object.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+import { wasThere } from '../answer/past-tree.ts'
+import type { Found, Match, Query, Selector } from '../answer/query.ts'
+import type { Named } from '../index/history-index.ts'
+import type { Asked as AskedMoment, Moment } from '../index/moment.ts'
+import type { PastObject, SpanIndex } from '../index/span-index.ts'
+import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import type { Clusters } from '../view/clusters.ts'
+import type { View } from '../view/view.ts'
+import { notFound, unreadText } from './not-found.ts'
+
+export interface Chosen {
+  readonly object: Named
+  readonly others: readonly Match[]
+  /** Why another one may be meant; empty where none can be. */
+  readonly partial: string
+}
+
+/** What a choice is made from. */
+export interface Asking {
+  readonly query: Query
+  readonly clusters: Clusters
+}
+
+type Asked = Record<string, string | undefined>
+
+/** Words of a query, each of them checked (api/parameter.ts). */
+export function askedOf({ query }: FastifyRequest): Asked {
+  return query as Asked
+}
+
+export function selector(asked: Record<string, string | undefined>): Selector {
+  const { kind, name, namespace, cluster, uid } = asked
+  if (uid === undefined && (!kind || name === undefined)) {
+    throw new Problem(400, 'ask with kind and name, or with uid')
+  }
+  return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
+}
+
+/** The cluster that the question is about. Where but one has the name, it knows best which object of it is meant. */
+export async function clusterOf(asking: Asking, asked: Selector): Promise<ClusterId> {
+  const { matches, lacks } = await asking.query.find({ ...asked, kind: '' })
+  const [only, ...others] = new Set(matches.map(clusterIn))
+  if (only !== undefined && others.length === 0 && lacks !== 'any') return only
+  return (await choose(asking, asked)).object.cluster
+}
+
+/**
+ * The cluster that a question about a moment of the past is about: where but one had such an object then, that one. What several had then may be meant twice, also where
+ * only one of them has it now.
+ */
+export async function clusterOfPast(
+  asking: Asking,
+  asked: Selector,
+  spans: SpanIndex,
+  at: AskedMoment,
+): Promise<ClusterId> {
+  const any = await asking.query.find({ ...asked, kind: '' })
+  const inClusters = new Set(any.matches.map(clusterIn))
+  if (inClusters.size < 2 && any.lacks !== 'any') return await clusterOf(asking, asked)
+  await asking.query.caughtUp()
+  const known = await asking.clusters.all()
+  const isMeant = ({ object }: Match): boolean =>
+    at.type === 'time' ||
+    known.some(({ id, partition }) => id === object.cluster && partition === at.partition)
+  const moment: Moment =
+    at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
+  const { matches, lacks } = await asking.query.find(asked, at.type === 'time' ? at.at : undefined)
+  const found = matches.filter(isMeant)
+  const there = found.filter(({ object: { cluster, uid } }) => {
+    return wasThere(spans.objectAt(cluster, uid, moment))
+  })
+  const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
+  if (only !== undefined && others.length === 0) return only
+  if (there.length > 0) throw await ambiguous(asking, asked, there)
+  // Those of then may be among what was not read, in any of them.
+  if (only !== undefined && lacks !== 'nothing') throw await ambiguous(asking, asked, found)
+  return await clusterOf(asking, asked)
+}
+
+function clusterIn({ object }: Match): ClusterId {
+  return object.cluster
+}
+
+/** What is there now, if anything is, else what was there last; and what else has that name or had it once: in another cluster, or before it was made anew. */
+export async function choose(
+  asking: Asking,
+  asked: Selector,
+  cluster?: ClusterId,
+): Promise<Chosen> {
+  const { matches: everywhere, lacks } = await all(asking, asked, { cluster })
+  const found = everywhere.filter(
+    ({ object }) => cluster === undefined || object.cluster === cluster,
+  )
+  const there = found.filter(({ isThere }) => isThere)
+  const newest = found.reduce((a, b) => (b.object.at > a.object.at ? b : a))
+  const [first = newest, second] = there
+  if (second === undefined) {
+    const others = everywhere.filter((each) => each !== first)
+    return { object: first.object, others, partial: lacks === 'any' ? unreadText(asked) : '' }
+  }
+  throw await ambiguous(asking, asked, there)
+}
+
+/** What was there at a moment, if anything was, else what was there last before it. */
+export async function choosePast(
+  asking: Asking,
+  asked: Selector,
+  { cluster }: View,
+  spans: SpanIndex,
+  moment: Moment,
+): Promise<PastObject> {
+  const { matches, lacks } = await all(asking, asked, { cluster, at: moment.at })
+  const found = matches.filter((each) => each.object.cluster === cluster)
+  const pastOf = ({ object }: Match): PastObject | undefined =>
+    spans.objectAt(cluster, object.uid, moment)
+  const there = found.filter((each) => wasThere(pastOf(each)))
+  if (there.length > 1) throw await ambiguous(asking, asked, there)
+  const known = (there.length > 0 ? there : found).flatMap((each) => pastOf(each) ?? [])
+  const [first, ...others] = known
+  if (first === undefined && lacks !== 'nothing') {
+    throw new Problem(503, `what was ${describe(asked)} then is not known: ${unreadText(asked)}`)
+  }
+  if (first === undefined) {
+    throw new Problem(404, `${describe(asked)} was not seen by then; it was seen later`)
+  }
+  return others.reduce((a, b) => (b.since > a.since ? b : a), first)
+}
+
+/** At least one of the cluster, if it is given; of deleted ones those around a time, if that is. */
+async function all(
+  { query, clusters }: Asking,
+  asked: Selector,
+  { cluster, at }: { readonly cluster?: ClusterId | undefined; readonly at?: number },
+): Promise<Found> {
+  const isOne = ({ object }: Match): boolean => cluster === undefined || object.cluster === cluster
+  const found = await query.find(asked, at)
+  if (found.matches.some(isOne)) return found
+  // What was seen just now is in the index in a moment.
+  await query.caughtUp()
+  const later = await query.find(asked, at)
+  if (later.matches.some(isOne)) return later
+  throw await notFound(query, clusters, asked)
+}
+
+async function ambiguous(
+  { clusters }: Asking,
+  asked: Selector,
+  there: readonly Match[],
+): Promise<Problem> {
+  // One cluster that took another's place may have its name, too.
+  const refOf = clusterRefs(await clusters.all())
+  const label = (cluster: ClusterId): string => labelOf(refOf(cluster))
+  const inClusters = new Set(there.map(({ object }) => label(object.cluster)))
+  const which = there.map(({ object: { cluster, kind, group } }) => {
+    return `${label(cluster)} ${group === '' ? kind : `${kind}.${group}`}`
+  })
+  const remedy = inClusters.size > 1 ? 'add --cluster' : 'name the kind as KIND.GROUP'
+  const isInNamespace = there.some(({ object }) => object.namespace !== '')
+  const what = describe(isInNamespace ? asked : { ...asked, namespace: '' })
+  return new Problem(409, `${what} is ambiguous (${which.toSorted().join(', ')}): ${remedy}`)
+}
+
+function describe({ kind, name, namespace, uid }: Selector): string {
+  if (uid !== undefined) return `object with uid ${uid}`
+  return `${kind}/${name}${namespace === '' ? '' : ` in namespace ${namespace}`}`
+}

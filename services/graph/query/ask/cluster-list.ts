@@ -1,0 +1,142 @@
+/**
+ * `GET /v1/clusters`: the clusters that were ever watched, how each stands, and how fresh what is known of it is.
+ *
+ * What must stay true: each cluster is counted by the process that has it. One that cannot be asked is listed all the same, without a status, and `partial` says why:
+ * what is unknown is never fine.
+ *
+ * Not here: what is held, object by object (held.ts), what watchers and reapers know: whether a cluster is connected, and its lock (metrics).
+ */
+import type { FastifyInstance } from 'fastify'
+import { pausedBecause } from '../../../../core/admit/directive.ts'
+import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
+import type { HeldBy } from '../../../../core/model/node.ts'
+import type { ClusterId } from '../../../../core/model/object.ts'
+import type { Mode, Preset } from '../../../../core/model/policy.ts'
+import type { Clock } from '../../../../ports/clock.ts'
+import { type ClusterRef, documentOf } from '../../api/document.ts'
+import { NONE_HELD } from '../../fold/tally.ts'
+import { openBreakersOf } from '../answer/held.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
+import type { Clusters } from '../view/clusters.ts'
+import type { Forwarding } from '../view/forward.ts'
+import { readJson } from '../view/forward-call.ts'
+import type { View } from '../view/view.ts'
+
+export interface ClusterStatus {
+  readonly mode: Mode
+  readonly preset: Preset
+  /** Log time since its watcher's last sign of life; null before the first. */
+  readonly heartbeatAgeMs: number | null
+  /** Kinds that are watched, and those of them that were listed whole. */
+  readonly monitored: number
+  readonly synced: number
+  /** Events of its partition that are not folded yet. */
+  readonly lagEntries: number
+  readonly isPaused: boolean
+  /** The orders that pause it: each takes a resume of its own. */
+  readonly pauses: readonly ClusterPause[]
+  /** Its own and those of its namespaces. */
+  readonly openBreakers: number
+  /** Objects, by what holds them; null while they are being counted. */
+  readonly held: Readonly<Record<HeldBy, number>> | null
+  /** Objects whose commands the cluster did not take; null while they are being counted. */
+  readonly refused: number | null
+}
+
+export interface ClusterPause {
+  /** Of all clusters; false: of this one. */
+  readonly isOfAll: boolean
+  readonly who: string
+  readonly why: string
+}
+
+export interface ListedCluster {
+  readonly cluster: ClusterRef
+  readonly partition: number
+  /** Null where the process that has it could not be asked, or is still restoring it. */
+  readonly status: ClusterStatus | null
+}
+
+export interface ClusterListAnswer {
+  readonly clusters: readonly ListedCluster[]
+}
+
+export interface ClusterListParts {
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
+  readonly clock: Clock
+}
+
+/** Of the clusters of one process, by id. */
+interface Own {
+  readonly statuses: readonly (readonly [
+    id: ClusterId,
+    name: string,
+    status: ClusterStatus | null,
+  ])[]
+  readonly partial: string
+}
+
+export function addClusterList(server: FastifyInstance, parts: ClusterListParts): void {
+  const { clusters, forwarding, clock } = parts
+  server.get('/v1/clusters', async (request, reply) => {
+    const own = async (views: readonly View[]): Promise<Own> => await ownOf(views, clock)
+    const mine = await forwarding.ownOf(request, reply)
+    if (mine !== undefined) return await own(mine)
+    const known = await clusters.all()
+    const { all, partial } = await forwarding.gathered(request, reply, {
+      ...{ asked: known, own },
+      read: async (answer) => (await readJson(answer)) as Own,
+    })
+    const told = all.flatMap(({ answer }) => answer.statuses)
+    const statuses = new Map(told.map(([id, , status]) => [id, status]))
+    // Whoever has a cluster knows its name best.
+    const names = new Map(told.map(([id, name]) => [id, name]))
+    const refOf = clusterRefs(known.map(({ id, name }) => ({ id, name: names.get(id) ?? name })))
+    const answer: ClusterListAnswer = {
+      clusters: known.map(({ id, partition }) => {
+        return { cluster: refOf(id), partition, status: statuses.get(id) ?? null }
+      }),
+    }
+    const doubts = new Set([partial, ...all.map((each) => each.answer.partial)])
+    const lacks = [...doubts].filter((text) => text !== '').join('; ')
+    return documentOf('ClusterList', { answer, partial: lacks })
+  })
+}
+
+async function ownOf(views: readonly View[], clock: Clock): Promise<Own> {
+  const statuses: Own['statuses'][number][] = []
+  const doubts = new Set<string>()
+  for (const view of views) {
+    const partial = view.partial()
+    doubts.add(partial)
+    const status = partial === '' ? await statusOf(view, clock) : null
+    statuses.push([view.cluster, view.name, status])
+  }
+  return { statuses, partial: [...doubts].filter((text) => text !== '').join('; ') }
+}
+
+async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
+  const { cluster, reader, partition } = view
+  const state = clusterOf(reader, cluster)
+  const { mode, preset } = policyOf(reader).policy
+  const tallies = partition.counts()
+  // Of a cluster without objects there is no tally.
+  const tally = tallies?.find((each) => each.cluster === cluster)
+  let openBreakers = 0
+  for await (const _ of openBreakersOf(view)) openBreakers += 1
+  return {
+    ...{ mode, preset },
+    heartbeatAgeMs: state === undefined ? null : Math.max(0, clock.now() - state.now),
+    monitored: state?.monitored ?? 0,
+    synced: state?.synced ?? 0,
+    lagEntries: Number(partition.status().lagEntries),
+    isPaused: pausedBecause(reader, cluster) !== '',
+    pauses: directivesOf(reader)
+      .pauses.filter((each) => each.cluster === '' || each.cluster === cluster)
+      .map(({ cluster: of, who, why }) => ({ isOfAll: of === '', who, why })),
+    openBreakers,
+    held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
+    refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * `GET /v1/objects`: the objects of all clusters or of one, a page at a time.
+ *
+ * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
+ * holds a uid at most, and no name but one that was asked for. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
+ *
+ * A moment of the past is the same in all clusters where it is a time; one by position is of one partition, and clusters of others are left out.
+ *
+ * Not here: what is on a page (object-list.ts, past-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { ClusterId } from '../../../../core/model/object.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
+import { markImmutable } from '../../api/etag.ts'
+import type { ListAsked, ListedObject, ObjectList } from '../answer/object-list.ts'
+import { asOfMoment, type Past } from '../answer/past.ts'
+import type { PastList } from '../answer/past-list.ts'
+import type { Answer } from '../answer/query.ts'
+import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
+import { type Asked, askedIn } from '../index/moment.ts'
+import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import type { Forwarding } from '../view/forward.ts'
+import { clusterMarked } from '../view/forward-call.ts'
+import { askedOf } from './choice.ts'
+import { namedClusters } from './not-found.ts'
+import { refuseUnknownKind } from './unknown-kind.ts'
+
+const LISTED = 500
+const LISTED_MOST = 2_000
+
+export interface ListParts {
+  readonly clusters: Clusters
+  readonly forwarding: Forwarding
+  readonly objectList: ObjectList
+  readonly past: Past
+  readonly pastList: PastList
+}
+
+/** One page. */
+export interface ListAnswer {
+  readonly objects: readonly ListedObject[]
+  /** Objects of this page, also with `count=true`, which lists none. */
+  readonly count: number
+  /** For the next page; null: this was the last. */
+  readonly continue: string | null
+  /** Kinds of the page's cluster that `kind` means; empty where all are. */
+  readonly kinds: readonly string[]
+}
+
+/** Where the next page begins. */
+interface Cursor {
+  readonly cluster: ClusterId
+  /** Empty: with the first of the cluster. */
+  readonly after: string
+}
+
+/** It cannot be asked, or not about that moment: nobody else's answer waits for one cluster that is silent, or of which something was forgotten. */
+const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
+
+const START: Cursor = { cluster: '', after: '' }
+
+export function addObjectList(server: FastifyInstance, parts: ListParts): void {
+  const { clusters, forwarding, objectList, past, pastList } = parts
+  server.get('/v1/objects', async (request, reply) => {
+    const words = askedOf(request)
+    const asked = listAsked(words)
+    const question = { route: '/v1/objects', words }
+    const cursor = cursorOf(question)
+    const all = await clusters.all()
+    const named = namedClusters(all, words['cluster'])
+    const marked = clusterMarked(request)
+    const ids = meantIn(named, asked.at).map(({ id }) => id)
+    const left = ids.filter((id) => id >= (marked ?? cursor.cluster)).toSorted()
+    const [cluster, following] = left
+    if (cluster === undefined) return documentOf('ObjectList', emptyPage(null, ''))
+    const next = following === undefined ? null : cursorText(question, [following, ''])
+    const after = cluster === cursor.cluster ? cursor.after : ''
+    try {
+      return await forwarding.answered(request, reply, cluster, async (view) => {
+        const ref = clusterRefs(all)(cluster)
+        const moment = asked.at && (await past.momentOf(view, asked.at))
+        const asOf = [moment === undefined ? view.asOf() : asOfMoment(view, moment)]
+        const { answer, partial } =
+          moment === undefined
+            ? await objectList.page(view, ref, asked, after)
+            : await pastList(view, ref, asked, moment, after)
+        if (moment !== undefined) past.stillKnown(view, moment)
+        if (moment !== undefined && partial === '') markImmutable(reply)
+        const { next: key, ...page } = answer
+        const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
+        if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)
+        const rest = key === null ? next : cursorText(question, [cluster, key])
+        const told: ListAnswer = { ...page, continue: rest }
+        return documentOf('ObjectList', { answer: told, partial, asOf })
+      })
+    } catch (error) {
+      const isAway = error instanceof Problem && PASSED_OVER.has(error.status)
+      if (!isAway || ids.length === 1) throw error
+      return documentOf('ObjectList', emptyPage(next, error.message))
+    }
+  })
+}
+
+/** A position is of one partition. */
+export function meantIn<T extends KnownCluster & ClusterRef>(
+  named: readonly T[],
+  at: Asked | undefined,
+): readonly T[] {
+  if (at?.type !== 'position') return named
+  const { partition, position } = at
+  const own = named.filter((each) => each.partition === partition)
+  if (own.length > 0) return own
+  const where = named.map((each) => `${labelOf(each)} in partition ${each.partition}`).join(', ')
+  throw new Problem(
+    400,
+    `pos:${partition}-${position} is of partition ${partition}, which none of these clusters is in: ${where || 'none'}`,
+  )
+}
+
+function emptyPage(
+  next: string | null,
+  partial: string,
+): Answer<ListAnswer> & { readonly asOf: readonly AsOf[] } {
+  return { answer: { objects: [], count: 0, continue: next, kinds: [] }, partial, asOf: [] }
+}
+
+function listAsked(words: Record<string, string | undefined>): ListAsked {
+  const { kind = '', name, namespace, limit = `${LISTED}`, at } = words
+  if (name !== undefined && (kind === '' || namespace === undefined)) {
+    throw new Problem(400, 'a name takes a kind and a namespace; without a name all are listed')
+  }
+  return {
+    ...{ kind, name, namespace },
+    isGone: words['gone'] === 'true',
+    isCounted: words['count'] === 'true',
+    hasReferences: words['references'] === 'true',
+    limit: Math.min(Number(limit), LISTED_MOST),
+    at: at === undefined ? undefined : askedIn(at),
+  }
+}
+
+function cursorOf(question: PagedQuestion): Cursor {
+  const places = cursorIn(question.words['continue'], question)
+  if (places === undefined) return START
+  const [cluster, after, more] = places
+  const isCursor = typeof cluster === 'string' && typeof after === 'string' && more === undefined
+  if (isCursor) return { cluster, after }
+  throw strange()
+}

@@ -1,0 +1,517 @@
+/**
+ * The questions people ask over HTTP: tree, why, cascade, plan, what is held, and the graph in DOT.
+ *
+ * What must stay true: they change nothing; what costs much is answered one at a time, each client's in turn.
+ *
+ * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
+ */
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ClusterId, PropagationPolicy } from '../../../../core/model/object.ts'
+import type { Log } from '../../../../ports/log.ts'
+import { clientOf } from '../../../../runtime/http/client.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+import type { Cuts } from '../../../../runtime/shares/cuts.ts'
+import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
+import {
+  type Answered,
+  type ClusterRef,
+  type DocumentKind,
+  documentOf,
+  timeOf,
+} from '../../api/document.ts'
+import { markImmutable } from '../../api/etag.ts'
+import type { DeletedBy } from '../answer/actor.ts'
+import type { CascadeAnswer, Cascades } from '../answer/cascade.ts'
+import { type Deletion, withoutRoot } from '../answer/deletion-cause.ts'
+import type { DependentList } from '../answer/dependent-list.ts'
+import { formerTree } from '../answer/former-tree.ts'
+import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
+import { asOfMoment, unlistedAt } from '../answer/past.ts'
+import { heldAt, leftOut } from '../answer/past-held.ts'
+import { pastTree } from '../answer/past-tree.ts'
+import { pastWhy } from '../answer/past-why.ts'
+import type { Match, Query, Selector } from '../answer/query.ts'
+import type { HistoryIndex, Named } from '../index/history-index.ts'
+import { type Asked, askedIn, type Moment } from '../index/moment.ts'
+import type { PastObject, SpanIndex } from '../index/span-index.ts'
+import type { Planner } from '../plan/plan.ts'
+import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { closedOf } from '../view/forward.ts'
+import { type Answer, clusterMarked, readJson, readStream } from '../view/forward-call.ts'
+import { kindsIn } from '../view/kind-name.ts'
+import type { Sight } from '../view/sight.ts'
+import type { View } from '../view/view.ts'
+import type { Access } from './access.ts'
+import {
+  askedOf,
+  type Chosen,
+  choose,
+  choosePast,
+  clusterOf,
+  clusterOfPast,
+  selector,
+} from './choice.ts'
+import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
+import { type ListParts, meantIn } from './list-question.ts'
+import { namedClusters } from './not-found.ts'
+
+export interface QuestionParts extends ListParts {
+  readonly access: Access
+  readonly query: Query
+  readonly dependents: DependentList
+  readonly planner: Planner
+  readonly cascades: Cascades
+  readonly dump: GraphDump
+  readonly spans: SpanIndex
+  readonly log: Log
+  readonly index: HistoryIndex
+  readonly cuts: Cuts
+  /** What is to be said of the wall clock, empty for nothing. */
+  readonly clockNote?: (() => string) | undefined
+}
+
+/** What costs much is done one at a time: a plan holds an overlay meanwhile. These wait, by client. */
+const WAITING = { total: 64, floor: 1, groupFloor: 16 }
+/** Objects that a plan lists, unless it is asked for another number, and at most. */
+const PLAN_LISTED = 500
+const PLAN_LISTED_MOST = 20_000
+
+/** What else has the name that was asked for, or had it, the latest first. */
+export type Others = readonly {
+  readonly cluster: ClusterRef
+  readonly uid: string
+  readonly isThere: boolean
+  /** Append time of the last event about it, in milliseconds. */
+  readonly at: number
+}[]
+
+/** Of a name that is given again and again, as those of a StatefulSet's pods are. */
+const OTHERS_SHOWN = 5
+
+const yes = (): boolean => true
+const no = (): boolean => false
+
+function byTime({ object: a }: Match, { object: b }: Match): number {
+  return b.at - a.at || (a.uid < b.uid ? -1 : 1)
+}
+
+/**
+ * Answers about the one object that is meant, and that who asks may get, from the store that has its cluster, and names that cluster. A reply that was sent is
+ * passed on.
+ */
+export type About = (
+  kind: DocumentKind,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (
+    view: View,
+    chosen: Chosen,
+    cluster: ClusterRef,
+  ) => Promise<Answered<object> | FastifyReply>,
+) => Promise<unknown>
+
+export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
+  const { query, access, clusters } = parts
+  const about = aboutOne(parts)
+  /** Of the latest, those that who asks may get. */
+  const shownOthers = async (request: FastifyRequest, { others }: Chosen): Promise<Others> => {
+    const latest = [...others].sort(byTime).slice(0, OTHERS_SHOWN)
+    const may = await Promise.all(
+      latest.map(({ object }) => access.object(request, object).then(yes, no)),
+    )
+    const shown = latest.filter((_, index) => may[index])
+    const refOf = clusterRefs(await clusters.all())
+    return shown.map(({ object: { cluster, uid, at }, isThere }) => {
+      return { cluster: refOf(cluster), uid, isThere, at }
+    })
+  }
+  /** Who deleted what who asks may not get is not told. */
+  const shownDeleters = async (
+    request: FastifyRequest,
+    { cluster }: View,
+    all: readonly DeletedBy[],
+  ): Promise<readonly DeletedBy[]> => {
+    const may = await Promise.all(
+      all.map(({ object }) => access.object(request, { ...object, cluster }).then(yes, no)),
+    )
+    return all.filter((_, index) => may[index])
+  }
+  server.get('/v1/tree', async (request, reply) => {
+    const { owners, at } = askedOf(request)
+    const isUp = owners === 'true'
+    if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
+    return await about('Tree', request, reply, async (view, { object }) => {
+      const sight = await access.sight(request, view.cluster, 'get')
+      const { answer, partial } = await query.tree(view, object, isUp, sight)
+      const { root: now } = answer
+      const told =
+        now.phase === 'gone'
+          ? await formerTree(parts, view, now, { isUp, sight })
+          : { answer: now, partial: '' }
+      const root = await access.shown(request, object.cluster, told.answer)
+      const by = await deletionAsShown(parts, request, view, object)
+      const doubts = [partial, told.partial, by.partial].filter((text) => text !== '')
+      const deleted = { deletion: by.answer, deletedAt: by.answer && timeOf(by.at) }
+      return { answer: { ...answer, root, ...deleted }, partial: doubts.join('; ') }
+    })
+  })
+  server.get('/v1/why', async (request, reply) => {
+    const { at } = askedOf(request)
+    if (at !== undefined) return await pastWhyOf(parts, request, reply, askedIn(at))
+    return await about('Why', request, reply, async (view, chosen) => {
+      const sight = await access.sight(request, view.cluster, 'get')
+      const { answer, ...rest } = await query.why(view, chosen.object, sight)
+      const deletedBy = await shownDeleters(request, view, answer.deletedBy)
+      const deletion = await withRootShown(parts, request, view, answer.deletion)
+      const others = await shownOthers(request, chosen)
+      return { ...rest, answer: { ...answer, deletion, deletedBy }, others }
+    })
+  })
+  addCascade(server, parts, about)
+  addPlans(server, parts, about)
+}
+
+/** Who deleted it, for the answers beside `why`. */
+async function deletionAsShown(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  view: View,
+  object: Named,
+): Promise<Awaited<ReturnType<Query['deletion']>>> {
+  const { answer, ...rest } = await parts.query.deletion(view, object)
+  return { answer: await withRootShown(parts, request, view, answer), ...rest }
+}
+
+/** Who may get an object may not get its root. */
+async function withRootShown(
+  { access }: Pick<QuestionParts, 'access'>,
+  request: FastifyRequest,
+  { cluster }: View,
+  deletion: Deletion | null,
+): Promise<Deletion | null> {
+  if (deletion?.root == null) return deletion
+  const root = { ...deletion.root, cluster }
+  return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
+}
+
+export function aboutOne(parts: QuestionParts): About {
+  return async (kind, request, reply, answer) => {
+    return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
+      const asOf = [view.asOf()]
+      const chosen = await choose(parts, asked, view.cluster)
+      await allow(chosen.object)
+      const told = await answer(view, chosen, ref)
+      if (!('answer' in told)) return told
+      const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
+      return documentOf(kind, { ...told, partial, cluster: ref, asOf })
+    })
+  }
+}
+
+/** Answers in the process that has the cluster of the object that is meant. `allow` refuses an object that who asks may not get. */
+async function whereItIs(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (
+    view: View,
+    asked: Selector,
+    cluster: ClusterRef,
+    allow: (object: Parameters<Access['object']>[1]) => Promise<void>,
+  ) => Promise<unknown>,
+): Promise<unknown> {
+  const { access, forwarding, clusters, spans } = parts
+  const { at } = askedOf(request)
+  const asked = selector(askedOf(request))
+  let mayGet = false
+  const meant = async (): Promise<ClusterId> =>
+    at === undefined
+      ? await clusterOf(parts, asked)
+      : await clusterOfPast(parts, asked, spans, askedIn(at))
+  try {
+    const cluster = clusterMarked(request) ?? (await meant())
+    return await forwarding.answered(request, reply, cluster, async (view) => {
+      const ref = clusterRefs(await clusters.all())(view.cluster)
+      return await answer(view, asked, ref, async (object) => {
+        await access.object(request, object)
+        mayGet = true
+      })
+    })
+  } catch (error) {
+    // Who may neither get it nor see the graph learns nothing of what is there, or not.
+    if (!mayGet) await access.graph(request)
+    throw error
+  }
+}
+
+/** About the one object that had the name at a moment, and that who asks may get. What is whole may be kept. */
+async function aboutPast(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+  kind: DocumentKind,
+  answer: (view: View, object: PastObject, moment: Moment) => Promise<Answered<object>>,
+): Promise<unknown> {
+  const { past, spans } = parts
+  return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
+    const moment = await past.momentOf(view, at)
+    const object = await choosePast(parts, asked, view, spans, moment)
+    await allow({ ...object, cluster: view.cluster })
+    const told = await answer(view, object, moment)
+    past.stillKnown(view, moment)
+    if (told.partial === '') markImmutable(reply)
+    return documentOf(kind, { ...told, cluster: ref, asOf: [asOfMoment(view, moment)] })
+  })
+}
+
+async function pastWhyOf(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+): Promise<unknown> {
+  const { log, index } = parts
+  return await aboutPast(parts, request, reply, at, 'Why', async (view, object, moment) => {
+    const { cluster, turns } = view
+    const { answer, partial } = await pastWhy({ log, index, cluster, moment, turns }, object)
+    return { answer: { ...answer, others: [] }, partial }
+  })
+}
+
+async function pastTreeOf(
+  parts: QuestionParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  at: Asked,
+  isUp: boolean,
+): Promise<unknown> {
+  const { access, spans } = parts
+  return await aboutPast(parts, request, reply, at, 'Tree', async (view, object, moment) => {
+    const { cluster, turns } = view
+    const sight = await access.sight(request, cluster, 'get')
+    const asking = { spans, cluster, moment, turns, sight }
+    const { answer, misnamed, cut } = await pastTree(asking, object, isUp)
+    const root = await access.shown(request, cluster, answer)
+    const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
+    return {
+      answer: { root, misnamed, deletion: null, deletedAt: null },
+      partial: doubts.filter((text) => text !== '').join('; '),
+    }
+  })
+}
+
+function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
+  const { access, cascades } = parts
+  const isStream = ({ query }: FastifyRequest): boolean =>
+    (query as Record<string, unknown>)['follow'] === 'true'
+  server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
+    const isFollowed = askedOf(request)['follow'] === 'true'
+    return await about('Cascade', request, reply, async (view, { object: root }, cluster) => {
+      // Of one that is followed for days, rights change.
+      const sightOf = async (): Promise<Sight> => {
+        await access.object(request, root)
+        return await access.sight(request, view.cluster, 'get')
+      }
+      const withDeletion = async (told: CascadeAnswer): Promise<CascadeAnswer> => {
+        const by = await deletionAsShown(parts, request, view, root)
+        const partial = [told.partial, by.partial].filter((text) => text !== '').join('; ')
+        return { ...told, answer: { ...told.answer, deletion: by.answer }, partial }
+      }
+      if (isFollowed) {
+        return await follow(reply, cascades, { view, root, cluster, sightOf, withDeletion })
+      }
+      const told = await cascades.cascade(view, root, await sightOf())
+      return told === undefined ? notGoing(root) : await withDeletion(told)
+    })
+  })
+}
+
+function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
+  const { access, clusters, forwarding, planner, query } = parts
+  // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
+  const oneAtATime = inTurn('questions', parts.cuts)
+  // What was held is searched among all that ever was: who waits for what is now waits for none of these.
+  const pastInTurn = inTurn('questions about the past', parts.cuts)
+  server.get('/v1/held', async (request, reply) => {
+    const scope = await heldScope(access, request)
+    const { at: text } = askedOf(request)
+    const at = text === undefined ? undefined : askedIn(text)
+    const own = async (views: readonly View[]): Promise<OwnHeld> =>
+      at === undefined
+        ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
+        : await heldAt({ ...parts, inTurn: (work) => pastInTurn(request, work) }, views, at, scope)
+    const mine = await forwarding.ownOf(request, reply)
+    const asked = meantIn(await heldClusters(parts, request, scope), at)
+    // A partition may have others beside those that are asked about.
+    const isAsked = ({ cluster }: View): boolean => asked.some(({ id }) => id === cluster)
+    if (mine !== undefined) return json(await own(mine.filter(isAsked)))
+    const read = async (answer: Answer): Promise<OwnHeld> => (await readJson(answer)) as OwnHeld
+    const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+    // Orders are known to every partition, also where there is no cluster yet.
+    const here = at === undefined ? [await heldIn([], clusters.readers(), query, scope)] : []
+    const told = all.map(({ answer }) => answer)
+    const held = heldOfAll([...here, ...told], asked)
+    const left = at === undefined ? '' : leftOut(told, asked, partial)
+    const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
+    // Of what no cluster was seen of yet, one may tell later.
+    if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
+    const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
+    return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
+  })
+  server.get('/v1/plan/held', async (request, reply) => {
+    const { cluster: named, limit: listed } = askedOf(request)
+    const limit = limitOf(listed)
+    const [only, second] = namedClusters(await clusters.all(), clusterMarked(request) ?? named)
+    if (only === undefined) throw new Problem(404, 'no cluster was ever seen')
+    if (second !== undefined) {
+      const names = namedClusters(await clusters.all(), named).map(labelOf)
+      throw new Problem(
+        400,
+        `several clusters are known, add --cluster with one of them: ${names.toSorted().join(', ')}`,
+      )
+    }
+    const cluster = clusterRefs(await clusters.all())(only.id)
+    return await forwarding.answered(request, reply, only.id, async (view) => {
+      return await oneAtATime(request, async () => {
+        const asOf = [view.asOf()]
+        const told = await heldPlanOf(view, limit, query)
+        return documentOf('HeldPlan', { ...told, cluster, asOf })
+      })
+    })
+  })
+  server.get('/v1/plan', async (request, reply) => {
+    const asked = askedOf(request)
+    const cascade = cascadeOf(asked['cascade'])
+    const limit = limitOf(asked['limit'])
+    return await about('Plan', request, reply, async (view, { object }) => {
+      const { uid, kind, name } = object
+      const sight = await access.sight(request, view.cluster, 'get')
+      const made = await oneAtATime(request, () => planner.plan(view, uid, cascade, limit, sight))
+      if (made !== undefined) return made
+      throw new Problem(
+        409,
+        `${kind}/${name} is deleted already; "kinfold cascade ${wordsFor(object)}" shows what remains of its dependents`,
+      )
+    })
+  })
+}
+
+/** Who may not see the whole graph asks of one namespace, and sees what may be listed there. */
+async function heldScope(access: Access, request: FastifyRequest): Promise<HeldScope> {
+  const { cluster, namespace } = askedOf(request)
+  const isWhole = await access.mayAll(request)
+  if (!isWhole && (cluster === undefined || !namespace)) await access.graph(request)
+  return { isWhole, namespace, sight: async (id) => await access.sight(request, id, 'list') }
+}
+
+/** Which clusters there are is told to those only who may see the whole graph. */
+async function heldClusters(
+  { access, clusters }: QuestionParts,
+  request: FastifyRequest,
+  { isWhole }: HeldScope,
+): Promise<ReturnType<typeof namedClusters>> {
+  try {
+    return namedClusters(await clusters.all(), askedOf(request)['cluster'])
+  } catch (error) {
+    if (!isWhole) await access.graph(request)
+    throw error
+  }
+}
+
+type Parts = AsyncIterable<string | Uint8Array>
+
+export function addGraphDump(
+  server: FastifyInstance,
+  { clusters, dump, forwarding }: QuestionParts,
+): void {
+  server.get('/debug/graph', { config: { isStream: () => true } }, async (request, reply) => {
+    const { uid } = request.query as { uid?: string | string[] }
+    const uids = uid === undefined ? [] : [uid].flat()
+    const own = async (views: readonly View[]): Promise<Parts> => dump.dot(views, uids)
+    const dot = async (): Promise<Parts> => {
+      const mine = await forwarding.ownOf(request, reply)
+      if (mine !== undefined) return await own(mine)
+      const asked = await clusters.all()
+      const read = async (answer: Answer) => readStream(answer)
+      const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
+      const [first, ...others] = all.map(({ answer }) => answer)
+      if (others.length === 0 && partial === '') return first ?? (await own([]))
+      return joinedDot(
+        all.map(({ answer }) => answer),
+        partial,
+      )
+    }
+    return reply
+      .header('content-type', DOT)
+      .header('x-content-type-options', 'nosniff')
+      .send(Readable.from(await dot()))
+  })
+}
+
+function notGoing(object: Named): never {
+  const { kind, name } = object
+  throw new Problem(
+    409,
+    `${kind}/${name} is not being deleted; "kinfold plan delete ${wordsFor(object)}" shows what would be deleted with it`,
+  )
+}
+
+/** On a command line: this very object, whatever has its name by then. */
+function wordsFor({ uid }: Named): string {
+  return `uid:${uid}`
+}
+
+interface Followed {
+  readonly view: View
+  readonly root: Named
+  readonly cluster: ClusterRef
+  /** Before each answer. */
+  readonly sightOf: () => Promise<Sight>
+  readonly withDeletion: (told: CascadeAnswer) => Promise<CascadeAnswer>
+}
+
+/** An answer a line, whenever it is another. Where the cluster moves meanwhile it breaks off. */
+async function follow(
+  reply: FastifyReply,
+  cascades: Cascades,
+  { view, root, cluster, sightOf, withDeletion }: Followed,
+): Promise<FastifyReply> {
+  const closed = closedOf(reply)
+  if (!(await cascades.begins(view, root, closed))) notGoing(root)
+  const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
+    for await (const told of answers) {
+      yield `${JSON.stringify(documentOf('Cascade', { ...(await withDeletion(told)), cluster }))}\n`
+    }
+  }
+  const stream = Readable.from(lines(cascades.follow(view, root, closed, sightOf)))
+  return reply.type('application/x-ndjson').send(stream)
+}
+
+function cascadeOf(text: string | undefined): PropagationPolicy {
+  if (text === 'foreground') return 'Foreground'
+  return text === 'orphan' ? 'Orphan' : 'Background'
+}
+
+function limitOf(text: string = `${PLAN_LISTED}`): number {
+  return Math.min(Number(text), PLAN_LISTED_MOST)
+}
+
+type InTurn = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>
+
+/** Runs one after the other, each client's in turn. */
+function inTurn(name: string, cuts: Cuts): InTurn {
+  const queue = new FairQueue({ cap: { name, ...WAITING }, atOnce: 1, ofOne: 1, cuts })
+  return async (request, work) => await queue.run(clientOf(request), work)
+}
+
+/** Between graph processes. */
+function json(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, plain))
+}
+
+/** Offsets are numbers for every reader of JSON, exact up to 2^53. */
+export function plain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
+}

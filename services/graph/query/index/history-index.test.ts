@@ -1,0 +1,170 @@
+/** The index rests on the log and nothing rests on the index: what keeps it from reading must not end the process that folds. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { MemoryLog } from '../../../../adapters/memory/log.ts'
+import { identityOf } from '../../../../core/graph/identity.ts'
+import type { Clock } from '../../../../ports/clock.ts'
+import { LogError } from '../../../../ports/log.ts'
+import { systemClock } from '../../../../runtime/clock.ts'
+import {
+  appendAll,
+  codec,
+  emptyStore,
+  eventsOf,
+  runTask,
+} from '../../../../testing/rig/task-rig.ts'
+import { createHistoryIndex } from './history-index.ts'
+
+class AwayLog extends MemoryLog {
+  isAway = false
+  refused = 0
+
+  override async bounds(
+    ...asked: Parameters<MemoryLog['bounds']>
+  ): ReturnType<MemoryLog['bounds']> {
+    if (!this.isAway) return await super.bounds(...asked)
+    this.refused += 1
+    throw new LogError('UNAVAILABLE', 'the brokers cannot be reached')
+  }
+}
+
+test('who asks ends a pause in which nothing came, and has all that the log held then', async (t) => {
+  const clock = systemClock()
+  let pauses = 0
+  /** Longer pauses end for a reason only. */
+  const patient: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      if (ms > 200) pauses += 1
+      await clock.sleep(ms > 200 ? 2 ** 31 : ms, signal)
+    },
+  }
+  const log = new MemoryLog({ partitions: 1, clock })
+  const index = createHistoryIndex(log, codec, patient, emptyStore())
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
+  while (pauses === 0) await setImmediate()
+  await appendAll(log, eventsOf(['put cm/a']))
+  {
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  ok((await index.lagEntries()) > 0n)
+  equal(await index.caughtUp(), 0n)
+  equal((await index.named({ namespace: 'ns', name: 'a' })).found.length, 1)
+})
+
+test('who asks waits no longer than a moment for a log that cannot be read', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  await appendAll(log, eventsOf(['put cm/a']))
+  await using running = runTask(log, emptyStore())
+  await running.caughtUp()
+  ok((await index.caughtUp()) > 0n)
+})
+
+test('however many ask at once, the ends of the log are looked up once, and never before who asks', async () => {
+  let looked = 0
+  let gate: Promise<void> | undefined
+  class Slow extends MemoryLog {
+    override async bounds(
+      ...asked: Parameters<MemoryLog['bounds']>
+    ): ReturnType<MemoryLog['bounds']> {
+      looked += 1
+      const found = await super.bounds(...asked)
+      await gate
+      return found
+    }
+  }
+  const log = new Slow({ partitions: 1, clock: systemClock() })
+  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  await Promise.all(Array.from({ length: 50 }, async () => await index.caughtUp()))
+  equal(looked, 3)
+  const opened = Promise.withResolvers<void>()
+  gate = opened.promise
+  const early = index.caughtUp()
+  while (looked === 3) await setImmediate()
+  await log.append('history', 0, [{ key: 'c/a', value: new Uint8Array([1]) }])
+  const late = Array.from({ length: 50 }, async () => await index.caughtUp())
+  opened.resolve()
+  equal(await early, 0n)
+  deepEqual(new Set(await Promise.all(late)), new Set([1n]))
+  equal(looked, 9)
+})
+
+test('a log that is away is waited for, from the start and later', async () => {
+  const clock = systemClock()
+  const log = new AwayLog({ partitions: 1, clock })
+  await appendAll(log, eventsOf(['put cm/a']))
+  {
+    await using running = runTask(log, emptyStore())
+    await running.caughtUp()
+  }
+  log.isAway = true
+  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const stop = new AbortController()
+  let failure: unknown
+  const indexing = index.run(stop.signal).catch((error: unknown) => {
+    failure = error
+  })
+  while (log.refused < 2 && failure === undefined) await setImmediate()
+  ok(failure === undefined, String(failure))
+  log.isAway = false
+  while ((await index.lagEntries()) > 0n && failure === undefined) await setImmediate()
+  ok(failure === undefined, String(failure))
+  stop.abort()
+  await indexing
+})
+
+test('an object with many owners that change again and again costs others no more than a turn, and keeps few states', async () => {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', controller: null, blockOwnerDeletion: null }
+  const values = Array.from({ length: 300 }, (_, each) => {
+    const owners = Array.from({ length: 400 }, (_, index) => {
+      const name = index === 399 ? `last-${each}` : `${index}`
+      return { ...owner, name, uid: `uid-${name}` }
+    })
+    return codec.encode({
+      ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
+      ...{ name: 'p', change: 'references', text: '', phase: null, evidence: null, command: null },
+      ...{ partition: 0, position: BigInt(each), basis: [], at: each },
+      object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null, long: null },
+    })
+  })
+  await log.append(
+    'history',
+    0,
+    values.map((value) => ({ key: 'c/u', value })),
+  )
+  let turns = 0
+  const counting: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      if (ms === 0) turns += 1
+      await clock.sleep(ms, signal)
+    },
+  }
+  const store = emptyStore()
+  const index = createHistoryIndex(log, codec, counting, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  while ((await index.lagEntries()) > 0n) await setImmediate()
+  stop.abort()
+  await indexing
+  ok(turns > 0)
+  const phaseAt = (at: number): unknown =>
+    index.spans.objectAt('c', 'u', { type: 'time', at })?.phase
+  deepEqual([299, 298, 297].map(phaseAt), ['observed', 'observed', 'unknown'])
+  const dependentsOf = async (name: string): Promise<number> => {
+    const place = { group: '', kind: 'ConfigMap', namespace: 'ns', name }
+    const of = identityOf('c', { ...place, uid: `uid-${name}` })
+    return (await index.spans.dependentsPage(of, '', 9)).length
+  }
+  deepEqual([await dependentsOf('last-298'), await dependentsOf('last-297')], [1, 0])
+})

@@ -1,0 +1,670 @@
+/**
+ * Finds objects by name, their history, what clusters are called, and what the rules that hold objects were before, in a store of its own that follows `lineage`,
+ * `history` and `digests`.
+ *
+ * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
+ * history before it was: what is forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is history of whom the reference names, by
+ * uid and coordinates, and never of another object that has the uid: anybody may write it into a reference.
+ *
+ * Not here: what objects were at a moment, and what named them as owners (span-index.ts), which is read from the same entries.
+ */
+import type { Identity } from '../../../../core/graph/identity.ts'
+import { coordinatesPart } from '../../../../core/graph/key.ts'
+import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
+import { isSamePlace } from '../../../../core/model/object.ts'
+import { objectKey } from '../../../../core/model/partition.ts'
+import type { History } from '../../../../core/model/record.ts'
+import type { StateValue } from '../../../../core/model/state.ts'
+import type { Clock } from '../../../../ports/clock.ts'
+import type { Entry, Log, Page, Topic } from '../../../../ports/log.ts'
+import { LogError } from '../../../../ports/log.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { HistoryRecord, Lineage } from '../../../../ports/record/lineage.ts'
+import type { Digest, Former } from '../../../../ports/record/service-record.ts'
+import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
+import { Turns } from '../../turns.ts'
+import { type Forgetting, forgetOn, forgetPage } from './forgetting.ts'
+import { part } from './index-key.ts'
+import { reachOfPartition } from './log-reach.ts'
+import type { Moment } from './moment.ts'
+import {
+  createNameIndex,
+  type Indexed,
+  type NameIndex,
+  type NamesFound,
+  nameKeys,
+} from './name-index.ts'
+import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
+
+/** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
+const PAGE_LIMIT = 500
+const PAGES_PER_ROUND = 4
+const PAUSE_MS = 200
+/** A pause is longer each time that nothing came, up to this: looking costs requests where the log is on other machines. */
+const IDLE_PAUSE_MS = 1_000
+/** It must never compete with the fold: while more than so many entries come in a pause it stands back, until so many wait. */
+const BURST_ENTRIES = 200n
+const MOST_WAITING = 200_000n
+/** How long a question waits for what the log holds already, and how often it looks. */
+const CATCH_UP_MS = 1_000
+const CATCH_UP_LOOK_MS = 10
+/** History entries of one object that an answer holds at most, the newest. */
+export const HISTORY_LIMIT = 10_000
+/** Clusters in which one uid is looked up. */
+const MOST_OF_A_UID = 10_000
+/** Pages that are forgotten in a round (forgetting.ts). */
+const FORGOTTEN_PAGES = 4
+
+export type { Indexed, Named } from './name-index.ts'
+
+/** Entries of one object, in order. */
+export interface Newest<T> {
+  readonly entries: readonly T[]
+  /** It has older ones. */
+  readonly isCut: boolean
+}
+
+/** Where the history that it holds begins, in one partition of the log. */
+export interface IndexBegin {
+  /** Of the first entry that it read. */
+  readonly offset: bigint
+  /** It holds all entries that were appended since then, in milliseconds; null where it missed none. */
+  readonly at: number | null
+}
+
+export interface HistoryIndex extends NameIndex {
+  /** What objects were at a moment. */
+  readonly spans: SpanIndex
+  /** False while what was trimmed from history is still read from lineage: moments cannot be asked before. */
+  isBegun(): boolean
+  run(signal: AbortSignal): Promise<void>
+  /** In each cluster that ever had one with this uid. */
+  withUid(uid: Uid): Promise<NamesFound>
+  /** All that were ever seen, gone ones included, with their keys, in an order that nothing changes: those behind a key, or (empty) the first. */
+  all(after: string): AsyncIterable<readonly [key: string, last: Indexed]>
+  /** As the last record of one of its objects has it. */
+  clusterName(cluster: ClusterId): string | undefined
+  /** Undefined when it was never seen, or is not indexed yet. */
+  lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
+  /** It was ever seen there, or an object that named it as an owner. */
+  isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
+  /** The newest of it, `HISTORY_LIMIT` at most. */
+  history(of: Identity): Promise<Newest<History>>
+  /** The newest before an offset (undefined: of all); each with its own. */
+  newest(
+    of: Identity,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>>
+  /** A page of the same, from an offset on; each with its own. Where it is full there may be more. */
+  entries(
+    of: Identity,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
+  /**
+   * Of the keys of a partition's store that say what holds objects in general (policy, directives, breakers), those that changed at a moment or after it, with what they
+   * were then; null for nothing. The others are what they are now.
+   */
+  rulesAt(partition: number, moment: Moment): Promise<ReadonlyMap<string, StateValue | null>>
+  /** What rules were before that time, in milliseconds, was removed before it was read. */
+  rulesBegin(partition: number): number
+  /** How far it has read this partition of `history`. */
+  position(partition: number): bigint
+  /** Undefined while it has read nothing there. */
+  begin(partition: number): IndexBegin | undefined
+  /** Entries of the log it has not read yet. */
+  lagEntries(): Promise<bigint>
+  /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
+  caughtUp(): Promise<bigint>
+}
+
+export function createHistoryIndex(
+  log: Log,
+  codec: Codec,
+  clock: Clock,
+  store: Store,
+): HistoryIndex {
+  const topics = ['history', 'lineage', 'digests'] as const
+  /** To be taken between any two entries: one of an object with many owners costs as much as hundreds of others. */
+  const turns = new Turns(clock)
+
+  function positionOf(topic: Topic, partition: number): bigint {
+    const bytes = store.get(`at/${topic}/${partition}`)
+    return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
+  }
+
+  async function pageFrom(
+    topic: Topic,
+    partition: number,
+    known: bigint,
+  ): Promise<{ readonly page: Page; readonly from: bigint }> {
+    const options = { limit: PAGE_LIMIT, waitMs: 0 }
+    try {
+      return { page: await log.read(topic, partition, known, options), from: known }
+    } catch (error) {
+      if (!isOutdated(error)) throw error
+      const { start } = await log.bounds(topic, partition)
+      // What was trimmed before it was ever read is no loss; what is beyond the end is, and what was trimmed in between: it begins again.
+      if (known >= start || (topic !== 'lineage' && known > 0n)) throw error
+      return { page: await log.read(topic, partition, start, options), from: start }
+    }
+  }
+
+  function begin(partition: number): IndexBegin | undefined {
+    const bytes = store.get(beginKey(partition))
+    if (bytes === undefined) return undefined
+    const { offset, at } = JSON.parse(Buffer.from(bytes).toString())
+    return { offset: BigInt(offset), at }
+  }
+
+  async function isAtEnd(topic: Topic, partition: number): Promise<boolean> {
+    return positionOf(topic, partition) >= (await log.bounds(topic, partition)).end
+  }
+
+  /**
+   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is. Objects whose creation is missing are in
+   * the entries that lineage holds by then.
+   */
+  async function beginning(partition: number, from: bigint): Promise<StoreChange[]> {
+    if (begin(partition) !== undefined) return []
+    const reach = await reachOfPartition(log, 'history', partition)
+    const isWhole = from === 0n || reach.isWhole
+    const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
+    const begun: StoreChange = [beginKey(partition), Buffer.from(JSON.stringify(made))]
+    if (isWhole) return [begun]
+    const { start, end } = await log.bounds('lineage', partition)
+    return [begun, [baseKey(partition), Buffer.from(`${start}-${end}`)]]
+  }
+
+  /** How far that was read, and its end; undefined where nothing was trimmed. */
+  function baseOf(partition: number): readonly [next: bigint, end: bigint] | undefined {
+    const bytes = store.get(baseKey(partition))
+    const [next = '', end = ''] = Buffer.from(bytes ?? [])
+      .toString()
+      .split('-')
+    return bytes === undefined ? undefined : [BigInt(next), BigInt(end)]
+  }
+
+  /** False when there was nothing new. */
+  async function followBase(partition: number): Promise<boolean> {
+    const [next, end] = baseOf(partition) ?? [0n, 0n]
+    if (next >= end || !(await isAtEnd('history', partition))) return false
+    const { page } = await pageFrom('lineage', partition, next)
+    const spans = new SpanChanges(store, codec, true)
+    for (const { key, offset, timestamp, value } of page.entries) {
+      if (offset >= end) break
+      await turns.take()
+      if (value !== null) spans.base(codec.decode(value) as Lineage)
+      else spans.baseForgotten(...identityOf(key), timestamp)
+    }
+    const at = [baseKey(partition), Buffer.from(`${page.next}-${end}`)] as const
+    await store.write([...spans.take(), at], { changelog: 0n, position: 0n })
+    return true
+  }
+
+  /** Up to the first null value, where history is behind. */
+  async function readable(topic: Topic, partition: number, page: Page): Promise<Page> {
+    const first = page.entries.findIndex(({ value }) => value === null)
+    if (topic !== 'lineage' || first < 0 || (await isAtEnd('history', partition))) return page
+    const entries = page.entries.slice(0, first)
+    return { entries, next: page.entries[first]?.offset ?? page.next }
+  }
+
+  /** False when there was nothing new. */
+  async function follow(topic: (typeof topics)[number], partition: number): Promise<boolean> {
+    const known = positionOf(topic, partition)
+    const { page: read, from } = await pageFrom(topic, partition, known)
+    const page = await readable(topic, partition, read)
+    if (page.next === known) return false
+    const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
+    if (topic === 'digests' && known === 0n && from > 0n) {
+      const { earliest } = await reachOfPartition(log, 'history', partition)
+      changes.set(rulesBeginKey(partition), Buffer.from(`${earliest ?? clock.now()}`))
+    }
+    const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
+    const spans = new SpanChanges(store, codec, isTrimmed)
+    const clusterNames = new Map<ClusterId, string>()
+    for (const entry of page.entries) {
+      await turns.take()
+      if (topic === 'history') {
+        if (entry.value !== null) {
+          const record = codec.decode(entry.value) as HistoryRecord
+          changes.set(...historyChange(codec, entry, record))
+          spans.add(record)
+        }
+      } else if (topic === 'digests') {
+        for (const change of formerChanges(entry)) changes.set(...change)
+      } else if (entry.value === null) {
+        const [cluster, uid] = identityOf(entry.key)
+        const again = spans.forget(cluster, uid, entry.timestamp)
+        const life = { cluster, uid, at: entry.timestamp, again: again ?? null }
+        for (const change of await forgotten(life, changes)) changes.set(...change)
+      } else {
+        const lineage = codec.decode(entry.value) as Lineage
+        const former = lastIn(changes, lineage.cluster, lineage.uid)
+        for (const change of nameChanges(lineage, former)) putNew(changes, change)
+        clusterNames.set(lineage.cluster, lineage.clusterName)
+      }
+    }
+    for (const [cluster, name] of clusterNames) {
+      if (clusterName(cluster) === name) continue
+      changes.set(clusterNameKey(cluster), Buffer.from(name))
+    }
+    changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
+    await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
+    return true
+  }
+
+  /**
+   * What is there already is not written again: most of what names an object has named it before.
+   */
+  function putNew(changes: Map<string, Uint8Array | null>, [key, value]: StoreChange): void {
+    const known = changes.get(key)
+    const isThere = known === undefined ? store.get(key) !== undefined : known !== null
+    if (value !== NO_BYTES || !isThere) changes.set(key, value)
+  }
+
+  /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
+  function formerChanges({ value }: Entry): StoreChange[] {
+    const record = value === null ? null : (codec.decode(value) as Digest | Former)
+    if (record?.type !== 'Former') return []
+    const { partition, key, position, at } = record
+    const [rule, offset] = [`${partition}/${part(key)}/`, offsetText(position)]
+    return [
+      [`former/${rule}${offset}`, value],
+      [`former-at/${rule}${offsetText(BigInt(at))}/${offset}`, NO_BYTES],
+    ]
+  }
+
+  /** Of each rule one value is read, however often it changed: directives may be large. */
+  async function rulesAt(
+    partition: number,
+    moment: Moment,
+  ): Promise<ReadonlyMap<string, StateValue | null>> {
+    const then = new Map<string, StateValue | null>()
+    for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
+      await turns.take()
+      const [first] = (await store.page(range)).rows
+      if (first === undefined) return then
+      const rule = first[0].split('/').slice(1, 3).join('/')
+      const bytes = await formerOf(`${rule}/`, moment)
+      if (bytes !== undefined) {
+        const { key, value } = codec.decode(bytes) as Former
+        then.set(key, value.length === 0 ? null : (codec.decode(value) as StateValue))
+      }
+      range = { ...range, gte: prefixRange(`former-at/${rule}/`, 1).lt }
+    }
+  }
+
+  /** What the first change that is not before the moment changed. */
+  async function formerOf(rule: string, moment: Moment): Promise<Uint8Array | undefined> {
+    const isTime = moment.type === 'time'
+    const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
+    const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
+    const range = prefixRange(prefix, 1)
+    const [first] = (await store.page({ ...range, gte: prefix + from })).rows
+    if (first === undefined || !isTime) return first?.[1]
+    return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
+  }
+
+  /** Of the object itself, where it is the one that has the uid, and of references that name it. */
+  function prefixesOf(of: Identity): readonly string[] {
+    const last = lastOf(of.cluster, of.uid)
+    const isIt = last !== undefined && isSamePlace(last, of)
+    return isIt ? [answersPrefix(of), entriesPrefix(of)] : [answersPrefix(of)]
+  }
+
+  async function entriesOf(
+    of: Identity,
+    from: bigint,
+    limit: number,
+  ): Promise<readonly (readonly [offset: bigint, entry: History])[]> {
+    const found: (readonly [bigint, Uint8Array])[] = []
+    for (const prefix of prefixesOf(of)) {
+      // Of each as many as are asked for: where these are cut, so is the whole, which is as long.
+      const range = { ...prefixRange(prefix, limit), gte: prefix + offsetText(from) }
+      for (const [key, value] of (await store.page(range)).rows) {
+        found.push([BigInt(key.slice(prefix.length)), value])
+      }
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    return found.slice(0, limit).map(([offset, value]) => [offset, changeOf(value, of)])
+  }
+
+  /** `of`: whose key it was read under. */
+  function changeOf(value: Uint8Array, of: Identity): History {
+    const change = storedChange(value)
+    if (change.cluster !== '') return change
+    const { cluster, uid, group, kind, namespace, name } = of
+    return { ...change, cluster, uid, group, kind, namespace, name }
+  }
+
+  function storedChange(value: Uint8Array): History {
+    return changeIn(codec.decode(value) as HistoryRecord)
+  }
+
+  function lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined {
+    const bytes = store.get(uidKey(cluster, uid))
+    return bytes === undefined ? undefined : named(bytes)
+  }
+
+  /** Also of what the same page of the log says. */
+  function lastIn(
+    pending: ReadonlyMap<string, Uint8Array | null>,
+    cluster: ClusterId,
+    uid: Uid,
+  ): Indexed | undefined {
+    const bytes = pending.get(uidKey(cluster, uid))
+    return bytes == null ? lastOf(cluster, uid) : named(bytes)
+  }
+
+  /**
+   * Of an object that has been gone for longer than is remembered: its names at once, and of its
+   * history a page; the rest follows (forgetting.ts).
+   */
+  async function forgotten(
+    { cluster, uid, at, again }: { cluster: ClusterId; uid: Uid; at: number; again: number | null },
+    pending: ReadonlyMap<string, Uint8Array | null>,
+  ): Promise<StoreChange[]> {
+    const last = lastIn(pending, cluster, uid)
+    const names = last === undefined ? [] : keysOf(last)
+    const changes = names.map((key): StoreChange => [key, null])
+    const prefixes = [entriesPrefix({ cluster, uid })]
+    if (last !== undefined) prefixes.push(answersPrefix(last))
+    for (const prefix of prefixes) {
+      changes.push(...(await forgetPage(store, { prefix, at, again, from: '' }, isForgotten)))
+    }
+    return changes
+  }
+
+  /** History may have been read beyond what was forgotten. */
+  function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
+    const entry = storedChange(value)
+    return entry.at <= at && (again === null || entry.position < BigInt(again))
+  }
+
+  /** False when nothing is left to forget. */
+  async function goOnForgetting(): Promise<boolean> {
+    const changes = await forgetOn(store, isForgotten)
+    if (changes === undefined) return false
+    await store.write(changes, { changelog: 0n, position: 0n })
+    return true
+  }
+
+  /** It was away for so long that what is forgotten may be told nowhere any more. */
+  async function hasMissed(): Promise<boolean> {
+    for (let p = 0; p < log.partitions('lineage'); p++) {
+      const at = positionOf('lineage', p)
+      if (at > 0n && at < (await log.wholeFrom('lineage', p))) return true
+    }
+    return false
+  }
+
+  /** False when there was nothing new anywhere. */
+  async function followAll(): Promise<boolean> {
+    let isNew = false
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) {
+        for (let left = PAGES_PER_ROUND; left > 0 && (await follow(topic, p)); left--) isNew = true
+      }
+    }
+    for (let p = 0; p < log.partitions('lineage'); p++) {
+      for (let left = PAGES_PER_ROUND; left > 0 && (await followBase(p)); left--) isNew = true
+    }
+    for (let left = FORGOTTEN_PAGES; left > 0 && (await goOnForgetting()); left--) isNew = true
+    return isNew
+  }
+
+  /** Of what lies before these ends. */
+  function leftOf(ends: readonly (readonly [Topic, number, bigint])[]): bigint {
+    let left = 0n
+    for (const [topic, partition, end] of ends) {
+      const at = positionOf(topic, partition)
+      if (end > at) left += end - at
+    }
+    return left
+  }
+
+  async function endsOfAll(): Promise<[Topic, number, bigint][]> {
+    const ends: [Topic, number, bigint][] = []
+    for (const topic of topics) {
+      for (let p = 0; p < log.partitions(topic); p++) {
+        ends.push([topic, p, (await log.bounds(topic, p)).end])
+      }
+    }
+    return ends
+  }
+
+  async function endOfAll(): Promise<bigint> {
+    return (await endsOfAll()).reduce((sum, [, , end]) => sum + end, 0n)
+  }
+
+  async function lagEntries(): Promise<bigint> {
+    return leftOf(await endsOfAll())
+  }
+
+  const spans = createSpanIndex(store, codec)
+
+  /** Ends a pause that is longer than others, because nothing had come. */
+  let wake: AbortController | undefined
+
+  /** Of those who ask before its ends are looked up: one question may ask for each of hundreds of clusters, and each look is a request to a broker. */
+  let joined: Promise<bigint> | undefined
+  let looking: Promise<unknown> = Promise.resolve()
+
+  async function waited(): Promise<bigint> {
+    await looking
+    // Who asks from now on has to know of what comes from now on.
+    joined = undefined
+    const look = endsOfAll()
+    looking = look.catch(() => undefined)
+    const ends = await look
+    const until = clock.monotonicMs() + CATCH_UP_MS
+    while (leftOf(ends) > 0n && clock.monotonicMs() < until) {
+      wake?.abort()
+      await clock.sleep(CATCH_UP_LOOK_MS)
+    }
+    return leftOf(ends)
+  }
+
+  function clusterName(cluster: ClusterId): string | undefined {
+    const bytes = store.get(clusterNameKey(cluster))
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString()
+  }
+
+  async function newest(
+    of: Identity,
+    limit: number,
+    before?: bigint,
+  ): Promise<Newest<readonly [offset: bigint, entry: History]>> {
+    const found: (readonly [bigint, Uint8Array])[] = []
+    let isCut = false
+    for (const prefix of prefixesOf(of)) {
+      const all = prefixRange(prefix, limit)
+      const lt = before === undefined ? all.lt : prefix + offsetText(before)
+      const page = await store.page({ ...all, lt, take: 'last' })
+      isCut ||= page.isCut
+      for (const [key, value] of page.rows) found.push([BigInt(key.slice(prefix.length)), value])
+    }
+    found.sort(([a], [b]) => (a < b ? -1 : 1))
+    const kept = found.slice(Math.max(0, found.length - limit))
+    const entries = kept.map(([offset, value]) => [offset, changeOf(value, of)] as const)
+    return { entries, isCut: isCut || kept.length < found.length }
+  }
+
+  return {
+    ...createNameIndex(store, lastOf),
+    clusterName,
+    rulesAt,
+    rulesBegin(partition) {
+      const bytes = store.get(rulesBeginKey(partition))
+      return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
+    },
+    spans,
+    isBegun() {
+      for (let p = 0; p < log.partitions('lineage'); p++) {
+        const [next, end] = baseOf(p) ?? [0n, 0n]
+        if (next < end) return false
+      }
+      return true
+    },
+    async run(signal) {
+      let isKnownWhole = false
+      let end: bigint | undefined
+      let pauseMs = PAUSE_MS
+      while (!signal.aborted) {
+        try {
+          if (!isKnownWhole && (await hasMissed())) await store.wipe()
+          isKnownWhole = true
+          const before = end
+          end = await endOfAll()
+          const came = before === undefined ? 0n : end - before
+          const isBurst = came > BURST_ENTRIES && (await lagEntries()) < MOST_WAITING
+          const isNew = isBurst || (await followAll())
+          pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
+        } catch (error) {
+          // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
+          if (isOutdated(error)) await store.wipe()
+          else if (!isAway(error)) throw error
+        }
+        wake = new AbortController()
+        const isIdle = pauseMs > PAUSE_MS
+        await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
+      }
+    },
+    async withUid(uid) {
+      const { rows, isCut } = await store.page(prefixRange(`uid/${part(uid)}/`, MOST_OF_A_UID))
+      return { found: rows.map(([, value]) => named(value)), lacks: isCut ? 'any' : 'nothing' }
+    },
+    async *all(after) {
+      const range = prefixRange('uid/', PAGE_LIMIT)
+      if (range.lt <= after) return
+      const gte = after < range.gte ? range.gte : `${after}\0`
+      for await (const [key, value] of entriesIn(store, { ...range, gte })) {
+        yield [key, named(value)]
+      }
+    },
+    lastOf,
+    async isKnown(cluster, uid) {
+      if (lastOf(cluster, uid) !== undefined) return true
+      return await spans.isInReference(cluster, uid)
+    },
+    async history(of) {
+      const { entries, isCut } = await newest(of, HISTORY_LIMIT)
+      return { entries: entries.map(([, entry]) => entry), isCut }
+    },
+    newest,
+    entries: entriesOf,
+    position: (partition) => positionOf('history', partition),
+    begin,
+    lagEntries,
+    async caughtUp() {
+      joined ??= waited()
+      return await joined
+    },
+  }
+}
+
+export function isOutdated(error: unknown): boolean {
+  if (error instanceof LogError) return error.code === 'OUT_OF_RANGE'
+  return error instanceof StoreError && error.remedy === 'rebuild'
+}
+
+/** A log that cannot be reached is waited for: nothing rests on this one. */
+export function isAway(error: unknown): boolean {
+  return error instanceof LogError && error.remedy === 'retry'
+}
+
+/** What happened, without the object after it: only the index of moments needs that. */
+export function changeIn({ object: _, ...change }: HistoryRecord): History {
+  return change
+}
+
+/**
+ * The value is stored as it came; only who asks for it decodes it, and then without the object. One
+ * that is large is stored without it at once, and what a GET said of an owner without the owner.
+ */
+function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
+  const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
+  // Its key says which owner it is about, and a tenant may name thousands (T10).
+  if (record.change === 'owner')
+    return [prefix + offsetText(offset), codec.encode({ ...record, ...IN_ITS_KEY })]
+  const isLong = record.object?.long != null
+  const stored = isLong ? codec.encode({ ...record, object: null }) : value
+  return [prefix + offsetText(offset), stored]
+}
+
+type Keyed = Pick<HistoryRecord, 'cluster' | 'uid'>
+
+/** Of what a GET said of an owner. */
+const IN_ITS_KEY = { cluster: '', uid: '', group: '', kind: '', namespace: '', name: '' }
+
+function entriesPrefix({ cluster, uid }: Keyed): string {
+  return `entry/${part(objectKey(cluster, uid))}/`
+}
+
+/** Of what GETs said of the owner that is named by this uid at these coordinates. */
+function answersPrefix({ cluster, uid, ...place }: Keyed & Coordinates): string {
+  return `answer/${part(objectKey(cluster, uid))}/${coordinatesPart(place)}/`
+}
+
+/** As keys have it, in the order of numbers. */
+function offsetText(offset: bigint): string {
+  return offset.toString().padStart(19, '0')
+}
+
+function beginKey(partition: number): string {
+  return `begin/history/${partition}`
+}
+
+function rulesBeginKey(partition: number): string {
+  return `begin/digests/${partition}`
+}
+
+/** `former`: as its record before this had it. */
+function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange[] {
+  const { cluster, uid, group, kind, namespace, name, at } = lineage
+  const isGone = lineage.phase === 'gone'
+  const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
+  const moreOwners = lineage.moreOwners || undefined
+  const named = { cluster, uid, group, kind, namespace, name }
+  const last: Indexed = { ...named, at, isGone, owners, moreOwners }
+  const bytes = Buffer.from(JSON.stringify(last))
+  const keys = keysOf(last)
+  const over = former === undefined ? [] : nameKeys(former).filter((key) => !keys.includes(key))
+  return [
+    ...over.map((key): StoreChange => [key, null]),
+    ...keys.map((key): StoreChange => [key, key.startsWith('uid/') ? bytes : NO_BYTES]),
+  ]
+}
+
+/** What else there is to say of an object stands under its uid alone. */
+const NO_BYTES = new Uint8Array()
+
+function keysOf(object: Indexed): string[] {
+  return [...nameKeys(object), uidKey(object.cluster, object.uid)]
+}
+
+/** Out of a key of the log. */
+function identityOf(key: string): [ClusterId, Uid] {
+  const [cluster = '', uid = ''] = key.split('/')
+  return [cluster, uid]
+}
+
+function uidKey(cluster: ClusterId, uid: Uid): string {
+  return `uid/${part(uid)}/${part(cluster)}`
+}
+
+function clusterNameKey(cluster: ClusterId): string {
+  return `cluster/${part(cluster)}`
+}
+
+function baseKey(partition: number): string {
+  return `base/${partition}`
+}
+
+function named(bytes: Uint8Array): Indexed {
+  return JSON.parse(Buffer.from(bytes).toString()) as Indexed
+}

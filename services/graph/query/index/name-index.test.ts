@@ -1,0 +1,75 @@
+/** A name is looked up among very many, and what could not be read is said. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryStore } from '../../../../adapters/memory/store.ts'
+import { createNameIndex, type Indexed, MOST_OF_A_KIND, nameKeys } from './name-index.ts'
+
+async function indexOf(objects: readonly Indexed[]): Promise<ReturnType<typeof createNameIndex>> {
+  const store = new MemoryStore()
+  const keys = objects.flatMap((each) => nameKeys(each))
+  await store.write(
+    keys.map((key) => [key, new Uint8Array()]),
+    { changelog: 0n, position: 0n },
+  )
+  const last = new Map(objects.map((each) => [`${each.cluster}/${each.uid}`, each]))
+  return createNameIndex(store, (cluster, uid) => last.get(`${cluster}/${uid}`))
+}
+
+function object(kind: string, each: number, isGone: boolean): Indexed {
+  const place = { cluster: 'c', group: '', kind, namespace: 'ns', name: 'web' }
+  return { ...place, uid: `${kind}-${each}`, at: each * 1_000, isGone, owners: [] }
+}
+
+const WEB = { namespace: 'ns', name: 'web' }
+
+test('of each kind what exists is found, and of the deleted ones those around a moment (T6)', async () => {
+  const lives = Array.from({ length: 10_050 }, (_, each) => object('ConfigMap', each, true))
+  const index = await indexOf([...lives, object('Deployment', 1, false), object('Secret', 2, true)])
+  const uids = async (at?: number): Promise<readonly string[]> => {
+    const { found, lacks } = await index.named({ ...WEB, at })
+    equal(lacks, 'former')
+    return found.map(({ uid }) => uid)
+  }
+  const newest = await uids()
+  deepEqual([newest[0], newest.at(-1)], ['Deployment-1', 'Secret-2'])
+  equal(newest.at(-2), 'ConfigMap-10049')
+  equal(newest.length, MOST_OF_A_KIND + 2)
+  const then = await uids(5_000_500)
+  // It was deleted next after that moment; and the one before it.
+  deepEqual([then.includes('ConfigMap-5001'), then.includes('ConfigMap-5000')], [true, true])
+})
+
+test('more living ones than are read may hide one that is meant: that is said', async () => {
+  const all = Array.from({ length: MOST_OF_A_KIND + 1 }, (_, each) => {
+    return object('ConfigMap', each, false)
+  })
+  const of = { ...WEB, cluster: 'c' }
+  equal((await (await indexOf(all)).named(of)).lacks, 'any')
+  equal((await (await indexOf(all.slice(1))).named(of)).lacks, 'nothing')
+})
+
+test('names like one that is not there are found by a bounded read, among however many (C18)', async () => {
+  const others = Array.from({ length: 5_000 }, (_, each) => {
+    return { ...object('Pod', each, false), name: `web-${each}-pod` }
+  })
+  const meant = { ...object('Deployment', 1, false), name: 'web' }
+  const store = new MemoryStore()
+  const keys = [...others, meant].flatMap((each) => nameKeys(each))
+  await store.write(
+    keys.map((key) => [key, new Uint8Array()]),
+    { changelog: 0n, position: 0n },
+  )
+  let read = 0
+  const counting = {
+    page: async (range: Parameters<typeof store.page>[0]) => {
+      const page = await store.page(range)
+      read += page.rows.length
+      return page
+    },
+  }
+  const index = createNameIndex(counting, (_, uid) => (uid === meant.uid ? meant : undefined))
+  deepEqual(await index.near('ns', 'wbe'), [meant])
+  deepEqual(await index.anywhere('web'), [meant])
+  deepEqual(await index.near('ns', 'cart'), [])
+  equal(read < 5_000, true, `${read} keys`)
+})

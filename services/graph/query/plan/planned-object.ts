@@ -1,0 +1,94 @@
+/** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
+import { createHash } from 'node:crypto'
+import type { ObjectMeta, Uid } from '../../../../core/model/object.ts'
+import type { Evidence } from '../../../../core/model/proof.ts'
+import type { Turns } from '../../turns.ts'
+import { foreignFinalizers } from '../answer/obstacle.ts'
+
+/**
+ * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
+ * - `orphaned`: loses a reference, as was asked. - `blocked`: nobody can say, so it stays; or it keeps an owner waiting.
+ */
+export type Effect = 'deleted' | 'stuck' | 'kept' | 'orphaned' | 'blocked'
+
+export interface PlannedObject {
+  readonly group: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: Uid
+  /** Of the content that was judged: a write that changes no owner, finalizer or label moves no plan. */
+  readonly resourceVersion: string
+  readonly effect: Effect
+  readonly because: string
+  /** To whom it belongs afterwards. */
+  readonly owners: readonly string[]
+  /** What it still bears. */
+  readonly finalizers: readonly string[]
+}
+
+/** What became of one object in the rehearsal. */
+export interface Fate {
+  /** As it was. */
+  readonly object: ObjectMeta
+  because: string
+  isDropped: boolean
+  isOrphaned: boolean
+  isDeleted: boolean
+  /** Of the verdicts that decided so. */
+  readonly evidence: Set<Evidence>
+  blockedBecause: string
+}
+
+export function effectOf(fate: Fate, now: ObjectMeta | undefined): Effect {
+  if (now === undefined) return 'deleted'
+  if (fate.isDeleted) return 'stuck'
+  if (!fate.isDropped) return 'blocked'
+  return fate.isOrphaned ? 'orphaned' : 'kept'
+}
+
+export function becauseOf(effect: Effect, fate: Fate, now: ObjectMeta | undefined): string {
+  const others = foreignFinalizers(now?.finalizers ?? [])
+  switch (effect) {
+    case 'deleted':
+      return fate.because
+    case 'stuck': {
+      const until = others.length > 0 ? `finalizers ${others.join(', ')}` : fate.blockedBecause
+      return `${fate.because}; it waits for ${until || 'its dependents'}`
+    }
+    case 'kept':
+    case 'orphaned':
+    case 'blocked':
+      return [fate.because, fate.blockedBecause].filter((text) => text !== '').join('; ')
+  }
+}
+
+const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'kept', 'orphaned', 'deleted']
+
+type Ordered = Pick<PlannedObject, 'effect' | 'kind' | 'group'> & Partial<PlannedObject>
+
+/** By effect, what is in the way first, then by kind, namespace and name. */
+export function sorted<T extends Ordered>(all: readonly T[]): T[] {
+  return all
+    .map((each) => [orderOf(each), each] as const)
+    .sort(([a], [b]) => byText(a, b))
+    .map(([, each]) => each)
+}
+
+function orderOf({ effect, kind, group, namespace = '', name = '', uid = '' }: Ordered): string {
+  return [EFFECT_ORDER.indexOf(effect), kind, group, namespace, name, uid].join('\0')
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Equal plan, equal digest. */
+export async function digestOf(planned: readonly PlannedObject[], turns: Turns): Promise<string> {
+  const lines: string[] = []
+  for (const { uid, resourceVersion, effect } of planned) {
+    lines.push(JSON.stringify([uid, resourceVersion, effect]))
+    await turns.take()
+  }
+  return createHash('sha256').update(lines.sort(byText).join('\n')).digest('hex')
+}

@@ -1,0 +1,162 @@
+/**
+ * One request sent on to another graph process, and the mark by which that one knows it.
+ *
+ * What must stay true: it ends within its time or with its caller; a process that no longer has what is asked for is told apart from one that cannot be
+ * reached; what may have had an effect there is never sent again. Only a path of ours is asked, whatever the caller wrote before it.
+ *
+ * Not here: who is asked, and how often (forward.ts).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Agent, type Dispatcher, request as send } from 'undici'
+import type { ClusterId } from '../../../../core/model/object.ts'
+import { Problem } from '../../../../runtime/http/problem.ts'
+
+/** Of a request: what it was sent on for. Of an answer: that this process does not have it. */
+const FORWARDED = 'kinfold-forwarded'
+const MOVED = 'kinfold-moved'
+/** A machine that is gone answers nothing. */
+const CONNECT_MS = 3_000
+/** Between two parts of an answer; one that is followed may be silent for days. */
+const PART_MS = 30_000
+/** Of an answer that is read whole. */
+const WHOLE_BYTES = 16 * 1024 * 1024
+
+const agent = new Agent({ connect: { timeout: CONNECT_MS } })
+
+/** One cluster, or all clusters of some partitions. */
+export type Mark = { readonly cluster: ClusterId } | { readonly partitions: readonly number[] }
+export type Answer = Dispatcher.ResponseData
+
+interface Call {
+  readonly request: FastifyRequest
+  readonly mark: Mark
+  readonly beginsWithinMs: number
+  readonly signal: AbortSignal
+}
+
+/** Undefined when a client sent it. */
+export function markOf({ headers }: FastifyRequest): Mark | undefined {
+  const text = headers[FORWARDED]
+  if (text === undefined) return undefined
+  const [what, value = ''] = String(text).split('=')
+  if (what === 'partitions' && /^\d+(,\d+)*$/.test(value)) {
+    return { partitions: value.split(',').map(Number) }
+  }
+  try {
+    if (what === 'cluster') return { cluster: decodeURIComponent(value) }
+  } catch {}
+  throw strange()
+}
+
+/** A mark that no process would write. */
+export function strange(): Problem {
+  return new Problem(400, `${FORWARDED} is set by graph processes only`)
+}
+
+/** The cluster that another process sent it for. */
+export function clusterMarked(request: FastifyRequest): ClusterId | undefined {
+  const mark = markOf(request)
+  return mark !== undefined && 'cluster' in mark ? mark.cluster : undefined
+}
+
+/** The sender looks up again who has it. */
+export function moved(reply: FastifyReply, partition: number): Problem {
+  reply.header(MOVED, 'true')
+  return new Problem(409, `partition ${partition} is not in this process; ask who has it now`)
+}
+
+/** The answer, or why there is none. */
+export async function call(url: string, options: Call): Promise<Answer | string> {
+  const { request, mark, beginsWithinMs, signal } = options
+  const { method, body, headers } = request
+  const { authorization, 'if-none-match': tags } = headers
+  try {
+    const answer = await send(url + pathOf(request), {
+      dispatcher: agent,
+      method: method as Dispatcher.HttpMethod,
+      headers: {
+        [FORWARDED]: textOf(mark),
+        ...(authorization !== undefined && { authorization }),
+        // What is gathered is combined here, so nobody there can know what the caller has.
+        ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
+        ...(body != null && { 'content-type': 'application/json' }),
+      },
+      body: body == null ? null : JSON.stringify(body),
+      signal,
+      headersTimeout: beginsWithinMs,
+      bodyTimeout: isFollowed(request) ? 0 : PART_MS,
+      // A connection that is kept may lead to a process that has ended meanwhile.
+      reset: true,
+    })
+    const { statusCode } = answer
+    const isMoved = statusCode === 409 && answer.headers[MOVED] !== undefined
+    if (!isMoved && statusCode !== 401) return answer
+    await answer.body.dump()
+    if (isMoved) return `${url} does not have it any more`
+    return `${url} answered 401: all graph processes need the same tokens`
+  } catch (error) {
+    if (method !== 'GET' && method !== 'HEAD' && !isRefused(error)) {
+      throw new Problem(
+        503,
+        `${url} may have carried it out, and did not say so (${whyOf(error)}): look before you give it again`,
+      )
+    }
+    return `${url} cannot be asked: ${whyOf(error)}`
+  }
+}
+
+/** The JSON of an answer that is read whole. */
+export async function readJson({ statusCode, body }: Answer): Promise<unknown> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of body) {
+    parts.push(part)
+    bytes += part.length
+    if (bytes > WHOLE_BYTES) throw new Error(`it is longer than ${WHOLE_BYTES} bytes`)
+  }
+  const text = Buffer.concat(parts).toString()
+  if (statusCode === 200) return JSON.parse(text)
+  throw new Error(`${statusCode} ${text.slice(0, 200)}`)
+}
+
+/** The parts of an answer as they come. */
+export async function readStream(answer: Answer): Promise<AsyncIterable<Uint8Array>> {
+  if (answer.statusCode !== 200) await readJson(answer)
+  return answer.body
+}
+
+/** Not what stands before the path, which may be any origin. */
+function pathOf({ url, routeOptions, params }: FastifyRequest): string {
+  const query = url.indexOf('?')
+  const path = String(routeOptions.url).replaceAll(/:(\w+)/g, (_, name: string) => {
+    return segment((params as Readonly<Record<string, string>>)[name] ?? '')
+  })
+  return `${path}${query < 0 ? '' : url.slice(query)}`
+}
+
+/** One that is all dots would lead to another path, however it is written. */
+function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new Problem(404, `there is no "${text}"`)
+  return encodeURIComponent(text.toWellFormed())
+}
+
+function isFollowed({ query }: FastifyRequest): boolean {
+  return (query as Record<string, unknown>)['follow'] === 'true'
+}
+
+function textOf(mark: Mark): string {
+  return 'cluster' in mark
+    ? `cluster=${encodeURIComponent(mark.cluster)}`
+    : `partitions=${mark.partitions.join(',')}`
+}
+
+/** Nothing was sent. */
+function isRefused(error: unknown): boolean {
+  return /ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT/.test(String((error as { code?: unknown }).code))
+}
+
+/** Of several addresses of one name each has its own error. */
+function whyOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(whyOf).join(', ')
+  return error instanceof Error ? error.message || error.name : String(error)
+}

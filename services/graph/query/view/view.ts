@@ -1,0 +1,165 @@
+/**
+ * What is committed of one cluster, for one question: its nodes, owners and edges in the one store that has them.
+ *
+ * What must stay true: it reads and changes nothing. The store goes on changing while a long question is answered, so each read is of its moment; a
+ * store that is closed meanwhile throws, and is never read as empty.
+ *
+ * Not here: which process has the cluster (clusters.ts, forward.ts).
+ */
+import type { StateReader } from '../../../../core/graph/graph.ts'
+import { clusterOf, isNamed, nodeOf } from '../../../../core/graph/graph.ts'
+import type { Identity } from '../../../../core/graph/identity.ts'
+import { identityNamed, identityOf, isSameIdentity } from '../../../../core/graph/identity.ts'
+import { coordinatesPart, edgesPrefix, lastPart } from '../../../../core/graph/key.ts'
+import type { Node } from '../../../../core/model/node.ts'
+import type {
+  ClusterId,
+  Coordinates,
+  ObjectMeta,
+  OwnerReference,
+  Uid,
+} from '../../../../core/model/object.ts'
+import type { Clock } from '../../../../ports/clock.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { Store, StoreEntry } from '../../../../ports/store.ts'
+import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
+import { type AsOf, timeOf } from '../../api/document.ts'
+import { valueInPart } from '../../fold/bytes/long-node.ts'
+import type { Task } from '../../fold/task.ts'
+import { Turns } from '../../turns.ts'
+
+/** Keys read at once. */
+export const PAGE_KEYS = 500
+
+/** Of a task, what a question needs. */
+export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'counts'>
+
+/** Undefined when this process does not have the partition. */
+export type Here = (partition: number) => LocalPartition | undefined
+
+export interface ViewParts {
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  /** Of all processes together. */
+  readonly partitions: number
+  readonly codec: Codec
+  readonly clock: Clock
+}
+
+export class View {
+  readonly cluster: ClusterId
+  readonly partition: LocalPartition
+  readonly codec: Codec
+  readonly reader: StateReader
+  /** To be taken between any two objects that are read. */
+  readonly turns: Turns
+  readonly #partitions: number
+
+  constructor({ cluster, partition, partitions, codec, clock }: ViewParts) {
+    this.cluster = cluster
+    this.partition = partition
+    this.codec = codec
+    this.reader = readerOf(partition.store, codec)
+    this.turns = new Turns(clock)
+    this.#partitions = partitions
+  }
+
+  get name(): string {
+    return clusterOf(this.reader, this.cluster)?.name ?? this.cluster
+  }
+
+  node(uid: Uid): Node | undefined {
+    return nodeOf(this.reader, this.cluster, uid)
+  }
+
+  identityOf(object: Coordinates & { readonly uid: Uid }): Identity {
+    return identityOf(this.cluster, object)
+  }
+
+  /** Whether this reference of an object names that owner. */
+  isNamed(owner: Identity, object: ObjectMeta, reference: OwnerReference): boolean {
+    if (reference.uid !== owner.uid) return false
+    return isSameIdentity(owner, identityNamed(this.reader, this.cluster, object, reference))
+  }
+
+  /** By which an object names that owner. Undefined where it does not. */
+  referenceTo(owner: Identity, object: ObjectMeta): OwnerReference | undefined {
+    return object.ownerReferences.find((each) => this.isNamed(owner, object, each))
+  }
+
+  hasDependents(owner: Identity): boolean {
+    return isNamed(this.reader, this.cluster, owner.uid, owner)
+  }
+
+  /** Uids of the objects that reference it as an owner, in the order of keys, from a part of one on. */
+  async *dependents(owner: Identity, from?: string, pageKeys?: number): AsyncIterable<Uid> {
+    for await (const [key] of this.entries(edgesOf(owner), from, pageKeys)) yield lastPart(key)
+  }
+
+  /** Everything stored under a prefix, from a key below it on, a page at a time, with turns for others in between. */
+  async *entries(
+    prefix: string,
+    from: string = '',
+    pageKeys: number = PAGE_KEYS,
+  ): AsyncIterable<StoreEntry> {
+    const range = { ...prefixRange(prefix, pageKeys), gte: prefix + from }
+    for await (const entry of entriesIn(this.partition.store, range)) {
+      await this.turns.take()
+      yield entry
+    }
+  }
+
+  /** To be taken before anything is read: what comes meanwhile may be in the answer, or not. */
+  asOf(): AsOf {
+    const { partition } = this.partition
+    const position = Number(this.partition.status().position)
+    const time = timeOf(clusterOf(this.reader, this.cluster)?.now ?? null)
+    return { partition, position, time }
+  }
+
+  /** Why an answer may be incomplete; empty when it is not. */
+  partial(): string {
+    if (this.partition.status().state === 'folding') return ''
+    return lacking(new Map([[this.partition.partition, 'still being restored']]), this.#partitions)
+  }
+}
+
+/** Of all that name an owner by its uid and coordinates. */
+export function edgesOf(owner: Identity): string {
+  return edgesPrefix(owner.cluster, owner.uid, coordinatesPart(owner))
+}
+
+/** In words: why each of these partitions cannot be read as it should be. */
+export function lacking(reasons: ReadonlyMap<number, string>, partitions: number): string {
+  return [...Map.groupBy(reasons, ([, reason]) => reason)]
+    .map(([reason, some]) => {
+      const numbers = some.map(([partition]) => partition).join(', ')
+      return `partition${some.length === 1 ? '' : 's'} ${numbers} of ${partitions}: ${reason}`
+    })
+    .join('; ')
+}
+
+/**
+ * Of a store that may be on its way to what is committed: of a node with a part missing it knows
+ * nothing.
+ */
+export function readerOf(store: Pick<Store, 'get'>, codec: Codec): StateReader {
+  return {
+    get(key) {
+      const bytes = store.get(key)
+      if (bytes === undefined) return undefined
+      return valueInPart(codec, key, bytes, (each) => store.get(each))
+    },
+  }
+}
+
+/** A task that was fenced is another process' already. */
+export function hereOf(graph: { readonly tasks: readonly LocalPartition[] }): Here {
+  return (partition) =>
+    graph.tasks.find((task) => task.partition === partition && task.status().state !== 'stopped')
+}
+
+/** The store was closed under a question: its partition is another process' now. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'CLOSED'
+}

@@ -1,0 +1,265 @@
+/** The gate's rules, one row each: facts that block, owners that are verified, live GETs that disprove. */
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Command } from '../../../core/model/command.ts'
+import type { OwnerReference } from '../../../core/model/object.ts'
+import { policyFor } from '../../../core/model/policy.ts'
+import {
+  CLAIM,
+  deleteObject,
+  object,
+  orphanDependent,
+  POD,
+  removeFinalizer,
+  verifyOwner,
+  warnObject,
+} from '../../../testing/rig/reaper.ts'
+import { DEFAULT_REAPER_CONFIG as BOUNDS } from '../config.ts'
+import { claimsToProve, disproof, type Facts, judge } from './gate.ts'
+
+const FINE: Facts = {
+  ageMs: 0,
+  newsMs: 0,
+  isReachable: true,
+  clusterEpoch: 1,
+  isConnected: true,
+  pausedBecause: '',
+  barredBecause: '',
+  guarding: {
+    policy: policyFor('enforce', 'guarded').protection,
+    subjects: [],
+    namespacesWhereUnseen: [],
+  },
+  isUnbroken: true,
+  mode: 'enforce',
+  policyMode: 'enforce',
+  unlocked: undefined,
+}
+
+const verbs = [deleteObject(), orphanDependent(), removeFinalizer(), verifyOwner(), warnObject()]
+
+for (const command of verbs) {
+  test(`lets a ${command.type} go when nothing is against it`, () => {
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Go', dryRun: false })
+  })
+}
+
+const facts: readonly (readonly [string, Partial<Facts>, string])[] = [
+  ['too old', { ageMs: 600_001 }, 'expired'],
+  ['paused', { pausedBecause: 'paused' }, 'paused'],
+  ['given while the disk is low', { barredBecause: 'disk: low' }, 'disk: low'],
+  [
+    'of a cluster out of reach',
+    { isReachable: false },
+    'this reaper has no connection to the cluster',
+  ],
+  ['of a cluster never heard of', { clusterEpoch: undefined }, 'the watcher is not connected'],
+  ['without a watcher', { isConnected: false }, 'the watcher is not connected'],
+  ['of an older epoch', { clusterEpoch: 2 }, "the cluster's epoch is 2, the command's 1"],
+  ['of a newer epoch', { clusterEpoch: 0 }, "the cluster's epoch is 0, the command's 1"],
+  ['where nothing may be done', { mode: 'observe' }, 'this reaper only observes'],
+  ['given under another policy', { policyMode: 'observe' }, 'the policy only observes by now'],
+]
+
+for (const [what, more, reason] of facts) {
+  test(`blocks every command that is ${what}`, () => {
+    for (const command of verbs) {
+      deepEqual(judge(command, { ...FINE, ...more }, BOUNDS), {
+        type: 'Blocked',
+        reason,
+        isSpared: false,
+      })
+    }
+  })
+}
+
+const CONFIG_MAP = ofKind('ConfigMap')
+const WIDGET = { ...ofKind('Widget'), apiVersion: 'example.com/v1' }
+
+function ofKind(kind: string): OwnerReference {
+  const name = kind.toLowerCase()
+  return { apiVersion: 'v1', kind, name, uid: name, controller: false, blockOwnerDeletion: false }
+}
+
+const faulty: readonly (readonly [string, Command, string])[] = [
+  ['bulk', deleteObject({ evidence: 'bulk' }), 'needs approval'],
+  ['bulk, orphaning', orphanDependent({ evidence: 'bulk' }), 'needs approval'],
+  ['no uid', deleteObject({ target: { ...POD, uid: '' } }), 'the command names no uid'],
+  [
+    'no version',
+    deleteObject({ target: { ...POD, resourceVersion: '' } }),
+    'the command names no resourceVersion',
+  ],
+  ['no references', deleteObject({ references: [] }), 'the object had no owner references'],
+  [
+    'a recheck without an owner',
+    deleteObject({ freshness: 'recheck', owners: [], references: [WIDGET] }),
+    "the owner's kind is not served, so that its absence cannot be verified: Widget (example.com/v1)",
+  ],
+  [
+    'a recheck without an owner, orphaning',
+    orphanDependent({
+      ...{ freshness: 'recheck', owners: [] },
+      ...{ references: [CONFIG_MAP, WIDGET, WIDGET], drop: [1, 2] },
+    }),
+    "the owner's kind is not served, so that its absence cannot be verified: Widget (example.com/v1)",
+  ],
+  [
+    'bulk, approved, without an owner',
+    deleteObject({
+      ...{ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna', owners: [] },
+      references: [WIDGET, CONFIG_MAP],
+    }),
+    "the owner's kinds are not served, so that its absence cannot be verified: Widget (example.com/v1), ConfigMap (v1)",
+  ],
+  [
+    'a recheck without an owner, of more kinds than are named',
+    deleteObject({ freshness: 'recheck', owners: [], references: [...'abcdefg'].map(ofKind) }),
+    "the owner's kinds are not served, so that its absence cannot be verified: a (v1), b (v1), c (v1), d (v1), e (v1) and others",
+  ],
+  [
+    'nothing to drop',
+    orphanDependent({ drop: [] }),
+    'the command drops no reference, or one that it does not list',
+  ],
+  [
+    'a drop of nothing',
+    orphanDependent({ drop: [2] }),
+    'the command drops no reference, or one that it does not list',
+  ],
+  ['a finalizer not listed', removeFinalizer({ finalizers: [] }), 'no such finalizer listed'],
+]
+
+for (const [what, command, reason] of faulty) {
+  test(`blocks a command with ${what}`, () => {
+    deepEqual(judge(command, FINE, BOUNDS), { type: 'Blocked', reason, isSpared: false })
+  })
+}
+
+test('says of an object that it stays for what protects it', () => {
+  const subject = { subject: 'namespace/ns', who: 'ann', why: '', scope: ' --cluster north' }
+  const guarding = { ...FINE.guarding, subjects: [subject] }
+  const reason = 'protected by ann; "kinfold unprotect namespace/ns --cluster north" releases it'
+  deepEqual(judge(deleteObject(), { ...FINE, guarding }, BOUNDS), {
+    ...{ type: 'Blocked', reason, isSpared: true },
+  })
+})
+
+test('lets a mass cause go that a person approved, once its owners are looked at again', () => {
+  for (const command of [deleteObject, orphanDependent]) {
+    const approved = command({ evidence: 'bulk', freshness: 'recheck', approvedBy: 'anna' })
+    deepEqual(judge(approved, FINE, BOUNDS), { type: 'Go', dryRun: false })
+    deepEqual(claimsToProve(approved, FINE, BOUNDS), approved.owners)
+  }
+})
+
+const insteadBecause = 'this reaper makes dry runs only (--mode)'
+const modes = [
+  ['enforce', 'enforce', { dryRun: false }],
+  ['enforce', 'dry-run', { dryRun: true }],
+  // The fold asked for an effect, and asks again.
+  ['dry-run', 'enforce', { dryRun: true, insteadBecause }],
+  ['dry-run', 'dry-run', { dryRun: true }],
+] as const
+
+for (const [mode, own, how] of modes) {
+  test(`takes the stricter of ${mode} here and ${own} in the command`, () => {
+    const pass = judge(deleteObject({ mode: own }), { ...FINE, mode }, BOUNDS)
+    deepEqual(pass, { type: 'Go', ...how })
+  })
+}
+
+test('takes the stricter of the policy now and what it was in the command', () => {
+  const [now, before] = [{ ...FINE, policyMode: 'dry-run' } as const, FINE]
+  deepEqual(judge(deleteObject(), now, BOUNDS), {
+    type: 'Go',
+    dryRun: true,
+    insteadBecause: 'the policy asks for dry runs only by now',
+  })
+  const dry = deleteObject({ mode: 'dry-run' })
+  for (const facts of [now, before])
+    deepEqual(judge(dry, facts, BOUNDS), { type: 'Go', dryRun: true })
+})
+
+const absent = CLAIM
+const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
+const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
+
+// Freshness, then the owners that are verified for facts observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
+const proofs = [
+  ['live', '', 'waits', 'rs waits', 'rs waits'],
+  ['recheck', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
+] as const
+
+for (const [freshness, young, older, old, broken] of proofs) {
+  test(`verifies the owners of a command that is ${freshness}`, () => {
+    for (const command of [
+      deleteObject({ freshness, owners: [absent, waiting] }),
+      orphanDependent({ freshness, owners: [absent, waiting] }),
+    ]) {
+      const names = (newsMs: number, isUnbroken = true) =>
+        claimsToProve(command, { newsMs, isUnbroken }, BOUNDS)
+          .map(({ name }) => name)
+          .join(' ')
+      equal(names(2_000), young)
+      equal(names(2_001), older)
+      equal(names(5_000), older)
+      equal(names(5_001), old)
+      equal(names(1, false), broken)
+    }
+  })
+}
+
+const unknown = {
+  type: 'Unknown',
+  code: 403,
+  reason: 'forbidden',
+  transient: false,
+  retryAfterMs: null,
+} as const
+const found = (more: Parameters<typeof object>[0]) =>
+  ({ type: 'Found', object: object({ uid: CLAIM.uid, ...more }), code: 200 }) as const
+
+// A live GET, then whether it confirms that the owner is absent, that it waits, and that it orphans; if it is unclear dependents stay.
+const looks = [
+  ['nothing', { type: 'Absent', code: 404 }, true, true, true],
+  ['another uid', found({ uid: 'u-2', name: CLAIM.name }), true, true, true],
+  ['no uid', found({ uid: '' }), false, false, false],
+  ['no answer', unknown, false, false, false],
+  ['the owner', found({}), false, false, false],
+  ['the owner, going', found({ deletedAt: 1 }), false, false, true],
+  [
+    'the owner, waiting',
+    found({ deletedAt: 1, finalizers: ['foregroundDeletion'] }),
+    false,
+    true,
+    false,
+  ],
+  [
+    'the owner, orphaning',
+    found({ deletedAt: 1, finalizers: ['foregroundDeletion', 'orphan'] }),
+    false,
+    false,
+    true,
+  ],
+] as const
+
+for (const [what, look, provesAbsent, provesWaiting, provesOrphaning] of looks) {
+  test(`is told by ${what}`, () => {
+    equal(disproof(absent, look) === undefined, provesAbsent)
+    equal(disproof(waiting, look) === undefined, provesWaiting)
+    equal(disproof(orphaning, look) === undefined, provesOrphaning)
+  })
+}
+
+test('makes a dry run of every command while the lock that is required is not in force, and says why', () => {
+  for (const command of verbs) {
+    deepEqual(judge(command, { ...FINE, unlocked: 'no lock' }, BOUNDS), {
+      type: 'Go',
+      dryRun: true,
+      insteadBecause: 'no lock',
+    })
+    const asked = { ...command, mode: 'dry-run' } as const
+    deepEqual(judge(asked, { ...FINE, unlocked: 'no lock' }, BOUNDS), { type: 'Go', dryRun: true })
+  }
+})

@@ -1,0 +1,251 @@
+/**
+ * Whether a command may be sent now: a decision over facts, and which owners have to be verified before.
+ *
+ * What must stay true: an unknown fact blocks. The gate never waits and has no third answer: a command that may not be sent now
+ * settles as blocked (an expired one, too), and the fold issues it again.
+ *
+ * Not here: getting the facts and the live GETs (proof.ts, control.ts), the guard inside the call itself (guard.ts).
+ */
+import type { Guarding } from '../../../core/graph/guarding.ts'
+import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
+import {
+  type Command,
+  type DeleteObject,
+  droppedBy,
+  type OrphanDependent,
+  type OwnerClaim,
+} from '../../../core/model/command.ts'
+import { type Phase, phaseOf } from '../../../core/model/node.ts'
+import type { ObjectMeta } from '../../../core/model/object.ts'
+import type { Mode } from '../../../core/model/policy.ts'
+import type { GetAnswer } from '../../../ports/cluster.ts'
+import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
+
+export interface Facts {
+  /** Since the command was appended. */
+  readonly ageMs: number
+  /** Time since the deciding event was on the log. Never less than its age: a fold that lags decides by old events. */
+  readonly newsMs: number
+  /** This process has a connection to the command's cluster. */
+  readonly isReachable: boolean
+  /** The cluster's epoch now; undefined while no watcher has published any. */
+  readonly clusterEpoch: number | undefined
+  /** A watcher is connected to it, or has resumed. */
+  readonly isConnected: boolean
+  /** Empty when it is not. */
+  readonly pausedBecause: string
+  /**
+   * Why this process may delete nothing there: what it deletes could soon not be recorded, or
+   * another one runs on a copy of its data directory. Empty where it may.
+   */
+  readonly barredBecause: string
+  /** The present protection. */
+  readonly guarding: Guarding
+  /** Since the deciding event was on the log this reaper has run, and no call to the cluster has failed: it cannot have been restored unseen. */
+  readonly isUnbroken: boolean
+  /** The strictest that this reaper may do. */
+  readonly mode: Mode
+  /** The policy's now: a command given under another one is not carried out beyond it. */
+  readonly policyMode: Mode
+  /** Why only dry runs are allowed for lack of the cluster's own lock; undefined when nothing is missing. */
+  readonly unlocked: string | undefined
+}
+
+export interface GateBounds {
+  readonly commandLifeMs: number
+  readonly waitingProofAfterMs: number
+  readonly goneProofAfterMs: number
+}
+
+export interface Blocked {
+  readonly type: 'Blocked'
+  readonly reason: string
+  /** Because of its protection. */
+  readonly isSpared: boolean
+}
+
+export type Pass =
+  | {
+      readonly type: 'Go'
+      readonly dryRun: boolean
+      /** Why it is a dry run although an effect was requested: then the fold asks again. */
+      readonly insteadBecause?: string
+    }
+  | Blocked
+
+const GO: Pass = { type: 'Go', dryRun: false }
+const ONLY_DRY = 'this reaper makes dry runs only (--mode)'
+const SOFTENED = 'the policy asks for dry runs only by now'
+const GO_DRY = { type: 'Go', dryRun: true } as const satisfies Pass
+
+/** Everything that can be decided without asking the cluster. */
+export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass {
+  const hindered = hindrance(command, facts, bounds)
+  if (hindered !== undefined) return { type: 'Blocked', reason: hindered, isSpared: false }
+  const spared = sparedPlace(command, facts)
+  if (spared !== '') return { type: 'Blocked', reason: spared, isSpared: true }
+  const missing = missingGuard(command)
+  if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
+  if (command.mode === 'dry-run') return GO_DRY
+  // A process that asked for an effect would take a dry run's success for its completion, also once this reaper may do more.
+  if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
+  if (facts.policyMode === 'dry-run') return { ...GO_DRY, insteadBecause: SOFTENED }
+  const { unlocked } = facts
+  return unlocked === undefined ? GO : { ...GO_DRY, insteadBecause: unlocked }
+}
+
+function hindrance(command: Command, facts: Facts, bounds: GateBounds): string | undefined {
+  if (facts.ageMs > bounds.commandLifeMs) return 'expired'
+  if (facts.pausedBecause !== '') return facts.pausedBecause
+  if (facts.barredBecause !== '') return facts.barredBecause
+  if (!facts.isReachable) return 'this reaper has no connection to the cluster'
+  if (facts.clusterEpoch === undefined || !facts.isConnected) return 'the watcher is not connected'
+  if (facts.clusterEpoch !== command.clusterEpoch) {
+    return `the cluster's epoch is ${facts.clusterEpoch}, the command's ${command.clusterEpoch}`
+  }
+  if (facts.mode === 'observe') return 'this reaper only observes'
+  if (facts.policyMode === 'observe') return 'the policy only observes by now'
+  return needsApproval(command) ? 'needs approval' : undefined
+}
+
+/** By its coordinates; empty when nothing protects it. */
+function sparedPlace(command: Command, { guarding }: Facts): string {
+  if (command.type !== 'DeleteObject') return ''
+  return protectedPlace(command.target, command.evidence, guarding)
+}
+
+/** Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is not the one that was meant. */
+export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
+  if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
+  const { object } = read
+  if (object.uid !== command.target.uid || object.deletedAt !== null) return ''
+  return protectedNow(object, command.evidence, guarding)
+}
+
+/**
+ * Which labels and annotations are read with an object, by a digest: for an object that was read under others it is unknown whether it has these.
+ */
+export function marksAskedFor({ guarding }: Facts): string {
+  const subjects = guarding.subjects.map(({ subject }) => subject)
+  return projectionDigest(projectionOf(guarding.policy, subjects))
+}
+
+/** Labels and annotations that users chose: observations published before that do not contain them. */
+export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): boolean {
+  const { policy, subjects } = guarding
+  if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
+  return subjects.some(({ subject }) => /^(label|annotation)\//.test(subject))
+}
+
+/** A bulk deletion needs a person's approval; and even then its owners are verified once more. */
+function needsApproval(command: Command): boolean {
+  if (command.evidence !== 'bulk' || command.type === 'VerifyOwner') return false
+  const mayBe = command.type === 'DeleteObject' || command.type === 'OrphanDependent'
+  return !mayBe || command.approvedBy === ''
+}
+
+/** An empty precondition is none to an API server, so a command without its guard is refused here (I2, I4). */
+function missingGuard(command: Command): string | undefined {
+  const { target } = command
+  if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
+  if (target.uid === '') return 'the command names no uid'
+  if (command.type === 'RemoveFinalizer') {
+    return command.finalizers.includes(command.finalizer) ? undefined : 'no such finalizer listed'
+  }
+  if (command.type === 'DeleteObject' && target.resourceVersion === '') {
+    return 'the command names no resourceVersion'
+  }
+  if (command.type === 'OrphanDependent' && !dropsListed(command)) {
+    return 'the command drops no reference, or one that it does not list'
+  }
+  const { references, listDigest } = command
+  if (references.length === 0 && listDigest === null) return 'the object had no owner references'
+  const { freshness, owners } = command
+  return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
+}
+
+/** An owner is left out of a command's claims only where its kind is not served: no GET can confirm its absence then (core/issue/issue.ts). */
+function unverifiable(command: DeleteObject | OrphanDependent): string {
+  const acted = command.type === 'DeleteObject' ? command.references : droppedBy(command).values()
+  const kinds = new Set<string>()
+  for (const reference of acted) {
+    if (reference !== undefined) kinds.add(`${reference.kind} (${reference.apiVersion})`)
+  }
+  if (kinds.size === 0)
+    return 'the kinds of its owners are not served, so that their absence cannot be verified'
+  const some = [...kinds].slice(0, MOST_NAMED)
+  const more = kinds.size > some.length ? ' and others' : ''
+  const served = kinds.size === 1 ? 'kind is' : 'kinds are'
+  return `the owner's ${served} not served, so that its absence cannot be verified: ${some.join(', ')}${more}`
+}
+
+/** As everywhere, a text names no more than five references. */
+const MOST_NAMED = 5
+
+function dropsListed(command: OrphanDependent): boolean {
+  const dropped = [...droppedBy(command).values()]
+  return dropped.length > 0 && dropped.every((reference) => reference !== undefined)
+}
+
+/**
+ * Owners to be verified before the call. A fact that a live watch observed a moment ago needs no GET, unless the cluster may have been restored since:
+ * that brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
+ */
+export function claimsToProve(
+  command: Command,
+  { newsMs, isUnbroken }: Pick<Facts, 'newsMs' | 'isUnbroken'>,
+  bounds: GateBounds,
+): readonly OwnerClaim[] {
+  if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
+  // Where owners are verified anyway, one that waits is verified, too: the age of that observation is unknown.
+  if (command.freshness === 'recheck') return command.owners
+  if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
+  if (newsMs <= bounds.waitingProofAfterMs) return NONE
+  return command.owners.filter(({ claim }) => claim !== 'absent')
+}
+
+/** Whether a live GET of that age has to be followed by another, as an event of that age would be. */
+export function isOutdated(
+  { claim }: OwnerClaim,
+  ageMs: number,
+  { waitingProofAfterMs, goneProofAfterMs }: GateBounds,
+): boolean {
+  return ageMs > (claim === 'absent' ? goneProofAfterMs : waitingProofAfterMs)
+}
+
+const NONE: readonly OwnerClaim[] = []
+
+function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string | undefined {
+  switch (claim.claim) {
+    case 'absent':
+      return `${owner} exists`
+    case 'waiting':
+      return phase === 'waiting' ? undefined : `${owner} does not wait for its dependents`
+    case 'orphaning':
+      // If it is unclear its dependents stay: also when the finalizer is removed by now.
+      return phase === 'waiting' || phase === 'observed'
+        ? `${owner} does not orphan its dependents`
+        : undefined
+  }
+}
+
+/** For a live GET that disproves the claim: the object that exists and was claimed to be deleted. */
+export function foundAgainst({ claim }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
+  if (claim !== 'absent' || look.type !== 'Found') return undefined
+  return look.object.uid === '' ? undefined : look.object
+}
+
+/** Why this live GET does not confirm the claim; undefined when it does. */
+export function disproof(claim: OwnerClaim, look: GetAnswer): string | undefined {
+  const owner = `owner ${claim.kind}/${claim.name}`
+  switch (look.type) {
+    case 'Absent':
+      return undefined // Of a waiting owner too: it is deleted by now.
+    case 'Unknown':
+      return `${owner} could not be looked up: ${look.reason}`
+    case 'Found':
+      if (look.object.uid === '') return `${owner} was found without a uid`
+      if (look.object.uid !== claim.uid) return undefined
+      return foundDisproof(claim, owner, phaseOf(look.object))
+  }
+}

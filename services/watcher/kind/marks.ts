@@ -1,0 +1,199 @@
+/**
+ * The records of earlier watchers of a cluster: how many there were, how often the cluster was restored, and the position of each kind's watch.
+ *
+ * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's own: one that a watcher wrote after it was succeeded
+ * covers events that the fold refused. Nor is one believed that was written while other labels and annotations were published: no watch resumes from
+ * there. The cluster's own watermark names the partition that has the published records.
+ */
+
+import type { ClusterId, ResourceVersion } from '../../../core/model/object.ts'
+import type { Protection } from '../../../core/model/policy.ts'
+import type { Entry, Log, Produced } from '../../../ports/log.ts'
+import type { Codec } from '../../../ports/record/codec.ts'
+import { CodecError } from '../../../ports/record/codec.ts'
+import { PROTECT_PREFIX, type Protecting, protectingOf } from '../../../ports/record/control-key.ts'
+import type { Projection } from '../../../ports/record/projection.ts'
+import { projectionDigest, projectionOf } from '../../../ports/record/projection.ts'
+import type { Control, Watermark } from '../../../ports/record/service-record.ts'
+import { WatcherError } from '../identity.ts'
+import type { KindKey } from './catalog.ts'
+import { kindKey } from './catalog.ts'
+
+export interface Marks {
+  /** Of the last watcher; 0 if there was none. */
+  readonly epoch: number
+  readonly clusterEpoch: number
+  /** The partition with the records of the last watcher; -1 if there was none. */
+  readonly partition: number
+  /** Every kind that was served then. */
+  readonly kinds: ReadonlyMap<KindKey, KindMark>
+  /** The labels and annotations to publish for each object now. */
+  readonly projection: Projection
+}
+
+export interface KindMark {
+  readonly group: string
+  readonly kind: string
+  readonly resource: string
+  readonly shortNames: readonly string[]
+  /** Empty: no version to resume from. */
+  readonly resourceVersion: ResourceVersion
+  readonly sync: number
+}
+
+/** In another epoch of the cluster, or if another partition has the published records, no earlier version can be resumed from. */
+export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
+  const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
+  const all = [...marks.kinds.values()]
+  return isSame ? all : all.map((mark) => ({ ...mark, resourceVersion: '' }))
+}
+
+const FIRST_CLUSTER_EPOCH = 1
+
+export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Marks> {
+  const watermarks = await readWatermarks(log, codec, cluster)
+  const control = await readEpoch(log, codec, cluster)
+  const projection = await readProjection(log, codec, cluster)
+  const digest = projectionDigest(projection)
+  const own = watermarks.find((mark) => mark.kind === '')
+  const clusterEpoch = Math.max(
+    FIRST_CLUSTER_EPOCH,
+    control,
+    ...watermarks.map((mark) => mark.clusterEpoch),
+  )
+  const kinds = new Map<KindKey, KindMark>()
+  for (const mark of watermarks) {
+    if (mark.kind === '') continue
+    const isOwn = mark.epoch === own?.epoch && mark.clusterEpoch === clusterEpoch
+    const isBelieved = isOwn && mark.projection === digest
+    kinds.set(kindKey(mark), { ...mark, resourceVersion: isBelieved ? mark.resourceVersion : '' })
+  }
+  const epoch = Math.max(0, ...watermarks.map((mark) => mark.epoch))
+  return { epoch, clusterEpoch, partition: own?.partition ?? -1, kinds, projection }
+}
+
+/**
+ * The labels and annotations by which the policy and users protect, in addition to the built-in marks. A record that cannot be read
+ * blocks the reapers.
+ */
+export async function readProjection(
+  log: Log,
+  codec: Codec,
+  cluster: ClusterId,
+): Promise<Projection> {
+  let policy: Protection | null = null
+  const subjects: string[] = []
+  for (const { key, value } of await log.latest('orders', 0)) {
+    if (!key.startsWith(PROTECT_PREFIX)) continue
+    const protecting = protectingIn(codec, key, value)
+    if (protecting?.type === 'policy') policy = protecting.protection
+    else if (protecting !== undefined && !protecting.isLifted) {
+      if (protecting.cluster === '' || protecting.cluster === cluster) {
+        subjects.push(protecting.subject)
+      }
+    }
+  }
+  return projectionOf(policy, subjects)
+}
+
+function protectingIn(codec: Codec, key: string, value: Entry['value']): Protecting | undefined {
+  try {
+    const record = value === null ? null : codec.decode(value)
+    return record === null || record.type === 'Control' ? protectingOf(key, record) : undefined
+  } catch (error) {
+    if (error instanceof CodecError) return undefined
+    throw error
+  }
+}
+
+async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promise<Watermark[]> {
+  const marks: Watermark[] = []
+  for (const entry of await log.latest('watermarks', 0)) {
+    if (!entry.key.startsWith(`${cluster}/`)) continue
+    const record = decodeMark(codec, entry, clusterMarkKey(cluster))
+    if (record !== undefined) marks.push(record)
+  }
+  return marks
+}
+
+/** A kind's unreadable watermark costs a relist; without the cluster's own it is unknown which epoch is free. */
+function decodeMark(codec: Codec, entry: Entry, ownKey: string): Watermark | undefined {
+  try {
+    const record = entry.value === null ? undefined : codec.decode(entry.value)
+    return record?.type === 'Watermark' ? record : undefined
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    if (entry.key !== ownKey) return undefined
+    throw new WatcherError(
+      'DAMAGED_WATERMARK',
+      `The watermark "${ownKey}" at offset ${entry.offset} cannot be read: run a newer Kinfold, or start with an empty log.`,
+      { cause: error },
+    )
+  }
+}
+
+async function readEpoch(log: Log, codec: Codec, cluster: ClusterId): Promise<number> {
+  const key = connectionKey(cluster)
+  const entry = (await log.latest('control', 0)).find((latest) => latest.key === key)
+  if (entry?.value == null) return 0
+  try {
+    const record = codec.decode(entry.value)
+    return record.type === 'Control' ? record.number : 0
+  } catch (error) {
+    // The watermarks know it too.
+    if (error instanceof CodecError) return 0
+    throw error
+  }
+}
+
+export function clusterMarkKey(cluster: ClusterId): string {
+  return `${cluster}//`
+}
+
+export function kindMarkKey(cluster: ClusterId, kind: KindKey): string {
+  return `${cluster}/${kind}`
+}
+
+export function connectionKey(cluster: ClusterId): string {
+  return `cluster/${cluster}`
+}
+
+export function connectionRecord(
+  codec: Codec,
+  control: Pick<Control, 'cluster' | 'number' | 'connected' | 'why'>,
+): Produced {
+  const rest = { kind: null, protection: null, mode: null, who: 'watcher' }
+  const record: Control = { type: 'Control', verb: 'epoch', ...rest, ...control }
+  return { key: connectionKey(control.cluster), value: codec.encode(record) }
+}
+
+export interface Reign {
+  readonly cluster: ClusterId
+  readonly epoch: number
+  readonly clusterEpoch: number
+  /** `projectionDigest` of the published fields of each object. */
+  readonly projection: string
+  /** Of `events`: all of the cluster is there. */
+  readonly partition: number
+}
+
+export function clusterMark(codec: Codec, reign: Reign): Produced {
+  const own = { group: '', kind: '', resource: '', shortNames: [], resourceVersion: '', sync: 0 }
+  const value = codec.encode({ type: 'Watermark', ...reign, ...own })
+  return { key: clusterMarkKey(reign.cluster), value }
+}
+
+export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
+  const { group, kind, resource, shortNames, resourceVersion, sync } = mark
+  const value = codec.encode({
+    type: 'Watermark',
+    ...reign,
+    group,
+    kind,
+    resource,
+    shortNames,
+    resourceVersion,
+    sync,
+  })
+  return { key: kindMarkKey(reign.cluster, kindKey(mark)), value }
+}

@@ -1,0 +1,51 @@
+/**
+ * A partition's state without the traces of its history: offsets, ids, attempts, timers. Equal graphs give equal text.
+ *
+ * What must stay true: the parts left out cannot change a later verdict.
+ */
+import type { Verdict } from '../../core/model/node.ts'
+import type { Owner, StateValue } from '../../core/model/state.ts'
+
+export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly string[] {
+  const lines: string[] = []
+  for (const [key, value] of state) {
+    const text = normalValue(value)
+    if (text !== null) lines.push(`${key} ${JSON.stringify(text)}`)
+  }
+  return lines.sort()
+}
+
+function normalValue(value: StateValue): unknown {
+  switch (value.type) {
+    case 'Node': {
+      const { object, phase, places, orphanedAt, ringed, verdict } = value
+      const { ownerReferences, finalizers } = object
+      // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
+      const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
+      return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
+    }
+    case 'Seen':
+      return value.resourceVersion
+    case 'Count':
+      return [value.dependents, value.blocking, value.waiting, value.unserved]
+    case 'Owner':
+      // Which verifications were issued depends on whether a verdict ever needed them; the effect of the answer is in the verdicts.
+      return isToldGone(value) ? ownerState(value) : null
+    case 'Kind':
+      return [value.phase, value.versions, value.held]
+    default:
+      return null
+  }
+}
+
+function verdictOf(verdict: Verdict | null): unknown {
+  return verdict && [verdict.type, verdict.evidence, verdict.because]
+}
+
+function isToldGone({ proof }: Owner): boolean {
+  return proof !== null && proof.class !== 'not-found'
+}
+
+function ownerState({ state, proof, orphanedAt, phase }: Owner): unknown {
+  return [state, proof?.class ?? null, orphanedAt !== null, phase]
+}

@@ -1,0 +1,321 @@
+/**
+ * Checks a whole partition's state: the relations between its keys that must hold whenever its agenda is empty.
+ *
+ * What must stay true: it reads every key and changes none. It names each complaint and never stops at the first.
+ *
+ * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
+ */
+import { admit } from '../../core/admit/admission.ts'
+import { countedFor } from '../../core/graph/gets.ts'
+import type { StateReader } from '../../core/graph/graph.ts'
+import { agendaOf, clusterOf, nodeOf, policyOf } from '../../core/graph/graph.ts'
+import { listedBy, memberOf } from '../../core/graph/held-plan.ts'
+import type { Timer } from '../../core/graph/key.ts'
+import {
+  coordinatesIn,
+  coordinatesPart,
+  countKey,
+  dueKey,
+  getsKey,
+  heldKey,
+  kindKey,
+  laneKey,
+  lastPart,
+  planKey,
+  seenKey,
+  timeOfDueKey,
+  waitKey,
+} from '../../core/graph/key.ts'
+import { isSameEdge, linksOf } from '../../core/graph/link.ts'
+import { ownerPlace } from '../../core/graph/owner-place.ts'
+import { tableOf } from '../../core/graph/table.ts'
+import { decide } from '../../core/judge/verdict.ts'
+import { relistsAwaited } from '../../core/judge.ts'
+import type { SetHash } from '../../core/model/hash.ts'
+import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
+import type { Node, Verdict } from '../../core/model/node.ts'
+import type { ClusterId, Coordinates, Uid } from '../../core/model/object.ts'
+import { projectionHash } from '../../core/model/object.ts'
+import { kindOfReference } from '../../core/model/reference.ts'
+import type { Gets, StateValue } from '../../core/model/state.ts'
+
+type Entries = ReadonlyMap<string, StateValue>
+
+/** One sentence for each thing that does not hold; empty when all is well. */
+export function check(entries: Entries): readonly string[] {
+  const graph: StateReader = { get: (key) => entries.get(key) }
+  const agenda = agendaOf(graph)
+  if (agenda.head !== agenda.tail) return [`${agenda.tail - agenda.head} lanes have work left`]
+  const timers = timersOf(entries)
+  const expected: Expected = {
+    edges: new Set(),
+    counts: new Map(),
+    held: new Map(),
+    waiting: new Map(),
+    plans: new Map(),
+    gets: new Map(),
+  }
+  const complaints: string[] = []
+  for (const [key, value] of entries) {
+    complaints.push(...checkTable(key, value).map((it) => `${key}: ${it}`))
+    complaints.push(...checkOne(graph, timers, expected, key, value).map((it) => `${key}: ${it}`))
+  }
+  return [...complaints, ...checkAll(entries, expected)]
+}
+
+/** Keys and values are those of a table. */
+function checkTable(key: string, { type }: StateValue): string[] {
+  const table = tableOf(key)
+  const parts = key.split('/').length - 1
+  const least = table.key.filter((part) => !part.endsWith('?')).length
+  const complaints: string[] = []
+  if (type !== table.type) complaints.push(`a ${type} in the table of ${table.type}`)
+  if (parts < least || parts > table.key.length) complaints.push(`it has ${parts} parts`)
+  return complaints
+}
+
+/** Dependents, those that block, those of them that wait, and those of a kind that is no longer served. */
+type Counted = readonly [number, number, number, number]
+
+const NONE: Counted = [0, 0, 0, 0]
+
+/** The values that follow from the nodes. */
+interface Expected {
+  /** Their keys. */
+  readonly edges: Set<string>
+  /** By the key of the count. */
+  readonly counts: Map<string, Counted>
+  /** By the kind's key. */
+  readonly held: Map<string, SetHash>
+  /** The reason that holds each node, by its key. */
+  readonly waiting: Map<string, string>
+  /** The sets that wait for approval, by key. */
+  readonly plans: Map<string, SetHash>
+  /** Live GETs of owners under way, by the key of their count. */
+  readonly gets: Map<string, number>
+}
+
+/** The subjects that have a timer, and each cluster's earliest. */
+interface Timers {
+  readonly subjects: ReadonlySet<string>
+  readonly earliest: ReadonlyMap<string, number>
+}
+
+function timersOf(entries: Entries): Timers {
+  const subjects = new Set<string>()
+  const earliest = new Map<string, number>()
+  for (const [key, value] of entries) {
+    if (value.type !== 'Due') continue
+    const [, cluster = '', , what = '', subject = ''] = key.split('/')
+    subjects.add(`${cluster}/${what}/${subject}`)
+    const time = timeOfDueKey(key)
+    earliest.set(cluster, Math.min(earliest.get(cluster) ?? time, time))
+  }
+  return { subjects, earliest }
+}
+
+/** Whether there is a timer of any time for the subject. */
+function hasTimer(
+  timers: Timers,
+  cluster: ClusterId,
+  what: Timer['what'],
+  uid: Uid,
+  coordinates: Coordinates | null = null,
+): boolean {
+  const key = dueKey(cluster, 0, { what, uid, coordinates })
+  const [, encoded = '', , , part = ''] = key.split('/')
+  return timers.subjects.has(`${encoded}/${what}/${part}`)
+}
+
+function checkOne(
+  graph: StateReader,
+  timers: Timers,
+  expected: Expected,
+  key: string,
+  value: StateValue,
+): string[] {
+  switch (value.type) {
+    case 'Node': {
+      const cluster = clusterInKey(key)
+      expect(expected, cluster, value)
+      return checkNode(graph, timers, cluster, value)
+    }
+    case 'Seen':
+    case 'Wait':
+      return nodeOf(graph, clusterInKey(key), lastPart(key)) === undefined ? ['its node left'] : []
+    case 'Owner': {
+      const [, , uid = '', place = ''] = key.split('/')
+      const cluster = clusterInKey(key)
+      const owner = decodeURIComponent(uid)
+      const lane = countedFor(graph, cluster, value)
+      if (lane !== '') {
+        const counted = getsKey(cluster, lane)
+        expected.gets.set(counted, (expected.gets.get(counted) ?? 0) + 1)
+      }
+      const node = nodeOf(graph, cluster, owner)
+      const complaints: string[] = []
+      if (node !== undefined && coordinatesPart(node.object) === place) {
+        complaints.push('it is a node at these coordinates, too')
+      }
+      if (!hasTimer(timers, cluster, 'owner', owner, coordinatesIn(place))) {
+        complaints.push('no timer')
+      }
+      return complaints
+    }
+    case 'ClusterState': {
+      const earliest = timers.earliest.get(key.slice(key.indexOf('/') + 1))
+      return earliest !== undefined && earliest < value.nextDue ? ['a timer is due before'] : []
+    }
+    case 'Work': {
+      const lane = graph.get(laneKey(clusterInKey(key), value.namespace))
+      return isWaiting(lane) ? [] : ['work that no agenda holds']
+    }
+    case 'Lane':
+      return isWaiting(value) ? [] : ['work that no agenda holds']
+    case 'LaneTurn':
+    case 'Queued':
+      return ['work that no agenda holds']
+    case 'Verification': {
+      const node = nodeOf(graph, clusterInKey(key), lastPart(key))
+      if (node === undefined) return ['its node left']
+      return value.isQueued || node.verdict?.type === 'verify' ? [] : ['nothing is verified for it']
+    }
+    case 'Ring':
+    case 'RingVisit':
+      return ['a walk that no agenda goes on with']
+    default:
+      return []
+  }
+}
+
+/** It has work left, and waits for live GETs. */
+function isWaiting(lane: StateValue | undefined): boolean {
+  return lane?.type === 'Lane' && lane.isParked
+}
+
+function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node: Node): string[] {
+  const { object } = node
+  const complaints: string[] = []
+  if (projectionHash(object) !== node.hash) complaints.push('its hash is of another content')
+  if (graph.get(seenKey(cluster, object, object.uid)) === undefined) complaints.push('no version')
+  const { attempt } = node
+  const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
+  if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
+    complaints.push('its command has no timer')
+  }
+  const isTimed = node.hold?.until != null
+  if (isTimed && !hasTimer(timers, cluster, 'node', object.uid)) {
+    complaints.push('its hold has no timer')
+  }
+  complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))
+  return complaints
+}
+
+/** Places may lag behind the known state of a kind only for as long as the node waits for that kind. */
+function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
+  const { object, places, namedAt } = node
+  if (places.length !== object.ownerReferences.length) return ['a place for each reference']
+  if (namedAt.length !== places.length) return ['a time for each reference']
+  return object.ownerReferences.flatMap((reference, index) => {
+    const { place = null } = ownerPlace(graph, cluster, object, reference)
+    const isWaiting =
+      graph.get(waitKey(cluster, kindOfReference(reference), object.uid)) !== undefined
+    const isThere = isSameEdge(places[index], place) || isWaiting
+    return isThere ? [] : [`reference ${index} leads elsewhere`]
+  })
+}
+
+/** No trigger was lost: judged now, the node would get the verdict it has. */
+function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): string[] {
+  const state = clusterOf(graph, cluster)
+  if (state === undefined || policyOf(graph).position < 0n) return []
+  if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
+  // It is called when there is room, with the next minute at the latest.
+  if (node.hold?.by === 'budget') return []
+  const now = admit(graph, cluster, node, decide(graph, cluster, node), state.now).verdict
+  const { verdict } = node
+  if (verdict?.type === now?.type && verdict?.evidence === now?.evidence) return []
+  return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
+}
+
+function expect(
+  { edges, counts, held, waiting, plans }: Expected,
+  cluster: ClusterId,
+  node: Node,
+): void {
+  const { object, hold } = node
+  const by = listedBy(node)
+  if (by !== null) waiting.set(heldKey(cluster, object.uid), by)
+  const plan = planKey(cluster)
+  if (hold?.by === 'approval') {
+    plans.set(plan, withMember(plans.get(plan) ?? EMPTY_SET, memberOf(node)))
+  }
+  const kind = kindKey(cluster, object)
+  held.set(kind, withMember(held.get(kind) ?? EMPTY_SET, object.uid))
+  for (const [key, { owner, place, blocking, waiting, unserved }] of linksOf(cluster, node)) {
+    edges.add(key)
+    const counted = countKey(cluster, owner, place)
+    const [dependents, blockers, waiters, gone] = counts.get(counted) ?? NONE
+    counts.set(counted, [
+      dependents + 1,
+      blockers + Number(blocking),
+      waiters + Number(waiting),
+      gone + Number(unserved),
+    ])
+  }
+}
+
+/** Those of an earlier epoch of the cluster count for nothing. */
+function getsOfKey(entries: Entries, key: string, { count, clusterEpoch }: Gets): number {
+  const state = clusterOf({ get: (each) => entries.get(each) }, clusterInKey(key))
+  return state?.clusterEpoch === clusterEpoch ? count : 0
+}
+
+function checkAll(entries: Entries, expected: Expected): string[] {
+  const complaints: string[] = []
+  const counted = new Map<string, Counted>()
+  let edges = 0
+  for (const [key, value] of entries) {
+    if (value.type === 'Edge') {
+      edges += 1
+      if (!expected.edges.has(key)) complaints.push(`${key}: no node says so`)
+    } else if (value.type === 'Kind') {
+      if (!isSameSet(value.held, expected.held.get(key) ?? EMPTY_SET)) {
+        complaints.push(`${key}: it holds other uids than its nodes`)
+      }
+    } else if (value.type === 'HeldNode') {
+      if (expected.waiting.get(key) !== value.by) complaints.push(`${key}: no node is held so`)
+      expected.waiting.delete(key)
+    } else if (value.type === 'HeldPlan') {
+      if (!isSameSet(value.set, expected.plans.get(key) ?? EMPTY_SET)) {
+        complaints.push(`${key}: other nodes wait for approval`)
+      }
+      expected.plans.delete(key)
+    } else if (value.type === 'Gets') {
+      const isExact = getsOfKey(entries, key, value) === (expected.gets.get(key) ?? 0)
+      if (!isExact) complaints.push(`${key}: other GETs are under way`)
+      expected.gets.delete(key)
+    } else if (value.type === 'Count') {
+      const { dependents, blocking, waiting, unserved } = value
+      counted.set(key, [dependents, blocking, waiting, unserved])
+    }
+  }
+  if (expected.gets.size > 0) complaints.push('GETs are under way that no key counts')
+  if (expected.waiting.size > 0) complaints.push('a node is held that no key tells of')
+  if (expected.plans.size > 0) complaints.push('nodes wait for approval, and no set has them')
+  if (edges !== expected.edges.size) complaints.push('a node lacks an edge')
+  for (const key of new Set([...counted.keys(), ...expected.counts.keys()])) {
+    const there = (expected.counts.get(key) ?? NONE).join()
+    const told = (counted.get(key) ?? NONE).join()
+    if (there !== told) complaints.push(`${key}: ${told} dependents counted, there are ${there}`)
+  }
+  return complaints
+}
+
+function clusterInKey(key: string): ClusterId {
+  return decodeURIComponent(key.split('/')[1] ?? '')
+}
+
+function textOf(verdict: Verdict | null): string {
+  return verdict === null ? 'none' : `${verdict.type} ${verdict.evidence}: ${verdict.because}`
+}

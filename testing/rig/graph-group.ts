@@ -1,0 +1,210 @@
+/**
+ * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on loopback for each of them.
+ *
+ * What must stay true: processes share nothing but the log, the group's view of the assignments, and HTTP. A killed one is a member until it expires,
+ * as with a real group.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { MemoryLog } from '../../adapters/memory/log.ts'
+import { MemoryCoordinator } from '../../adapters/memory/placement.ts'
+import type { Event } from '../../core/model/event.ts'
+import type { ClusterId } from '../../core/model/object.ts'
+import { policyFor } from '../../core/model/policy.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Placement } from '../../ports/placement.ts'
+import type { Store } from '../../ports/store.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import type { Authority } from '../../runtime/http/authority.ts'
+import { serveEndpoint } from '../../runtime/http/endpoint.ts'
+import type { HttpToken } from '../../runtime/http/http-token.ts'
+import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
+import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
+import type { Graph } from '../../services/graph/graph.ts'
+import { createGraph } from '../../services/graph/graph.ts'
+import { addGraphRoutes } from '../../services/graph/http.ts'
+import { createActorIndex } from '../../services/graph/query/index/actor-index.ts'
+import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { createHistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { createQuestions } from '../../services/graph/questions.ts'
+import { assign, codec, emptyStore } from './task-rig.ts'
+
+const POLICY = policyFor('enforce', 'parity')
+
+/** Each event in the partition of its cluster; records of no cluster, in all. */
+export async function tell(
+  log: Log,
+  events: readonly Event[],
+  partitionOf: (cluster: ClusterId) => number = () => 0,
+): Promise<void> {
+  const partitions = Array.from({ length: log.partitions('events') }, (_, each) => each)
+  for (const event of events) {
+    if (event.type === 'Unreadable') continue
+    const cluster = 'cluster' in event ? event.cluster : ''
+    const isForAll = cluster === '' || event.type === 'Directive'
+    const targets = isForAll ? partitions : [partitionOf(cluster)]
+    if (isOrder(event)) {
+      await giveOrder(log, codec, event, targets)
+      continue
+    }
+    const value = codec.encode(event)
+    for (const partition of targets) {
+      await log.append('events', partition, [{ key: cluster || 'all', value }])
+    }
+    if (event.type === 'WatcherStarted') await assign(log, cluster, partitionOf(cluster))
+  }
+}
+
+export interface GraphProcess {
+  readonly url: string
+  readonly graph: Graph
+  readonly index: HistoryIndex
+  /** Requests that other processes sent on to it, and how many of them are being answered. */
+  readonly forwarded: () => { readonly count: number; readonly open: number }
+  stop(): Promise<void>
+  /** It leaves the group, and continues to answer. */
+  leave(): void
+  /** As kill -9: it answers no longer; the group believes that it is alive until `expire`. */
+  kill(): Promise<void>
+  expire(): Promise<void>
+}
+
+export interface ProcessOptions {
+  readonly token?: HttpToken
+  readonly authority?: Authority
+  readonly isReadingReviewed?: boolean
+  /** By which questions are answered; else the machine's. */
+  readonly clock?: Clock
+  /** Where it believes that the partitions are. */
+  readonly owners?: (known: ReadonlyMap<number, string>) => ReadonlyMap<number, string>
+  readonly openStore?: () => Store
+  /** Called before a request that another process forwarded is handled. */
+  readonly onForwarded?: () => Promise<void>
+}
+
+export class GraphGroup {
+  readonly log: MemoryLog
+  readonly partitions: number
+  readonly #coordinator: MemoryCoordinator
+  readonly #processes = new Set<GraphProcess>()
+
+  constructor(partitions: number, standbys = 0, from = 1_000_000) {
+    // Each record at a time of its own.
+    let now = from
+    this.partitions = partitions
+    this.log = new MemoryLog({ partitions, clock: { ...systemClock(), now: () => ++now } })
+    this.#coordinator = new MemoryCoordinator(partitions, standbys)
+  }
+
+  async start(options: ProcessOptions = {}): Promise<GraphProcess> {
+    const { log } = this
+    const { token, authority, isReadingReviewed = false, onForwarded } = options
+    const clock = systemClock()
+    const stop = new AbortController()
+    const session = new AbortController()
+    const { openStore = emptyStore, owners = (known) => known } = options
+    const graph = createGraph({
+      log,
+      codec,
+      clock,
+      placement: this.#placementOf(session.signal),
+      retention: DEFAULT_RETENTION,
+      policy: { policy: POLICY, who: 'test' },
+      openStore: async () => openStore(),
+    })
+    const index = createHistoryIndex(log, codec, clock, emptyStore())
+    const actors = createActorIndex({
+      ...{ log, codec, clock, store: emptyStore() },
+      keepMs: DEFAULT_RETENTION.keepMs,
+    })
+    const parts = createQuestions({
+      ...{ log, codec, index, actors, clock: options.clock ?? clock },
+      graph: {
+        get tasks() {
+          return graph.tasks
+        },
+        owners: () => owners(graph.owners()),
+      },
+      access: { authority, isReadingReviewed },
+    })
+    const forwarded = { count: 0, open: 0 }
+    const add = (routes: FastifyInstance): void => {
+      routes.addHook('onRequest', async ({ headers }, reply) => {
+        if (headers['kinfold-forwarded'] === undefined) return
+        forwarded.count += 1
+        forwarded.open += 1
+        reply.raw.on('close', () => (forwarded.open -= 1))
+        await onForwarded?.()
+      })
+      addGraphRoutes(routes, parts)
+    }
+    const { url, server } = await serveEndpoint(
+      { add, version: 'test', checks: () => [], scrape: async () => '' },
+      { address: '127.0.0.1:0', token, authority },
+    )
+    const ended = Promise.all([
+      graph.run(url, stop.signal),
+      index.run(stop.signal),
+      actors.run(stop.signal),
+    ])
+    ended.catch(() => undefined)
+    const kill = async (): Promise<void> => {
+      stop.abort(new Error('the process ends'))
+      await server.close()
+    }
+    const expire = async (): Promise<void> => {
+      session.abort()
+      await ended
+      this.#processes.delete(process)
+    }
+    const process: GraphProcess = {
+      url,
+      graph,
+      index,
+      forwarded: () => ({ ...forwarded }),
+      leave: () => session.abort(),
+      kill,
+      expire,
+      async stop() {
+        await kill()
+        await expire()
+      },
+    }
+    this.#processes.add(process)
+    return process
+  }
+
+  /** A process that dies notifies no other: only its session ends, later. */
+  #placementOf(session: AbortSignal): Placement {
+    const placement = this.#coordinator.placement()
+    return {
+      assignments: (url) => placement.assignments(url, session),
+      owners: () => placement.owners(),
+      [Symbol.asyncDispose]: async () => await placement[Symbol.asyncDispose](),
+    }
+  }
+
+  /** Until every partition is folded to its end, and all are indexed. */
+  async caughtUp(): Promise<void> {
+    while (!(await this.#isCaughtUp())) await setImmediate()
+  }
+
+  async #isCaughtUp(): Promise<boolean> {
+    const processes = [...this.#processes]
+    const tasks = processes.flatMap(({ graph }) => graph.tasks)
+    if (tasks.length !== this.partitions) return false
+    for (const task of tasks) {
+      const { state, position } = task.status()
+      const options = { limit: 1, waitMs: 0 }
+      const { entries } = await this.log.read('events', task.partition, position, options)
+      if (state !== 'folding' || entries.length > 0) return false
+    }
+    for (const { index } of processes) if ((await index.lagEntries()) > 0n) return false
+    return true
+  }
+
+  async stop(): Promise<void> {
+    for (const process of [...this.#processes]) await process.stop()
+  }
+}
