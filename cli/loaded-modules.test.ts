@@ -63,7 +63,7 @@ test('the version loads no command', async () => {
   const { code, loaded } = await run(['--version'])
   equal(code, 0)
   deepEqual(
-    loaded.filter((url) => /cli\/(tree|up|client|config)\.ts$/.test(url)),
+    loaded.filter((url) => /cli\/(\w+\/)?(tree|up|client|config)\.ts$/.test(url)),
     [],
   )
 })
@@ -90,7 +90,7 @@ for (const [what, env, isLoaded] of [
 ] as const) {
   test(what, async (t) => {
     const loaded = await served(t, env)
-    ok(loaded.some((url) => url.endsWith('/cli/embedded.ts')))
+    ok(loaded.some((url) => url.endsWith('/cli/serve/embedded.ts')))
     equal(
       loaded.some((url) => TELEMETRY.test(url)),
       isLoaded,

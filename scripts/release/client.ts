@@ -58,20 +58,20 @@ const withoutFiles: Plugin = {
   setup({ onLoad }) {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const resolveDir = join(ROOT, 'cli')
-    onLoad({ filter: /\/cli\/version\.ts$/ }, () => ({
+    onLoad({ filter: /\/cli\/print\/version\.ts$/ }, () => ({
       contents: `export const VERSION = ${JSON.stringify(version)}`,
     }))
     onLoad({ filter: OF_A_CLUSTER }, () => ({ contents: NO_CLUSTER, resolveDir }))
-    onLoad({ filter: /\/cli\/yaml\.ts$/ }, () => ({
+    onLoad({ filter: /\/cli\/print\/yaml\.ts$/ }, () => ({
       contents: `export const yaml = () => require('yaml')`,
       resolveDir,
     }))
   },
 }
 
-const OF_A_CLUSTER = /\/cli\/(own-cluster|label-selection)\.ts$/
+const OF_A_CLUSTER = /\/cli\/reach\/(own-cluster|label-selection)\.ts$/
 /** Speaking to a cluster takes the Kubernetes client, which is ten times all the rest. */
-const NO_CLUSTER = `import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+const NO_CLUSTER = `import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 export const callSignal = undefined, targetOf = undefined, createLabelSelection = undefined
 export function openOwnCluster() {
   throw new ExitError(EXIT.input, 'this client only asks Kinfold, never a cluster itself: name the cluster with --cluster instead of --context; --live, -l and delete are in the npm package and the image')

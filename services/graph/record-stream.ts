@@ -5,7 +5,7 @@
  * off, so it never looks whole. The id of an event is where to go on behind it, in all partitions: who resumes there misses nothing and gets nothing twice.
  * Who may not see the whole graph sees what may be listed in the one namespace that was asked for, and nothing of the rest; the header `warning` says so.
  *
- * Not here: positions (stream-position.ts), which records are meant (query/record-filter.ts), how many streams there may be (runtime/shares/streams.ts).
+ * Not here: positions (stream-position.ts), which records are meant (query/ask/record-filter.ts), how many streams there may be (runtime/shares/streams.ts).
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

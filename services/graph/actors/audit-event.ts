@@ -5,7 +5,7 @@
  * text no longer than its bound; an event that proves no deletion is left out: of a stage before
  * the answer, of a request that was refused, of a dry run.
  *
- * Not here: reading lists of them (audit-decoder.ts), which deletion it was (query/actor.ts).
+ * Not here: reading lists of them (audit-decoder.ts), which deletion it was (query/answer/actor.ts).
  */
 import type { Actor, DeletionVerb } from '../../../ports/record/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'

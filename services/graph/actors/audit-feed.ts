@@ -7,7 +7,7 @@
  * nobody's share. What was read of a request is kept, also where the rest of it never comes.
  *
  * Not here: who may send for which cluster (audit-http.ts), what is kept of an event
- * (audit-event.ts), how long (query/actor-index.ts).
+ * (audit-event.ts), how long (query/index/actor-index.ts).
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'

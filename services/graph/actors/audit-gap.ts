@@ -7,7 +7,7 @@
  * out, a cluster has a bounded number of these a day: beyond so many in the same five minutes one
  * for all users and namespaces, beyond so many a day one for all times.
  *
- * Not here: what is left out (audit-feed.ts), how it is said (query/actor-doubt.ts).
+ * Not here: what is left out (audit-feed.ts), how it is said (query/index/actor-doubt.ts).
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Clock } from '../../../ports/clock.ts'

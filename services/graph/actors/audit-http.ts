@@ -9,7 +9,7 @@
  * the log has it for all.
  *
  * Not here: what becomes of the events (audit-feed.ts), what is answered from them
- * (query/actor.ts).
+ * (query/answer/actor.ts).
  */
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -3,7 +3,7 @@
  *
  * What must stay true: the name of an object tells its resource, too, since objects of two kinds may share a name, and clients know objects by namespace and name.
  *
- * Not here: which objects there are (query/kubernetes-question.ts).
+ * Not here: which objects there are (query/ask/kubernetes-question.ts).
  */
 import { STATUS_CODES } from 'node:http'
 import { apiVersionOf, type ObjectMeta } from '../../../core/model/object.ts'

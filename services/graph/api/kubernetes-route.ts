@@ -4,7 +4,7 @@
  *
  * What must stay true: they only read. What cannot be answered is a `Status`.
  *
- * Not here: the answers (query/kubernetes-question.ts), their schemas (kubernetes-schema.ts).
+ * Not here: the answers (query/ask/kubernetes-question.ts), their schemas (kubernetes-schema.ts).
  */
 import { GROUP, VERSION } from './kubernetes-document.ts'
 import { CONTINUE, JSON_TYPE, limitParameter, type Parameter, type Route } from './operation.ts'

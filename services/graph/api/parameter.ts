@@ -4,7 +4,7 @@
  * What must stay true: what is refused is refused with a sentence that names the parameter and what it takes. A parameter that a route does not know is refused,
  * too: whoever mistypes `namespace` must not get the answer about all of them.
  *
- * Not here: what follows from several together (query/choice.ts).
+ * Not here: what follows from several together (query/ask/choice.ts).
  */
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { Problem } from '../../../runtime/http/problem.ts'

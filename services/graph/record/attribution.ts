@@ -6,8 +6,8 @@
  * from one of a controller; where a collector followed an owner that nobody knows, that is said
  * (`isRootKnown`), and nobody is named for it. Bounded in owners and in what is read.
  *
- * Not here: whether Kinfold did it (life.ts), which request it was (query/actor.ts), why
- * (query/deletion-cause.ts).
+ * Not here: whether Kinfold did it (life.ts), which request it was (query/answer/actor.ts), why
+ * (query/answer/deletion-cause.ts).
  */
 import { type Identity, identityOf, isSameIdentity } from '../../../core/graph/identity.ts'
 import type { DeletedBy, DeletedObject, FoundActor } from '../query/answer/actor.ts'

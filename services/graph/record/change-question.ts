@@ -52,7 +52,7 @@ export interface ChangePage {
   readonly since: number | null
   readonly until: number | null
   readonly changes: readonly ListedChange[]
-  /** Always 0: by namespace and time a count would say what others do (query/sight.ts). */
+  /** Always 0: by namespace and time a count would say what others do (query/view/sight.ts). */
   readonly hidden: 0
   readonly continue: string | null
   readonly resume: string | null

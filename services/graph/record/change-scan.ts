@@ -8,7 +8,7 @@
  * Why the log, and no key in the index: the log is whole back to its retention, while the index forgets an object with all that happened to it; and a second key
  * would be one more write for each change, of all clusters, for a question that is asked now and then.
  *
- * Not here: which changes are asked for (query/record-filter.ts), where the first page begins (change-page.ts).
+ * Not here: which changes are asked for (query/ask/record-filter.ts), where the first page begins (change-page.ts).
  */
 import type { History } from '../../../core/model/record.ts'
 import type { Log } from '../../../ports/log.ts'

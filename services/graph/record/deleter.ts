@@ -5,7 +5,7 @@
  * other work in between, and what was cut is said (`doubt`). No deletion is left out because no
  * request fits it, and `by` never follows from one.
  *
- * Not here: which request a deletion was (query/actor.ts).
+ * Not here: which request a deletion was (query/answer/actor.ts).
  */
 import {
   type ActorParts,

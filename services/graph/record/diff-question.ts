@@ -4,7 +4,7 @@
  * What must stay true: a page is about one cluster, answered by the process that has it, and all pages of a cluster are about the same two moments. A moment that is not
  * known any more is refused for all clusters, with the earliest one. An answer may be kept only where nothing that comes can change it.
  *
- * Not here: what differs (query/past-diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
+ * Not here: what differs (query/answer/past-diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
  */
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'

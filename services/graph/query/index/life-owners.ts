@@ -7,7 +7,7 @@
  * never read, since history was trimmed, makes a list that is unknown, and never one with fewer
  * owners.
  *
- * Not here: states (span-index.ts), where a list is cut (fold/chunk.ts).
+ * Not here: states (span-index.ts), where a list is cut (fold/bytes/chunk.ts).
  */
 import type { OwnerReference, Uid } from '../../../../core/model/object.ts'
 import type { OwnerChunk } from '../../../../core/model/state.ts'
