@@ -72,7 +72,11 @@ suite('the client', () => {
     const ours = bundle.inputs.filter((path) => !path.startsWith('node_modules/'))
     deepEqual(
       ours.filter((path) => !/^(cli|runtime)\//.test(path)),
-      ['services/graph/query/view/cluster-label.ts', 'core/model/time-text.ts'],
+      [
+        ...['services/graph/query/view/cluster-label.ts', 'core/model/time-text.ts'],
+        // One sentence says who deleted an object, here and on the page.
+        ...['web/base/text.ts', 'web/deletion-text.ts'],
+      ],
     )
     const packages = bundle.inputs.map((path) => /^node_modules\/([^/]+)/.exec(path)?.[1])
     deepEqual([...new Set(packages)].filter((name) => name !== undefined).sort(), [
