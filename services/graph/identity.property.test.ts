@@ -190,9 +190,14 @@ function looksOf({ looked }: Told, things: readonly Thing[]): string[] {
 }
 
 const QUESTIONS: Readonly<Record<string, (played: Played, of: Thing) => Promise<void>>> = {
-  async tree({ rig, living }, of) {
+  async tree({ rig, things, living }, of) {
     const { root } = await rig.get<TreeTold>(`/v1/tree?uid=${of.uid}`)
-    deepEqual(pairsIn(root), below(of, living).pairs)
+    const [pairs, now] = [pairsIn(root), below(of, living).pairs]
+    if (living.includes(of)) return deepEqual(pairs, now)
+    // Of what is gone it is the tree before, too: what it had then, and nothing that only bears a uid.
+    ok(now.isSubsetOf(pairs), `${[...pairs].join()} lacks some of ${[...now].join()}`)
+    const ever = below(of, things).pairs
+    ok(pairs.isSubsetOf(ever), `${[...pairs].join()} has more than ${[...ever].join()}`)
   },
   async 'tree upwards'({ rig, things }, of) {
     const { root } = await rig.get<TreeTold>(`/v1/tree?uid=${of.uid}&owners=true`)

@@ -8,6 +8,7 @@
  * Not here: the two trees (tree.ts, past-tree.ts), who deleted it (record/attribution.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
+import { isSamePlace } from '../../../../core/model/object.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
@@ -42,7 +43,7 @@ export async function formerTree(
   try {
     const moment = await past.momentOf(view, { type: 'position', partition, position })
     const root = spans.objectAt(cluster, present.uid, moment)
-    if (!wasThere(root)) return { answer: present, partial: UNKNOWN }
+    if (!wasThere(root) || !isSamePlace(root, present)) return { answer: present, partial: UNKNOWN }
     const told = await pastTree({ spans, cluster, moment, turns, sight }, root, isUp)
     past.stillKnown(view, moment)
     return { answer: joined(view, told.answer, present), partial: told.cut }
@@ -80,7 +81,7 @@ function joined(view: View, former: TreeNode, present: TreeNode): TreeNode {
 
 function asNow(view: View, then: TreeNode): TreeNode {
   const node = view.node(then.uid)
-  if (node === undefined) {
+  if (node === undefined || !isSamePlace(node.object, then)) {
     // An owner of a kind that is not watched was never seen.
     const isUnknown = then.phase === 'unknown' || view.partial() !== ''
     return { ...then, phase: isUnknown ? 'unknown' : 'gone' }

@@ -335,7 +335,7 @@ test('a plan says that the breaker of its cluster is open, until a person closes
   const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
   match(
     broken ?? '',
-    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --why …"/,
+    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --cluster test --why …"/,
   )
   await asked.tell(['close-breaker'])
   deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)
