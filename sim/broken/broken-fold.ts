@@ -678,7 +678,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/model/constant.ts',
-        from: 'export const GETS_OF_A_NAMESPACE = 128',
+        from: 'export const GETS_OF_A_NAMESPACE = 32',
         to: 'export const GETS_OF_A_NAMESPACE = 1e9',
       },
     ],
