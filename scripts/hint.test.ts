@@ -3,51 +3,17 @@
  *
  * What must stay true: hints are found in the sources themselves, so a new one is covered, or the test fails.
  *
- * Not here: what a hint does in the state that prints it (cli/ask/status.test.ts, cli/ask/held.test.ts).
+ * Not here: what a hint does in the state that prints it (cli/e2e/hint.test.ts).
  */
 import { deepEqual, ok } from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { before, test } from 'node:test'
 import type { Command } from 'commander'
 import { createProgram } from '../cli/program.ts'
-
-const ROOT = join(import.meta.dirname, '..')
-const FOLDERS = ['adapters', 'cli', 'core', 'playground', 'runtime', 'services', 'web']
-/** The sentence around it ends the command, or its text literal does. */
-const HINT = /\bkinfold ((?:[a-z-]+|\$\{verb\})(?: [^"`';,|<)\n]*)?)/g
-/** A word behind `kinfold` that speaks of the program: "kinfold answered no page". */
-const ENGLISH =
-  /^(at|is|has|that|ended|answered|answers|rbac prints|runs|made|than|in|while|takes|-f -a)\b/
-const PLACEHOLDER = /\$\{[^}]*\}?/g
-
-interface Hint {
-  readonly file: string
-  readonly command: string
-}
-
-function hints(): readonly Hint[] {
-  return FOLDERS.flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((each) => /\.ts$/.test(each) && !/\.(test|contract)\.ts$/.test(each))
-      .flatMap((each) => hintsIn(join(folder, each))),
-  )
-}
-
-function hintsIn(file: string): readonly Hint[] {
-  const source = readFileSync(join(ROOT, file), 'utf8')
-  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
-  return code
-    .split('\n')
-    .filter((line) => !line.startsWith('import '))
-    .flatMap((line) => [...line.matchAll(HINT)])
-    .map(([, command = '']) => ({ file, command: command.trim() }))
-    .filter(({ command }) => !ENGLISH.test(command))
-}
+import { hintsInSources, VALUE } from '../testing/hint.ts'
 
 /** Undefined where it is fine. */
 function faultOf(program: Command, command: string): string | undefined {
-  const words = command.replaceAll(PLACEHOLDER, ' ').split(/\s+/).filter(Boolean)
+  const words = command.replaceAll(VALUE, ' ').split(/\s+/).filter(Boolean)
   let meant = program
   for (const word of words) {
     const next = meant.commands.find((each) => each.name() === word)
@@ -67,7 +33,7 @@ before(async () => {
 })
 
 test('each command that a text of ours names is one, with flags that it takes', () => {
-  const all = hints()
+  const all = hintsInSources()
   ok(all.length > 40, `${all.length} hints are found`)
   const faults = all.flatMap(({ file, command }) => {
     const fault = faultOf(program, command)

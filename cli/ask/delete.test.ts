@@ -83,7 +83,7 @@ for (const [answer, exitCode, message] of [
 ] as const satisfies readonly (readonly [ReapAnswer, number, RegExp])[]) {
   test(`the answer ${answer.type} is exit code ${exitCode}`, () => {
     throws(
-      () => outcomeOf(answer, root),
+      () => outcomeOf(answer, root, 'c-0'),
       (error: ExitError) => {
         match(error.message, message)
         return error.exitCode === exitCode

@@ -13,7 +13,7 @@ import type { PropagationPolicy } from '../../core/model/object.ts'
 import type { ReapAnswer } from '../../ports/cluster.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { Plan, Queries } from '../answer.ts'
-import { lineOf } from '../print/terminal.ts'
+import { lineOf, shellWord } from '../print/terminal.ts'
 import { objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
 import { answerTo, objectQuery, serverOf, warnPartial, withObject } from '../reach/client.ts'
@@ -187,7 +187,7 @@ async function versionOf(own: OwnCluster, root: Root): Promise<string> {
       if (deletedAt !== null) {
         throw new ExitError(
           EXIT.refused,
-          `${name} is being deleted already; "kinfold cascade uid:${uid}" shows how far it is`,
+          `${name} is being deleted already; "kinfold cascade ${wordsFor(root, own.id)}" shows how far it is`,
         )
       }
       return resourceVersion
@@ -207,17 +207,21 @@ async function deleted(
   if (served === undefined) throw new Error('its kind was served just now')
   const propagationPolicy = POLICIES[cascade]
   const options = { uid: root.uid, resourceVersion, propagationPolicy, dryRun: false }
-  return outcomeOf(await own.cluster.delete(targetOf(served, root), options, callSignal()), root)
+  return outcomeOf(
+    await own.cluster.delete(targetOf(served, root), options, callSignal()),
+    root,
+    own.id,
+  )
 }
 
-export function outcomeOf(answer: ReapAnswer, root: Root): string {
+export function outcomeOf(answer: ReapAnswer, root: Root, cluster: string): string {
   const name = objectName(root)
   switch (answer.type) {
     case 'Removed':
     case 'WouldGo':
       return `${name} deleted`
     case 'Changed':
-      return `${name} is being deleted; to follow it: kinfold cascade uid:${root.uid} -w`
+      return `${name} is being deleted; to follow it: kinfold cascade ${wordsFor(root, cluster)} -w`
     case 'Absent':
       throw new ExitError(EXIT.refused, `${name} no longer exists: it was deleted meanwhile`)
     case 'Conflict':
@@ -233,7 +237,12 @@ export function outcomeOf(answer: ReapAnswer, root: Root): string {
     case 'Unknown':
       throw new ExitError(
         EXIT.failure,
-        `whether ${name} was deleted is unknown: ${answer.reason}; "kinfold why uid:${root.uid}" says what is seen of it`,
+        `whether ${name} was deleted is unknown: ${answer.reason}; "kinfold why ${wordsFor(root, cluster)}" says what is seen of it`,
       )
   }
+}
+
+/** On a command line: two clusters may have objects of one uid. */
+function wordsFor({ uid }: Root, cluster: string): string {
+  return `${shellWord(`uid:${uid}`)} --cluster ${shellWord(cluster)}`
 }

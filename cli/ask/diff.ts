@@ -9,6 +9,7 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { AsOf, Diff } from '../answer.ts'
 import { outputOf } from '../print/output.ts'
+import { shellWord } from '../print/terminal.ts'
 import { MOMENTS, type ObjectFlags, withObject } from '../reach/client.ts'
 import { momentOf } from '../reach/moment.ts'
 import { pagesOf, scopeOf, write } from '../reach/past.ts'
@@ -33,7 +34,10 @@ export function addDiff(program: Command): void {
     .action(async (kind: string | undefined, flags: DiffFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
       if (kind?.includes('/')) {
-        const hint = `"kinfold history ${kind}" says what happened to one object`
+        const { namespace, cluster } = flags
+        const within = namespace === undefined ? '' : ` -n ${shellWord(namespace)}`
+        const at = cluster === undefined ? '' : ` --cluster ${shellWord(cluster)}`
+        const hint = `"kinfold history ${shellWord(kind)}${within}${at}" says what happened to one object`
         throw new ExitError(EXIT.input, `${kind}: expected KIND; ${hint}`)
       }
       const now = Date.now()

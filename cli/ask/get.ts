@@ -137,7 +137,7 @@ function joined(all: readonly Listed[]): Listed {
 function refuseBeside(): never {
   throw new ExitError(
     EXIT.input,
-    '--owned-by takes no KIND, and none of -A, --gone, --at and -l; "kinfold tree KIND/NAME --at" has dependents of the past',
+    '--owned-by takes no KIND, and none of -A, --gone, --at and -l; "kinfold tree KIND/NAME --at MOMENT" has dependents of the past',
   )
 }
 

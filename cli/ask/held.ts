@@ -4,7 +4,7 @@ import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
 import type { Cluster, Held, HeldPlan, Queries } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { table, time, timeAhead } from '../print/table.ts'
-import { lineOf } from '../print/terminal.ts'
+import { lineOf, shellWord } from '../print/terminal.ts'
 import { blockedText, countOf, objectName, unlistedText } from '../print/word.ts'
 import type { ClientFlags, ScopeFlags, Server } from '../reach/client.ts'
 import {
@@ -91,7 +91,7 @@ export function heldText(answer: Held, output: Output, moment?: string): string 
     return `${pauseText(pause)}${vain}.${toEnd(`To resume: kinfold resume${flagOf(pause.cluster)} --why …`)}\n`
   })
   const protections = answer.protections.map((each) => {
-    const [what, where] = [lineOf(each.subject), flagOf(each.cluster)]
+    const [what, where] = [lineOf(shellWord(each.subject)), flagOf(each.cluster)]
     return `${protectionText(each)}${vain}.${toEnd(`To end it: kinfold unprotect ${what}${where}`)}\n`
   })
   const refused = answer.refused.map(refusedText)
@@ -158,7 +158,7 @@ function byWhom({ who, why }: Pick<Held['pauses'][number], 'who' | 'why'>): stri
 
 /** As a command takes it. */
 function flagOf(cluster: Cluster | null): string {
-  return cluster === null ? '' : ` --cluster ${lineOf(cluster.scope)}`
+  return cluster === null ? '' : ` --cluster ${lineOf(shellWord(cluster.scope))}`
 }
 
 export function planText(told: HeldPlan, output: PlanOutput): string {

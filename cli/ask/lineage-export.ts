@@ -64,7 +64,7 @@ export async function exportLineage(
   const lacks =
     left === 0
       ? ''
-      : `it lacks ${countOf(left, 'owner reference')} of objects that have more than 64; "kinfold tree" has them, and so has an export with --at`
+      : `it lacks ${countOf(left, 'owner reference')} of objects that have more than 64; "kinfold tree KIND/NAME" has them, and so has an export with --at`
   const doubts = [partial, lacks].filter((text) => text !== '').join('; ')
   if (doubts !== '') throw new ExitError(EXIT.findings, `this is incomplete: ${doubts}`)
 }

@@ -13,7 +13,7 @@ import type { ClusterList, Cluster as ClusterRef } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { paint } from '../print/paint.ts'
 import { spanText, table } from '../print/table.ts'
-import { lineOf } from '../print/terminal.ts'
+import { lineOf, shellWord } from '../print/terminal.ts'
 import { countOf } from '../print/word.ts'
 import type { ClientFlags, Server } from '../reach/client.ts'
 import { answerTo, ask, askAnyway, serverOf, warnPartial, withServer } from '../reach/client.ts'
@@ -162,7 +162,7 @@ function heldNeeds(
   { openBreakers, pauses, held, refused }: NonNullable<ClusterRow['status']>,
   lock: ClusterRow['lock'],
 ): readonly Need[] {
-  const at = ` --cluster ${cluster.scope}`
+  const at = ` --cluster ${shellWord(cluster.scope)}`
   const need = (what: string, command: string): Need => ({ cluster, what, command })
   const needs = pauses.map(({ isOfAll, who, why }) => {
     const reason = why === '' ? '' : ` (${why})`

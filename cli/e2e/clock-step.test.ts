@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startPlayground } from '../../playground/playground.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import { KinfoldProcess, logFile } from '../../testing/process/kinfold-process.ts'
 
 const STEPPABLE = import.meta.resolve('../../testing/steppable-clock.ts')
@@ -107,7 +108,8 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
     /north: 3900 s behind.*the clock is not believed|the clock is not believed.*north: 3900 s behind/,
   )
   match(await again.heldClock(), /389\d s ahead/)
-  await again.order('confirm-clock', 'the time server was down')
+  const confirmed = ['confirm-clock', '--why', 'the time server was down', '--data', data]
+  equal((await runKinfold(confirmed)).code, 0)
   await eventually('its hold is over by the clock that a person confirmed', async () => {
     return (await request('GET', `${CONFIG_MAPS}/held`)).status === 404
   })

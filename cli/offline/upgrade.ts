@@ -10,6 +10,7 @@ import { avroCodec } from '../../adapters/avro/codec.ts'
 import { lockDirectory } from '../../adapters/sqlite/lock.ts'
 import { openSqliteLog } from '../../adapters/sqlite/log.ts'
 import { FOLD_VERSION } from '../../core/model/policy.ts'
+import { shellWord } from '../../core/model/shell-word.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import { type FoundVersion, foldVersionOf } from '../../services/graph/fold/fold-version.ts'
@@ -91,6 +92,6 @@ export function checkUpgraded(data: string): void {
   if (existsSync(join(data, 'log')) || !existsSync(unfinishedIn(data))) return
   throw new ExitError(
     EXIT.failure,
-    `${data}: an upgrade was cut short; run "kinfold upgrade --data ${data}" again, which finishes it`,
+    `${data}: an upgrade was cut short; run "kinfold upgrade --data ${shellWord(data)}" again, which finishes it`,
   )
 }

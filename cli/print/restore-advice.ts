@@ -4,6 +4,7 @@
  * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which leaves objects that nothing manages, comes last.
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
+import { shellWord } from '../../core/model/shell-word.ts'
 import { GUARDS } from '../../services/restore/guarded-kind.ts'
 import type { LostOwner, Step } from '../../services/restore/restore-step.ts'
 
@@ -18,10 +19,10 @@ export function adviceFor(
   const [archived, absent] = split(gone('absent'), ({ uid }) => isArchived(uid))
   const relink = 'run this with --lost-owners relink'
   return [
-    ...archived.map(
-      (owner) =>
-        `${nameOf(owner)} is in the archive: restore it first (kinfold restore uid:${owner.uid}).`,
-    ),
+    ...archived.map((owner) => {
+      const word = shellWord(`uid:${owner.uid}`)
+      return `${nameOf(owner)} is in the archive: restore it first (kinfold restore ${word}).`
+    }),
     ...sentence(absent, (names) => `First create ${names} again (kubectl apply), then ${relink}.`),
     ...sentence(
       gone('terminating'),

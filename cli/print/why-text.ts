@@ -4,7 +4,7 @@ import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
-import { lineOf } from './terminal.ts'
+import { lineOf, shellWord } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
 
 /** `moment`: of the past, in words. */
@@ -103,7 +103,8 @@ function othersText(others: WhyDocument['others']): string {
   if (others.length === 0) return ''
   const lines = others.map(({ cluster, uid, isThere, at }) => {
     const what = isThere ? 'exists' : `deleted, last event ${time(at)}`
-    return lineOf(`  cluster ${labelOf(cluster)}, ${what}: kinfold why uid:${uid}`)
+    const [word, scope] = [shellWord(`uid:${uid}`), shellWord(cluster.scope)]
+    return lineOf(`  cluster ${labelOf(cluster)}, ${what}: kinfold why ${word} --cluster ${scope}`)
   })
   return `Other objects of this name:\n${lines.join('\n')}\n`
 }

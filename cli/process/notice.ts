@@ -1,6 +1,9 @@
 /** What waits for a person in the clusters of this process, as its webhook is told: few of each cluster, however much is held. */
 import type { HeldBy } from '../../core/model/node.ts'
+import { shellWord } from '../../core/model/shell-word.ts'
+import type { ClusterRef } from '../../services/graph/api/document.ts'
 import type { ClusterCount } from '../../services/graph/census.ts'
+import { clusterRefs } from '../../services/graph/query/view/cluster-label.ts'
 import type { Notice } from '../../services/notify/notifier.ts'
 import type { LockStatus } from '../../services/reaper/lock.ts'
 
@@ -15,8 +18,9 @@ export function noticesOf(
   nameOf: (cluster: string) => string,
   locks: readonly Lock[],
 ): readonly Notice[] {
+  const refOf = clusterRefs(counts.map(({ cluster: id }) => ({ id, name: nameOf(id) })))
   return [
-    ...counts.flatMap((count) => noticesOfCluster(count, nameOf(count.cluster))),
+    ...counts.flatMap((count) => noticesOfCluster(count, refOf(count.cluster))),
     ...locks.filter(({ state }) => state === 'absent').map(noticeOfLock),
   ]
 }
@@ -31,17 +35,21 @@ export function isKnownIn(
   return locks.some((lock) => lock.cluster === cluster.id && lock.state === 'in force')
 }
 
-function noticesOfCluster({ cluster: id, held, isBreakerOpen }: Count, name: string): Notice[] {
+function noticesOfCluster(
+  { held, isBreakerOpen }: Count,
+  { name, id, scope }: ClusterRef,
+): Notice[] {
   const cluster = { name, id }
+  const at = ` --cluster ${shellWord(scope)}`
   const notices: Notice[] = []
   if (held.approval > 0) {
     notices.push({
       ...{ type: 'approval', cluster, part: '', count: held.approval },
       message: `${objects(held.approval)} held until a person approves or rejects`,
-      command: `kinfold plan held --cluster ${name}`,
+      command: `kinfold plan held${at}`,
     })
   }
-  const command = `kinfold held --cluster ${name}`
+  const command = `kinfold held${at}`
   const breaker = { type: 'breaker', cluster, count: held.breaker, command } as const
   const until = `${objects(held.breaker)} held until a person closes it`
   if (isBreakerOpen) {
@@ -66,7 +74,7 @@ function noticeOfLock({ cluster: id, name, reason, isRequired }: Lock): Notice {
   return {
     ...{ type: 'lock', cluster: { name, id }, part: '', count: 1 },
     message: `the lock is not in force${effect}: ${reason}`,
-    command: `kinfold doctor --context ${name}`,
+    command: `kinfold doctor --context ${shellWord(name)}`,
   }
 }
 

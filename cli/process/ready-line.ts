@@ -5,6 +5,7 @@
  * names know the kinds that were listed.
  */
 import type { Mode } from '../../core/model/policy.ts'
+import { shellWord } from '../../core/model/shell-word.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Check, isReady } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -37,7 +38,8 @@ export async function sayReady(
   if (signal.aborted) return
   onReady()
   const kinds = new Set(watchers.flatMap((watcher) => watcher.status().kinds.map(nameOf)))
-  const first = data === defaultDataDirectory() ? FIRST[mode] : `${FIRST[mode]} --data ${data}`
+  const first =
+    data === defaultDataDirectory() ? FIRST[mode] : `${FIRST[mode]} --data ${shellWord(data)}`
   logger.log('info', 'ready', { clusters: watchers.length, kinds: kinds.size, try: first })
 }
 

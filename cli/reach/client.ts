@@ -11,6 +11,7 @@ import { INSTANCE_HEADER } from '../../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../../runtime/lifecycle.ts'
 import type { Answers, Queries } from '../answer.ts'
 import { defaultDataDirectory } from '../config/data-directory.ts'
+import { shellWord } from '../print/terminal.ts'
 
 export interface ClientFlags {
   readonly server?: string
@@ -98,7 +99,7 @@ export function serverOf(flags: ClientFlags): Server {
   if (isOfData && about === undefined) {
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers from ${data}; start one with "kinfold up --data ${data}", or name its endpoint with --server`,
+      `no kinfold answers from ${data}; start one with "kinfold up --data ${shellWord(data)}", or name its endpoint with --server`,
     )
   }
   const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']

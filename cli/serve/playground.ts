@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { shellWord } from '../../core/model/shell-word.ts'
 import type { Playground } from '../../playground/playground.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
@@ -151,13 +152,13 @@ function welcome(
   { workload, archiveKeyFile }: PlaygroundFlags,
 ): string {
   const { mode, preset, archive } = config
-  const kinfold = pasted(LAUNCHER)
-  const data = ` --data ${pasted(resolve(config.data))}`
+  const kinfold = shellWord(LAUNCHER)
+  const data = ` --data ${shellWord(resolve(config.data))}`
   // Where a command without flags would ask this very process, it needs none.
   const asked = urlWithoutFlags() === url ? '' : data
-  const into = `--kubeconfig ${pasted(resolve(kubeconfig))} --context north`
+  const into = `--kubeconfig ${shellWord(resolve(kubeconfig))} --context north`
   const key =
-    archiveKeyFile === undefined ? '' : ` --archive-key-file ${pasted(resolve(archiveKeyFile))}`
+    archiveKeyFile === undefined ? '' : ` --archive-key-file ${shellWord(resolve(archiveKeyFile))}`
   const web = 'deploy/web -n shop'
   const ofWorkload = [
     `${kinfold} tree ${web} --cluster north${asked}`,
@@ -191,9 +192,4 @@ The last one shows everything that happens. In messages and documents this is "k
 alias kinfold=${kinfold}
 Ctrl-C ends it all.
 `
-}
-
-/** As a shell takes it for one word. */
-function pasted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

@@ -27,7 +27,7 @@ export function brokenBecause(graph: StateReader, cluster: ClusterId, namespace:
   if (breaker === undefined) return ''
   const whose = ofCluster === undefined ? ` of namespace ${namespace}` : ''
   const since = timeText(breaker.openedAt)
-  return `the breaker${whose} is open since ${since}: ${breaker.because}; "kinfold close-breaker${scopeFlag(graph, cluster)} --why …" releases it`
+  return `the breaker${whose} is open since ${since}: ${breaker.because}; "kinfold close-breaker${scopeFlag(cluster)} --why …" releases it`
 }
 
 /** A namespace's, or (empty) the cluster's own. */

@@ -105,6 +105,6 @@ export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
   const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
   if (pause === undefined) return ''
   const why = pause.why === '' ? '' : ` (${pause.why})`
-  const scope = scopeFlag(graph, pause.cluster)
+  const scope = scopeFlag(pause.cluster)
   return `paused by ${pause.who}${why}; "kinfold resume${scope} --why …" releases it`
 }

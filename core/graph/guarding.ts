@@ -10,6 +10,7 @@ import { markOf } from '../model/mark.ts'
 import type { ClusterId, Coordinates, ObjectMeta } from '../model/object.ts'
 import type { Protection } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
+import { shellWord } from '../model/shell-word.ts'
 import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/subject.ts'
 import type { StateReader } from './graph.ts'
 import { directivesOf, policyOf } from './graph.ts'
@@ -49,7 +50,7 @@ export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
   const subjects = ordered.filter(
     (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === cluster),
   )
-  const guarded = subjects.map((each) => ({ ...each, scope: scopeFlag(graph, each.cluster) }))
+  const guarded = subjects.map((each) => ({ ...each, scope: scopeFlag(each.cluster) }))
   const namespacesWhereUnseen = policy.preset === 'guarded' ? SYSTEM_NAMESPACES : []
   return { policy: policy.protection, subjects: guarded, namespacesWhereUnseen }
 }
@@ -103,5 +104,5 @@ export function protectedPlace(
 
 function bySubject({ subject, who, why, scope }: GuardedSubject): string {
   const reason = why === '' ? '' : ` (${why})`
-  return `${PREFIX}${who}${reason}; "kinfold unprotect ${subject}${scope}" releases it`
+  return `${PREFIX}${who}${reason}; "kinfold unprotect ${shellWord(subject)}${scope}" releases it`
 }

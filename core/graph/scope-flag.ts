@@ -1,13 +1,13 @@
 /**
  * The flag by which an order is about one cluster alone, for a hint: what ends an order has to be about the same.
  *
- * What must stay true: a command that is printed with it ends what it says (C7), and nothing in another cluster.
+ * What must stay true: a command that is printed with it ends what it says (C7), and nothing in another cluster. So it
+ * has the id: a cluster that was made anew has the name of its predecessor, and a text that is recorded outlives a name.
  */
 import type { ClusterId } from '../model/object.ts'
-import type { StateReader } from './graph.ts'
-import { clusterOf } from './graph.ts'
+import { shellWord } from '../model/shell-word.ts'
 
 /** Begins with a space; empty for all clusters. */
-export function scopeFlag(graph: StateReader, cluster: ClusterId): string {
-  return cluster === '' ? '' : ` --cluster ${clusterOf(graph, cluster)?.name ?? cluster}`
+export function scopeFlag(cluster: ClusterId): string {
+  return cluster === '' ? '' : ` --cluster ${shellWord(cluster)}`
 }

@@ -100,7 +100,7 @@ function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
   )
   const isOver = former === null || former.until <= now
   const policy = isOver ? guarding.policy : bothOf(former.protection, guarding.policy)
-  const scoped = subjects.map((each) => ({ ...each, scope: scopeFlag(graph, each.cluster) }))
+  const scoped = subjects.map((each) => ({ ...each, scope: scopeFlag(each.cluster) }))
   return { ...guarding, policy, subjects: scoped }
 }
 

@@ -8,6 +8,7 @@
  * Not here: requests to relist (the watcher reads those), the effect of a pause (gate.ts).
  */
 import type { GuardedSubject, Guarding } from '../../core/graph/guarding.ts'
+import { scopeFlag } from '../../core/graph/scope-flag.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
 import { readSubject } from '../../core/model/subject.ts'
@@ -140,7 +141,7 @@ export function createControl(
       else
         subjects.set(key, {
           ...{ cluster, subject, who: record.who, why: record.why },
-          scope: cluster === '' ? '' : ` --cluster ${cluster}`,
+          scope: scopeFlag(cluster),
         })
     }
   }

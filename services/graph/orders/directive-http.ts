@@ -9,6 +9,7 @@
 import type { FastifyInstance } from 'fastify'
 import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
 import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
+import { scopeFlag } from '../../../core/graph/scope-flag.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET, type SetHash } from '../../../core/model/hash.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
@@ -276,7 +277,7 @@ function heldFor(view: View, { verb, digest }: Order): SetHash {
   if (held.digest === digest) return held.set
   throw new Problem(
     409,
-    `another set is held for approval by now (sha256:${held.digest}): read it with "kinfold plan held", then ${verb} that one`,
+    `another set is held for approval by now (sha256:${held.digest}): read it with "kinfold plan held${scopeFlag(view.cluster)}", then ${verb} that one`,
   )
 }
 

@@ -323,10 +323,7 @@ test('a plan is the same under every policy, and says what the present one would
 test('a plan says that its cluster is paused', async (t) => {
   const asked = await ask(t, [...FAMILY, 'pause'])
   const plan = await asked.plan('deploy-web', 'Background')
-  match(
-    plan.holds.join(),
-    /^paused by ann .*; "kinfold resume --cluster test --why …" releases it$/,
-  )
+  match(plan.holds.join(), /^paused by ann .*; "kinfold resume --cluster c --why …" releases it$/)
 })
 
 test('a plan says that the breaker of its cluster is open, until a person closes it', async (t) => {
@@ -335,7 +332,7 @@ test('a plan says that the breaker of its cluster is open, until a person closes
   const [broken, ...others] = (await asked.plan('deploy-web', 'Background')).holds
   match(
     broken ?? '',
-    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --cluster test --why …"/,
+    /^the breaker of namespace ns is open since .*; "kinfold close-breaker --cluster c --why …"/,
   )
   await asked.tell(['close-breaker'])
   deepEqual((await asked.plan('deploy-web', 'Background')).holds, others)

@@ -8,6 +8,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId, PropagationPolicy } from '../../../../core/model/object.ts'
+import { shellWord } from '../../../../core/model/shell-word.ts'
 import type { Log } from '../../../../ports/log.ts'
 import { clientOf } from '../../../../runtime/http/client.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
@@ -323,7 +324,7 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
         return await follow(reply, cascades, { view, root, cluster, sightOf, withDeletion })
       }
       const told = await cascades.cascade(view, root, await sightOf())
-      return told === undefined ? notGoing(root) : await withDeletion(told)
+      return told === undefined ? notGoing(root, cluster) : await withDeletion(told)
     })
   })
 }
@@ -385,14 +386,14 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const asked = askedOf(request)
     const cascade = cascadeOf(asked['cascade'])
     const limit = limitOf(asked['limit'])
-    return await about('Plan', request, reply, async (view, { object }) => {
+    return await about('Plan', request, reply, async (view, { object }, cluster) => {
       const { uid, kind, name } = object
       const sight = await access.sight(request, view.cluster, 'get')
       const made = await oneAtATime(request, () => planner.plan(view, uid, cascade, limit, sight))
       if (made !== undefined) return made
       throw new Problem(
         409,
-        `${kind}/${name} is deleted already; "kinfold cascade ${wordsFor(object)}" shows what remains of its dependents`,
+        `${kind}/${name} is deleted already; "kinfold cascade ${wordsFor(object, cluster)}" shows what remains of its dependents`,
       )
     })
   })
@@ -450,17 +451,17 @@ export function addGraphDump(
   })
 }
 
-function notGoing(object: Named): never {
+function notGoing(object: Named, cluster: ClusterRef): never {
   const { kind, name } = object
   throw new Problem(
     409,
-    `${kind}/${name} is not being deleted; "kinfold plan delete ${wordsFor(object)}" shows what would be deleted with it`,
+    `${kind}/${name} is not being deleted; "kinfold plan delete ${wordsFor(object, cluster)}" shows what would be deleted with it`,
   )
 }
 
-/** On a command line: this very object, whatever has its name by then. */
-function wordsFor({ uid }: Named): string {
-  return `uid:${uid}`
+/** On a command line: this very object, whatever has its name by then. Two clusters may share uids. */
+function wordsFor({ uid }: Named, { scope }: ClusterRef): string {
+  return `${shellWord(`uid:${uid}`)} --cluster ${shellWord(scope)}`
 }
 
 interface Followed {
@@ -479,7 +480,7 @@ async function follow(
   { view, root, cluster, sightOf, withDeletion }: Followed,
 ): Promise<FastifyReply> {
   const closed = closedOf(reply)
-  if (!(await cascades.begins(view, root, closed))) notGoing(root)
+  if (!(await cascades.begins(view, root, closed))) notGoing(root, cluster)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const told of answers) {
       yield `${JSON.stringify(documentOf('Cascade', { ...(await withDeletion(told)), cluster }))}\n`
