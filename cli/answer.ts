@@ -76,6 +76,8 @@ export type OwnedObject = { readonly apiVersion: "kinfold.dev/v1"; readonly kind
 
 export type OwnedObjectList = { readonly apiVersion: "kinfold.dev/v1"; readonly kind: "OwnedObjectList" | "ClusterOwnedObjectList"; readonly metadata: { readonly continue?: string; readonly remainingItemCount?: number }; readonly items: readonly (OwnedObject)[] }
 
+export type Table = { readonly kind: "Table"; readonly apiVersion: "meta.k8s.io/v1"; readonly metadata: { readonly continue?: string; readonly remainingItemCount?: number }; readonly columnDefinitions: readonly ({ readonly name: string; readonly type: string; readonly format: string; readonly description: string; readonly priority: number })[]; readonly rows: readonly ({ readonly cells: readonly (string)[]; readonly object?: object })[] }
+
 export type Status = { readonly kind: "Status"; readonly apiVersion: "v1"; readonly metadata: object; readonly status: "Failure"; readonly message: string; readonly code: number; readonly reason: string }
 
 /** What each question is answered. */

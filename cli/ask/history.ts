@@ -5,9 +5,10 @@
  *
  * Not here: the streams of records as they are (lineage.ts).
  */
+
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 import type { ChangeList, Cluster, ClusterList, HistoryRecord } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { GrowingTable } from '../print/table.ts'
