@@ -39,6 +39,7 @@ export const EXAMPLES: Readonly<
     ['deletions -n shop --by alice', 'what a user deleted, as the audit log of the cluster says'],
     ['deletions -n shop --cascade deploy/web', 'what was deleted with an owner'],
     ['deletions -A --evidence missing,not-found', 'what rested on weaker evidence'],
+    ['deletions -A --tail 10 -w', 'the newest, and each that comes'],
   ],
   'audit checkpoint': [
     ['audit checkpoint --sign-key key.pem --out monday.json', 'digests to keep elsewhere'],

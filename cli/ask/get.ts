@@ -5,16 +5,17 @@
  *
  * Not here: what is on a page (services/graph/query/answer/object-list.ts, dependent-list.ts), which objects have which labels (label-selection.ts).
  */
+
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { ageText, labelOf, shortPhaseText, verdictText } from '../../services/graph/api/word.ts'
 import type { AsOf, DependentList, ObjectList, Queries } from '../answer.ts'
 import { ORDERS, orderOf } from '../print/get-order.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { styleOfPhase } from '../print/paint.ts'
-import { spanText, table } from '../print/table.ts'
+import { table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
-import { objectName, shortPhaseText, verdictText } from '../print/word.ts'
+import { objectName } from '../print/word.ts'
 import type { ObjectFlags, Server } from '../reach/client.ts'
 import { answerTo, serverOf, warnPartial, withMoment, withObject } from '../reach/client.ts'
 import { clusterOfContext, clusterScopeOf, namespaceOf, questionOf } from '../reach/scope.ts'
@@ -354,7 +355,7 @@ function rows(
         ...(hasNamespace ? [namespace] : []),
         objectName(object),
         stateOf(object),
-        ageText(object, now),
+        ageOf(object, now),
         ...(isWide
           ? [uid, ...(owners === undefined ? [] : [`${owners.length + moreOwners}`]), said]
           : []),
@@ -370,6 +371,6 @@ function stateOf({ phase, goneAt }: Row): string {
   return goneAt === null ? shortPhaseText(phase) : `deleted ${goneAt.slice(0, 19)}Z`
 }
 
-function ageText({ createdAt }: Row, now: number): string {
-  return createdAt === null ? '-' : spanText(now - Date.parse(createdAt))
+function ageOf({ createdAt }: Row, now: number): string {
+  return createdAt === null ? '-' : ageText(now - Date.parse(createdAt))
 }

@@ -1,6 +1,7 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
+
 import type { Command } from 'commander'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 import type { Cluster, Held, HeldPlan, Queries } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { table, time, timeAhead } from '../print/table.ts'

@@ -5,20 +5,23 @@
  *
  * Not here: the streams of records as they are (lineage.ts).
  */
+
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
-import type { ChangeList, Cluster, ClusterList, HistoryEntry, HistoryRecord } from '../answer.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
+import type { ChangeList, Cluster, ClusterList, HistoryRecord } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { GrowingTable } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { objectName, recordedText } from '../print/word.ts'
 import { yaml } from '../print/yaml.ts'
-import { ask, linesOf, type Server, withObject } from '../reach/client.ts'
+import { ask, type Server, withObject } from '../reach/client.ts'
 import {
+  changesFrom,
   joined,
   nothing,
   type PastFlags,
+  refuseEnd,
   rowsFor,
   scopeOf,
   setSpan,
@@ -33,7 +36,6 @@ type Change = ChangeList['changes'][number]
 
 interface HistoryFlags extends PastFlags {
   readonly change?: string
-  readonly watch?: boolean
 }
 
 const CHANGES = 'created, references, phase, verdict, command, result, owner, gone'
@@ -64,10 +66,7 @@ export function addHistory(program: Command): void {
 }
 
 function refuse(words: readonly string[], flags: HistoryFlags): void {
-  const more = [flags.limit && '--limit', flags.until && '--until'].filter(Boolean)
-  if (flags.watch && more.length > 0) {
-    throw new ExitError(EXIT.input, `-w goes on for ever: it takes no ${more.join(' or ')}`)
-  }
+  refuseEnd(flags)
   if (flags.allNamespaces && isObject(words)) {
     throw new ExitError(EXIT.input, 'a name takes a namespace, and not -A')
   }
@@ -127,15 +126,10 @@ async function watch(
     }
     await write(printer.text(page.changes))
   }
-  const asked = new URLSearchParams([...filter, ['from', resume], ['follow', 'true']])
-  const response = await ask(server, `/v1/history?${asked}`)
-  for await (const line of linesOf(response)) {
-    const entry = JSON.parse(line) as HistoryEntry
-    if (!('value' in entry)) continue
-    await learn(server, clusters, entry.value.cluster)
-    await write(printer.text([changeOf(entry.value, clusters)]))
+  for await (const { value } of changesFrom(server, filter, resume)) {
+    await learn(server, clusters, value.cluster)
+    await write(printer.text([changeOf(value, clusters)]))
   }
-  throw new ExitError(EXIT.failure, 'kinfold ended the stream; begin again')
 }
 
 /** Records name their cluster by its id. */

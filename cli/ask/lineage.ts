@@ -1,12 +1,14 @@
 /**
  * `kinfold lineage`: follows the public lineage stream, or exports where it ends. An example of a consumer: it uses nothing that another program could not.
  */
+
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { shortPhaseText } from '../../services/graph/api/word.ts'
 import { outputOf } from '../print/output.ts'
 import { lineOf } from '../print/terminal.ts'
-import { recordedText, shortPhaseText } from '../print/word.ts'
+import { recordedText } from '../print/word.ts'
 import { yaml } from '../print/yaml.ts'
 import type { ClientFlags, ScopeFlags } from '../reach/client.ts'
 import { ask, linesOf, serverOf, withMoment, withScope, withServer } from '../reach/client.ts'

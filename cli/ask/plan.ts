@@ -1,7 +1,8 @@
 /** `kinfold plan delete`: what would be deleted with an object, before it is. */
+
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 import type { Plan as PlanDocument } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { styleOfEffect } from '../print/paint.ts'

@@ -1,7 +1,8 @@
 /** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
+
 import type { Command } from 'commander'
 import { EXIT } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 import type { Shadow as ShadowDocument } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { table, time } from '../print/table.ts'

@@ -5,14 +5,15 @@
  *
  * Not here: what is held, object by object (held.ts); every check of one process (/readyz?verbose).
  */
+
 import type { Command } from 'commander'
 import { EXIT } from '../../runtime/lifecycle.ts'
 import type { Document } from '../../services/graph/api/document.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { ageText, labelOf } from '../../services/graph/api/word.ts'
 import type { ClusterList, Cluster as ClusterRef } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { paint } from '../print/paint.ts'
-import { spanText, table } from '../print/table.ts'
+import { table } from '../print/table.ts'
 import { lineOf, shellWord } from '../print/terminal.ts'
 import { countOf } from '../print/word.ts'
 import type { ClientFlags, Server } from '../reach/client.ts'
@@ -144,7 +145,7 @@ function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly N
   const needs: Need[] = []
   if (isConnected === false) needs.push(need('its watcher is not connected', 'kinfold doctor'))
   if (heartbeatAgeMs === null || heartbeatAgeMs > SILENT_MS) {
-    const since = heartbeatAgeMs === null ? 'ever' : `for ${spanText(heartbeatAgeMs)}`
+    const since = heartbeatAgeMs === null ? 'ever' : `for ${ageText(heartbeatAgeMs)}`
     const effect = mode === 'observe' ? 'recorded' : 'deleted'
     needs.push(
       need(`no sign of life of its watcher ${since}: nothing is ${effect} there meanwhile`),
@@ -225,7 +226,7 @@ function cellsOf({ cluster, status, lock }: ClusterRow): readonly string[] {
   const total = held === null ? '?' : `${Object.values(held).reduce((sum, each) => sum + each, 0)}`
   return [
     ...[name, mode, preset, `${synced}/${monitored}`],
-    heartbeatAgeMs === null ? '?' : `${spanText(heartbeatAgeMs)} ago`,
+    heartbeatAgeMs === null ? '?' : `${ageText(heartbeatAgeMs)} ago`,
     `${lagEntries}`,
     total,
     status.refused === null ? '?' : `${status.refused}`,

@@ -1,13 +1,13 @@
 /** What `kinfold tree` prints: as a tree, a table, names, DOT or Mermaid. */
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { ageText, labelOf, shortPhaseText, verdictText } from '../../services/graph/api/word.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from '../answer.ts'
 import { misnamedText } from '../print/misnamed.ts'
 import { structured } from '../print/output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from '../print/paint.ts'
-import { spanText, table } from '../print/table.ts'
+import { table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
-import { countOf, objectName, shortPhaseText, verdictText } from '../print/word.ts'
+import { countOf, objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
 import { warnPartial } from '../reach/client.ts'
 import type { Live } from '../reach/live.ts'
@@ -49,7 +49,7 @@ export function render(
   live?: LiveOf,
   now: number = Date.now(),
 ): string {
-  const beside = misnamedText(told.misnamed, told.root)
+  const beside = misnamedText(told.misnamed, told.root) + (owners ? '' : namespaceText(told.root))
   switch (output) {
     case 'json':
     case 'yaml':
@@ -67,6 +67,13 @@ export function render(
     case 'mermaid':
       return mermaid(told.root, owners)
   }
+}
+
+/** Who asks for the tree of a namespace means what is in it, which no reference says. */
+function namespaceText({ group, kind, name, phase, children }: Root): string {
+  if (group !== '' || kind !== 'Namespace' || phase === 'gone' || children.length > 0) return ''
+  const at = lineOf(name)
+  return `Objects are in a namespace, not owned by it: "kinfold get all -n ${at}" lists them, "kinfold plan delete ns/${at}" what its deletion takes along.\n`
 }
 
 /** Above the tree of what was deleted, which is that before its deletion. */
@@ -121,7 +128,7 @@ function liveColumns(live: LiveOf, now: number): readonly Column[] {
     { title: 'STATUS', cell: status, style: (node) => STATUS_STYLES[status(node)] },
     {
       title: 'AGE',
-      cell: cell(({ createdAt }) => (createdAt === null ? '' : spanText(now - createdAt))),
+      cell: cell(({ createdAt }) => (createdAt === null ? '' : ageText(now - createdAt))),
     },
   ]
 }

@@ -150,3 +150,15 @@ shop        └─ Pod/x"y        -       -        NotFound     -
   equal(document.root.children[0].children[0].live, null)
   match(render(root, 'wide', false, live, NOW), /AGE +STATE +UID +NOTES\n/)
 })
+
+test('the tree of a namespace says that what is in it is asked for elsewhere (C18)', () => {
+  const bare = { ...node('Namespace', 'shop'), namespace: '' }
+  equal(
+    render(told(bare), 'tree', false),
+    `Namespace/shop  (cluster north)
+Objects are in a namespace, not owned by it: "kinfold get all -n shop" lists them, "kinfold plan delete ns/shop" what its deletion takes along.
+`,
+  )
+  equal(render(told(bare), 'tree', true), 'Namespace/shop  (cluster north)\n')
+  equal(render(told(bare), 'name', false), 'namespace/shop\n')
+})

@@ -74,15 +74,15 @@ const history: readonly History[] = [
   { ...entry, change: 'gone', position: 9n, command: null, evidence: 'deleted', text: 'seen' },
 ]
 
-test('what was deleted says when and how that is known, and its history in words', () => {
+test('what was deleted says when and how that is known, and its history in words (C18)', () => {
   equal(
     told({ ...GONE, history }),
     `Pod/p -n shop, cluster north, uid u
 Deleted 2026-11-26T10:25:18Z (the deletion was observed).
 
 TIME                       POSITION   CHANGE    DETAILS
-2026-11-26T10:25:18.000Z   0-7        verdict   delete: ReplicaSet "web" no longer exists [deleted]
-2026-11-26T10:25:18.000Z   0-9        deleted   seen [deleted]
+2026-11-26T10:25:18.000Z   0-7        verdict   delete: ReplicaSet "web" no longer exists (evidence deleted)
+2026-11-26T10:25:18.000Z   0-9        deleted   seen (evidence deleted)
 `,
   )
   const proof = { evidence: 'missing', at: AT, position: 9n } as const

@@ -7,5 +7,7 @@ import { bad } from './setting.ts'
 export function logDirectoryIn(data: string): string {
   const directory = join(data, 'log')
   if (existsSync(join(directory, 'log.sqlite'))) return directory
-  throw bad(`${data}: there is no log in this data directory; name another one with --data`)
+  throw bad(
+    `${data}: there is no log in this data directory; name that of the running Kinfold with --data: its line "ready" has it, and the playground prints it`,
+  )
 }

@@ -69,8 +69,9 @@ suite('kubectl', { skip: missingServers('kubectl') ?? false }, () => {
     const resources = await kubectl(url, 'api-resources --api-group kinfold.dev -o name')
     equal(resources.stdout, 'clusterownedobjects.kinfold.dev\nownedobjects.kinfold.dev\n')
     const table = await kubectl(url, 'get ownedobjects -n shop')
-    match(table.stdout, /^NAME +AGE\n/)
-    match(table.stdout, /\nreplicasets\.apps:web +\d+y\d*d?\n/)
+    match(table.stdout, /^NAME +OWNER +STATE +VERDICT +AGE\n/)
+    match(table.stdout, /\nreplicasets\.apps:web +Deployment\/web +exists +keep +\d+d\n/)
+    match((await kubectl(url, 'get oo -A -o wide')).stdout, /^NAMESPACE +NAME +.* +BECAUSE\n/)
     match(table.stderr, /^Warning: widgets\.example\.com is not listed yet\n/)
     const owner = '-o jsonpath={.metadata.ownerReferences[0].name}'
     equal((await kubectl(url, `get oo pods:web -n shop ${owner}`)).stdout, 'web')

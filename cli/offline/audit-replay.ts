@@ -5,14 +5,15 @@
  *
  * Not here: the comparison (services/graph/audit/replay.ts).
  */
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Policy } from '../../core/model/policy.ts'
+import type { Policy, Preset } from '../../core/model/policy.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
 import type { ReplayCase, ReplayCount, ReplayResult } from '../../services/graph/audit/replay.ts'
 import { graphOptionsOf, type UpFlags, upConfig } from '../config/config.ts'
 import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
-import { moment } from '../config/setting.ts'
+import { bad, moment } from '../config/setting.ts'
 import { outputOf, type Structurable, structured } from '../print/output.ts'
 import { table, time } from '../print/table.ts'
 import { countOf } from '../print/word.ts'
@@ -66,10 +67,21 @@ async function run(flags: ReplayFlags): Promise<void> {
   process.exitCode = results.every(({ differences }) => differences === 0) ? EXIT.ok : EXIT.findings
 }
 
+const PRESETS: readonly string[] = ['parity', 'guarded'] satisfies readonly Preset[]
+
 /** Of a config file only what makes a policy counts, and not its mode: what would be deleted is the question. */
 function policyOf({ policy: file, preset, mode }: ReplayFlags): Policy {
   const flags = { config: file, preset, mode }
-  return graphOptionsOf(upConfig(flags as UpFlags)).policy.policy
+  if (file !== undefined && PRESETS.includes(file) && !existsSync(file)) {
+    throw bad(`--policy ${file}: expected a config file; a preset is named with --preset ${file}`)
+  }
+  try {
+    return graphOptionsOf(upConfig(flags as UpFlags)).policy.policy
+  } catch (error) {
+    // What is wrong in the file is named by the flag that named the file.
+    if (file === undefined || !(error instanceof ExitError)) throw error
+    throw bad(error.message.replace(`--config ${file}`, `--policy ${file}`))
+  }
 }
 
 interface Span {

@@ -1,12 +1,11 @@
 /** What `kinfold cascade` prints: who deleted the owner, and how far its dependents are. */
+import { labelOf, shortPhaseText } from '../../services/graph/api/word.ts'
 import type { Progress } from '../../services/graph/query/answer/cascade.ts'
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'
 import { structured } from './output.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { shortPhaseText } from './word.ts'
 
 export type Output = 'table' | 'json' | 'yaml'
 

@@ -1,5 +1,5 @@
 /** What `kinfold deletions` prints. What must stay true: what is not known is printed as unknown, and a guess as one. */
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 import { deleterText, whoText } from '../../web/deletion-text.ts'
 import type { DeletionList } from '../answer.ts'
 import { GrowingTable } from './table.ts'

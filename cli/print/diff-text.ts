@@ -1,5 +1,5 @@
 /** What `kinfold diff` prints. What must stay true: rows are in the order of cluster, namespace and name; whatever an object is called, it has one row. */
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf, shortPhaseText } from '../../services/graph/api/word.ts'
 import { whoText } from '../../web/deletion-text.ts'
 import type { Diff } from '../answer.ts'
 import { byName } from './get-order.ts'
@@ -7,7 +7,7 @@ import { structured } from './output.ts'
 import { paint, type Style } from './paint.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { evidenceText, objectName, recordedText, shortPhaseText } from './word.ts'
+import { evidenceText, objectName, recordedText } from './word.ts'
 
 type Output = 'table' | 'wide' | 'name' | 'json' | 'yaml'
 type Row = Diff['differences'][number]

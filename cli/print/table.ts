@@ -69,12 +69,3 @@ export function time(at: number | string | null): string {
 export function timeAhead(at: number | string | null): string {
   return at === null ? '-' : timeText(new Date(at).getTime())
 }
-
-/** In one unit, as kubectl has ages. */
-export function spanText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000))
-  if (seconds < 120) return `${seconds}s`
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
-  return `${Math.floor(seconds / 86_400)}d`
-}

@@ -1,11 +1,11 @@
 /** What `kinfold why` prints: the state of an object and its history, also after it was deleted. */
-import { labelOf } from '../../services/graph/query/view/cluster-label.ts'
+import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf, shellWord } from './terminal.ts'
-import { attemptText, evidenceText, phaseText, recordedText, verdictText } from './word.ts'
+import { attemptText, evidenceText, phaseText, recordedText } from './word.ts'
 
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
@@ -87,7 +87,11 @@ function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): s
 function historyTable(history: WhyDocument['history']): string {
   if (history.length === 0) return ''
   const rows = history.map(({ at, partition, position, change, text, evidence, command }) => {
-    const beside = `${evidence === null ? '' : ` [${evidence}]`}${command === null ? '' : ` {${command}}`}`
+    const known = [
+      evidence === null ? '' : `evidence ${evidence}`,
+      command === null ? '' : `command ${command}`,
+    ].filter((each) => each !== '')
+    const beside = known.length === 0 ? '' : ` (${known.join(', ')})`
     return [
       at ?? '-',
       `${partition}-${position}`,

@@ -1,25 +1,10 @@
 /** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
 import type { Attempt, VerdictType } from '../../core/model/node.ts'
 import type { Evidence } from '../../core/model/proof.ts'
+import { verdictText } from '../../services/graph/api/word.ts'
 import type { BlockedCount } from '../../services/graph/fold/tally.ts'
 import type { Held } from '../answer.ts'
 import { time, timeAhead } from './table.ts'
-
-const VERDICTS: Readonly<Record<VerdictType, string>> = {
-  keep: 'keep',
-  deleting: 'already being deleted',
-  blocked: 'blocked',
-  verify: 'verify its owners',
-  drop: 'remove owner references',
-  reap: 'delete',
-  held: 'held',
-  wait: 'wait for dependents',
-  finish: 'remove its finalizer',
-}
-
-export function verdictText(type: VerdictType): string {
-  return VERDICTS[type] ?? type
-}
 
 /** A verdict is recorded as `TYPE: because`. */
 export function recordedText(text: string): string {
@@ -54,18 +39,6 @@ export function phaseText(phase: string): string {
   return PHASES[phase] ?? phase
 }
 
-const SHORT_PHASES: Readonly<Record<string, string>> = {
-  observed: 'exists',
-  deleting: 'being deleted',
-  waiting: 'being deleted in the foreground',
-  orphaning: 'being deleted, dependents are orphaned',
-  reaped: 'deleted, not confirmed yet',
-  suspect: 'untrusted',
-  absent: 'deleted',
-  gone: 'deleted',
-  found: 'exists, not watched',
-}
-
 const ATTEMPTS: Readonly<Record<Attempt['state'], string>> = {
   issued: 'sent',
   backoff: 'failed, and tried again later',
@@ -76,11 +49,6 @@ const ATTEMPTS: Readonly<Record<Attempt['state'], string>> = {
 
 export function attemptText(state: Attempt['state']): string {
   return ATTEMPTS[state] ?? state
-}
-
-/** In a line with others. */
-export function shortPhaseText(phase: string): string {
-  return SHORT_PHASES[phase] ?? phase
 }
 
 export function countOf(count: number, one: string, many: string = `${one}s`): string {

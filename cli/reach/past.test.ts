@@ -1,7 +1,8 @@
 /** Commands that take `--at` print what there was, and say of which moment. What an answer holds, services/graph/query/answer/past.test.ts says. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
-import { runKinfold } from '../../testing/process/kinfold-command.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { runKinfold, startKinfold } from '../../testing/process/kinfold-command.ts'
 import { GraphGroup, tell } from '../../testing/rig/graph-group.ts'
 import { rigged } from '../../testing/rig/minute-rig.ts'
 import { eventsOf } from '../../testing/rig/task-rig.ts'
@@ -105,4 +106,70 @@ test('the newest rows are found from the end on, however old they are, and all w
     const line = `deletions -A --tail 2 ${flags} --server ${rig.url}`
     equal((await runKinfold(line.split(' '))).code, 2, flags)
   }
+})
+
+test('with -w the list of deletions goes on with each that comes, once, until it is stopped (C18)', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put deploy/web', 'put rs/one <- deploy/web', 'put cm/a', 'put cm/b', 'put cm/c')
+  await rig.minute('delete cm/a', 'delete cm/b')
+  const asked = {
+    all: ['-n', 'ns', '--tail', '1', '-o', 'json'],
+    cascade: ['-n', 'ns', '--cascade', 'deployment/web', '-o', 'name'],
+    table: ['configmaps', '-A', '--by', 'others', '--since', '1000d'],
+    elsewhere: ['-n', 'other', '-o', 'yaml'],
+  }
+  const watching = Object.entries(asked).map(([name, words]) => {
+    const running = startKinfold(['deletions', ...words, '-w', '--server', rig.url])
+    t.after(() => running.child.kill('SIGKILL'))
+    const said = { name, text: '', running }
+    running.child.stdout?.on('data', (chunk) => {
+      said.text += chunk
+    })
+    return said
+  })
+  const [all, cascade, table] = watching
+  const named = (text = ''): readonly string[] =>
+    text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).name]))
+  await eventually(
+    'the newest is listed',
+    async () => named(all?.text).join() === 'b' || `${all?.text}`,
+  )
+  await eventually('all of the kind are', async () => /configmap\/b/.test(table?.text ?? ''))
+
+  await rig.minute('delete cm/c')
+  await eventually('it has come', async () => named(all?.text).join() === 'b,c' || `${all?.text}`)
+  await eventually('in the other, too', async () => /configmap\/c/.test(table?.text ?? ''))
+  await rig.minute('delete deploy/web', 'delete rs/one')
+  await eventually('those two have', async () => named(all?.text).length === 4 || `${all?.text}`)
+  await eventually('the cascade has', async () => cascade?.text.split('\n').length === 3)
+  deepEqual(named(all?.text), ['b', 'c', 'web', 'one'])
+  equal(cascade?.text, 'deployment.apps/web\nreplicaset.apps/one\n')
+
+  for (const { running } of watching) running.child.kill('SIGINT')
+  for (const { name, text, running } of watching) {
+    const { stdout, stderr } = await running.ended
+    const warned = stderr.replace(/^warning: this may be incomplete: nothing is known of .*\n/, '')
+    deepEqual([warned, running.child.signalCode, stdout], ['', 'SIGINT', text], name)
+    if (name === 'elsewhere') equal(stdout, '')
+  }
+  deepEqual(
+    table?.text.match(/configmap\/\w|TIME/g),
+    ['TIME', 'configmap/a', 'configmap/b', 'configmap/c'],
+    table?.text,
+  )
+})
+
+test('what is followed has no end, and where to go on is asked for alone', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute('put cm/a', 'delete cm/a')
+  for (const flags of ['--limit 3', '--until 1h']) {
+    const line = `deletions -A -w ${flags} --server ${rig.url}`
+    const { code, stderr } = await runKinfold(line.split(' '))
+    equal(code, 2)
+    match(stderr, /-w goes on for ever: it takes no --(limit|until)/)
+  }
+  const { status, detail } = await rig.refused('/v1/deletions?from=0-0&since=2026-01-31T09:00:00Z')
+  deepEqual([status, detail], [400, 'from says where to go on: it takes no since and no until'])
+  const beyond = await rig.refused('/v1/deletions?from=0-9999')
+  deepEqual(beyond.status, 400)
 })

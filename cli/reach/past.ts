@@ -9,7 +9,8 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { AsOf, Document } from '../../services/graph/api/document.ts'
-import { ask, type ObjectFlags, type Server, serverOf, warnPartial } from './client.ts'
+import type { HistoryEntry } from '../answer.ts'
+import { ask, linesOf, type ObjectFlags, type Server, serverOf, warnPartial } from './client.ts'
 import { clusterScopeOf, namespaceOf } from './scope.ts'
 
 export interface PastFlags extends ObjectFlags {
@@ -18,6 +19,9 @@ export interface PastFlags extends ObjectFlags {
   readonly until?: string
   readonly limit?: string
   readonly tail?: string
+  readonly watch?: boolean
+  /** What was warned of already. */
+  readonly said?: Set<string>
   readonly output: string
 }
 
@@ -56,6 +60,28 @@ export async function scopeOf(
   return { server: { ...serverOf(flags), hint }, params }
 }
 
+export function refuseEnd({ watch, limit, until }: PastFlags): void {
+  const more = [limit && '--limit', until && '--until'].filter(Boolean)
+  if (watch && more.length > 0) {
+    throw new ExitError(EXIT.input, `-w goes on for ever: it takes no ${more.join(' or ')}`)
+  }
+}
+
+/** Entries of the stream of changes, from `resume` on; it never ends but with a failure. */
+export async function* changesFrom(
+  server: Server,
+  filter: URLSearchParams,
+  resume: string,
+): AsyncIterable<HistoryEntry> {
+  const asked = new URLSearchParams([...filter, ['from', resume], ['follow', 'true']])
+  const response = await ask(server, `/v1/history?${asked}`)
+  for await (const line of linesOf(response)) {
+    const entry = JSON.parse(line) as HistoryEntry
+    if ('value' in entry) yield entry
+  }
+  throw new ExitError(EXIT.failure, 'kinfold ended the stream; begin again')
+}
+
 export async function setSpan(
   params: URLSearchParams,
   { since, until }: PastFlags,
@@ -85,11 +111,10 @@ export async function* pagesOf<T extends Page>(
   server: Server,
   path: string,
   params: URLSearchParams,
-  { limit }: Pick<PastFlags, 'limit'>,
+  { limit, said: doubts = new Set() }: Pick<PastFlags, 'limit' | 'said'>,
   countOf: (page: T) => number,
 ): AsyncIterable<T> {
   const most = await mostOf(limit)
-  const doubts = new Set<string>()
   for (let rows = 0; ; ) {
     if (most !== undefined) params.set('limit', String(Math.min(PAGE_ROWS, most - rows)))
     const page = (await (await ask(server, `${path}?${params}`)).json()) as T

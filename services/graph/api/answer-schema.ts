@@ -195,7 +195,10 @@ const BOUND = {
 
 /** Of answers about the past. */
 const PAST = {
-  since: say('From when on it answers; null where nothing is recorded yet.', TIME_OR_NULL),
+  since: say(
+    'From when on it answers; null where nothing is recorded yet, or `from` was asked for.',
+    TIME_OR_NULL,
+  ),
   until: say('Null: up to now.', TIME_OR_NULL),
   hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
   continue: say('For the next page; null on the last one.', orNull(TEXT)),
@@ -677,6 +680,10 @@ const DOCUMENTS: Readonly<Record<string, Schema>> = {
           ...DELETION,
           text: say('One sentence.', TEXT),
         }),
+      ),
+      resume: say(
+        'What `from` takes to list what comes behind the last page, as that of /v1/history does; null but on the first one.',
+        orNull(TEXT),
       ),
     },
     'One page of deletions, the oldest first.',

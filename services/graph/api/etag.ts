@@ -15,7 +15,7 @@ export function addTags(server: FastifyInstance): void {
     const text = JSON.stringify(rest)
     const tag = `W/"${createHash('sha256').update(text).digest('base64url')}"`
     const control = reply.getHeader('cache-control') ?? 'private, no-cache'
-    reply.headers({ etag: tag, 'cache-control': control, vary: 'authorization' })
+    reply.headers({ etag: tag, 'cache-control': control, vary: 'authorization, accept' })
     if (isMatch(headers['if-none-match'], tag)) reply.code(304)
     reply.type('application/json').serializer(asItIs)
     return asOf === undefined ? text : `${text.slice(0, -1)},"asOf":${JSON.stringify(asOf)}}`

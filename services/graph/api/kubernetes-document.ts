@@ -45,9 +45,30 @@ export const API_RESOURCE_LIST: object = {
 export interface OwnedObject {
   readonly apiVersion: typeof API_VERSION
   readonly kind: 'OwnedObject' | 'ClusterOwnedObject'
-  readonly metadata: object
+  readonly metadata: OwnedMetadata
   readonly object: Pick<ObjectMeta, 'kind' | 'name'> & { readonly apiVersion: string }
-  readonly status: object
+  readonly status: { readonly phase: string; readonly verdict?: NonNullable<Standing['verdict']> }
+}
+
+/** What is empty is left out. */
+interface OwnedMetadata {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly finalizers?: readonly string[]
+  readonly ownerReferences?: readonly OwnedReference[]
+}
+
+interface OwnedReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean
+  readonly blockOwnerDeletion?: boolean
 }
 
 export interface OwnedObjectList {
@@ -110,8 +131,13 @@ function secondsOf(ms: number | null): string | null {
   return time === null ? null : `${time.slice(0, 19)}Z`
 }
 
-function withoutNull(reference: ObjectMeta['ownerReferences'][number]): object {
-  return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== null))
+function withoutNull(reference: ObjectMeta['ownerReferences'][number]): OwnedReference {
+  const { controller, blockOwnerDeletion, ...rest } = reference
+  return {
+    ...rest,
+    ...(controller !== null && { controller }),
+    ...(blockOwnerDeletion !== null && { blockOwnerDeletion }),
+  }
 }
 
 /** As apimachinery has them. */

@@ -30,6 +30,11 @@ const TIMEOUT: Parameter = {
   description: 'As kubectl sends it; nothing comes of it.',
   schema: TEXT,
 }
+const INCLUDE: Parameter = {
+  name: 'includeObject',
+  description: 'Of a table: what each row has of its object; `Metadata` without it.',
+  schema: { type: 'string', enum: ['None', 'Metadata', 'Object'] },
+}
 const LIST: readonly Parameter[] = [
   { name: 'kind', description: 'Only objects of this kind, such as `pods`.', schema: TEXT },
   limitParameter(
@@ -134,11 +139,12 @@ function routeOf(
   { answer, isList = false }: Row,
   more: Pick<Route, 'path' | 'operation' | 'summary' | 'segments'>,
 ): Route {
+  const isTabular = answer.startsWith('OwnedObject')
   return {
     ...more,
     method: 'get',
-    parameters: isList ? [...LIST, TIMEOUT] : [TIMEOUT],
-    answers: { [JSON_TYPE]: ref(answer) },
+    parameters: [...(isList ? LIST : []), ...(isTabular ? [INCLUDE] : []), TIMEOUT],
+    answers: { [JSON_TYPE]: isTabular ? { anyOf: [ref(answer), ref('Table')] } : ref(answer) },
     refusal: 'status',
     ...(isList && {
       refused: { labelSelector: LABELS, fieldSelector: FIELDS, watch: STREAM },

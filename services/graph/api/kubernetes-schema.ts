@@ -73,6 +73,18 @@ export const KUBERNETES_SCHEMAS: Readonly<Record<string, Schema>> = {
       items: listOf(ref('OwnedObject')),
     }),
   ),
+  Table: say(
+    'The same as rows, for who asks with Accept: application/json;as=Table;v=v1;g=meta.k8s.io, as kubectl does.',
+    record({
+      kind: { const: 'Table' },
+      apiVersion: { const: 'meta.k8s.io/v1' },
+      metadata: record({}, { continue: TEXT, remainingItemCount: COUNT }),
+      columnDefinitions: listOf(
+        record({ name: TEXT, type: TEXT, format: TEXT, description: TEXT, priority: COUNT }),
+      ),
+      rows: listOf(record({ cells: listOf(TEXT) }, { object: { type: 'object' } })),
+    }),
+  ),
   Status: say(
     'What is wrong with a request, as an API server says it.',
     record({

@@ -60,7 +60,8 @@ function operationOf({ operation, summary, body, answers, ...route }: Route): Sc
     ...(route.segments ?? []).map(segmentOf),
     ...route.parameters.map(parameterOf),
   ]
-  const isTagged = body === undefined && '$ref' in (answers['application/json'] ?? {})
+  const answer = answers['application/json'] ?? {}
+  const isTagged = body === undefined && ('$ref' in answer || 'anyOf' in answer)
   return {
     operationId: operation,
     summary,

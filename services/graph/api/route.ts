@@ -51,6 +51,12 @@ const FOLLOW: Parameter = {
     'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
   schema: FLAG,
 }
+const POSITIONS: Schema = {
+  type: 'string',
+  pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
+  description: 'start, end, PARTITION-OFFSET,…',
+  examples: ['0-17,1-5'],
+}
 const STREAM: readonly Parameter[] = [
   {
     ...FOLLOW,
@@ -61,12 +67,7 @@ const STREAM: readonly Parameter[] = [
     name: 'from',
     description:
       '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
-    schema: {
-      type: 'string',
-      pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
-      description: 'start, end, PARTITION-OFFSET,…',
-      examples: ['0-17,1-5'],
-    },
+    schema: POSITIONS,
   },
   CLUSTER,
   { name: 'kind', description: 'Only records of this kind.', schema: TEXT },
@@ -234,6 +235,12 @@ export const ROUTES: readonly Route[] = [
         description:
           'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
         schema: TEXT,
+      },
+      {
+        name: 'from',
+        description:
+          'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
+        schema: POSITIONS,
       },
       ...[...SPAN, ...PAGE],
     ],

@@ -170,7 +170,7 @@ test('a resume says what stays paused by another order', async (t) => {
   match(effective, /1 partition\.$/)
 })
 
-test('who takes back what does not stand is told so, and what stands by another order', async (t) => {
+test('who takes back what does not stand is told so, what stands by another order, and until when (C18)', async (t) => {
   const rig = await rigFor(t)
   const effectOf = async (body: object): Promise<string> =>
     ((await (await rig.order({ why: 'it is over', ...body })).json()) as DirectiveAnswer).effective
@@ -183,7 +183,10 @@ test('who takes back what does not stand is told so, and what stands by another 
     await effectOf({ verb: 'unprotect', subject }),
     / No such protection was known\. Still protected by separate orders: test\.$/,
   )
-  match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), /1 partition\.$/)
+  match(
+    await effectOf({ verb: 'unprotect', subject, cluster: 'test' }),
+    /With preset guarded it lasts ten minutes more, with parity it ends now; .* 1 partition\.$/,
+  )
   match(await effectOf({ verb: 'unprotect', subject, cluster: 'test' }), / No such protection/)
 })
 

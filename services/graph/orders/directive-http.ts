@@ -6,6 +6,7 @@
  *
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/admit/directive.ts).
  */
+
 import type { FastifyInstance } from 'fastify'
 import { MOST_PROTECTED } from '../../../core/admit/directive.ts'
 import { directivesOf, policyOf } from '../../../core/graph/graph.ts'
@@ -24,10 +25,11 @@ import { principalOf, whoIs } from '../../../runtime/http/principal.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
 import { PROMISES, type Promised, type Verb } from '../api/promise.ts'
+import { labelOf } from '../api/word.ts'
 import { giveOrder } from '../fold/order.ts'
 import { approvalSetOf, firstApprovalIn } from '../query/answer/held.ts'
 import type { Access } from '../query/ask/access.ts'
-import { clusterRefs, labelOf } from '../query/view/cluster-label.ts'
+import { clusterRefs } from '../query/view/cluster-label.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
 import type { Forwarding } from '../query/view/forward.ts'
 import type { View } from '../query/view/view.ts'
@@ -408,8 +410,9 @@ function effectOf({ verb }: Order, folded: number, partitions: number): string {
       return `It is kept. ${fold}`
     case 'confirm-clock':
       return `The time of the log follows it from now on, and holds that are over by it end. ${fold}`
-    case 'resume':
     case 'unprotect':
+      return `With preset guarded it lasts ten minutes more, with parity it ends now; what it releases is judged again then. ${fold}`
+    case 'resume':
     case 'close-breaker':
       return `What it releases is judged again now. ${fold}`
   }

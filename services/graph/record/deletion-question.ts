@@ -47,6 +47,8 @@ export interface DeletionPage {
   /** Always 0, as in `ChangePage`. */
   readonly hidden: 0
   readonly continue: string | null
+  /** What `from` takes to list only what comes behind the last page; null but on the first one. */
+  readonly resume: string | null
   readonly horizon: Horizon | null
 }
 
@@ -55,7 +57,11 @@ type Words = Readonly<Record<string, string | undefined>>
 export function addDeletions(server: FastifyInstance, parts: ChangeParts): void {
   server.get('/v1/deletions', async (request, reply) => {
     const words = askedOf(request)
-    return await pageOf(parts, request, reply, words, spanOf(words))
+    const span = spanOf(words)
+    if (words['from'] !== undefined && (span.since ?? span.until) !== null) {
+      throw new Problem(400, 'from says where to go on: it takes no since and no until')
+    }
+    return await pageOf(parts, request, reply, words, span)
   })
 }
 
@@ -122,7 +128,7 @@ async function pageOf(
 ): Promise<unknown> {
   const change = 'gone'
   return await onePage(parts, request, reply, { words, span, change }, async (page) => {
-    const { since, horizon, asOf, scan, turns } = page
+    const { since, horizon, resume, asOf, scan, turns } = page
     const behind = behindText(await parts.index.caughtUp())
     const asked = await askedIn(parts, request, words)
     const lives = new Lives({ ...parts, turns })
@@ -153,8 +159,9 @@ async function pageOf(
       deleters.doubt(),
       unknown === 0 ? '' : unknownText(unknown),
     ]
-    const rest = { since, until: span.until, hidden: 0, continue: page.next(), horizon } as const
-    const answer: DeletionPage = { ...rest, deletions: inOwnOrder(deletions) }
+    const rest = { since, until: span.until, hidden: 0, horizon, resume } as const
+    const listed = { continue: page.next(), deletions: inOwnOrder(deletions) }
+    const answer: DeletionPage = { ...rest, ...listed }
     const partial = doubts.filter((text) => text !== '').join('; ')
     return documentOf('DeletionList', { answer, partial, asOf })
   })

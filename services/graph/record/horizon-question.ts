@@ -6,16 +6,18 @@
  *
  * Not here: the refusal (horizon.ts).
  */
+
 import type { FastifyInstance } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
 import { type AsOf, documentOf, timeOf } from '../api/document.ts'
+import { labelOf } from '../api/word.ts'
 import { begunAt } from '../query/answer/past.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
 import { type Reach, reachOf } from '../query/index/log-reach.ts'
 import type { Horizon as Moments } from '../query/index/moment.ts'
 import { NEVER } from '../query/index/span-index.ts'
 import { spanText } from '../query/plan/span-text.ts'
-import { clusterRefs, labelOf } from '../query/view/cluster-label.ts'
+import { clusterRefs } from '../query/view/cluster-label.ts'
 import type { KnownCluster } from '../query/view/clusters.ts'
 import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'

@@ -23,7 +23,7 @@ import type { Clusters, KnownCluster } from '../query/view/clusters.ts'
 import type { Forwarding } from '../query/view/forward.ts'
 import { readJson } from '../query/view/forward-call.ts'
 import type { View } from '../query/view/view.ts'
-import { positionText } from '../stream-position.ts'
+import { positionsFrom, positionText } from '../stream-position.ts'
 import { Turns } from '../turns.ts'
 import { ChangeScan, type Place, SKEW_MS } from './change-scan.ts'
 import { type Horizon, horizonOf, reached, trimmedMeanwhile } from './horizon.ts'
@@ -156,6 +156,7 @@ async function beginOf(
   span: AskedSpan,
 ): Promise<Begun> {
   const cursor = cursorIn(question.words['continue'], question)
+  const { from } = question.words
   if (cursor !== undefined) {
     const [since, ...places] = cursor
     if (typeof since !== 'number') throw strange()
@@ -163,6 +164,7 @@ async function beginOf(
     const begun = since < 0 ? null : since
     return { isFirst: false, places: read, since: begun, horizon: null, partial: '', resume: null }
   }
+  if (from !== undefined) return await resumedAt(log, from)
   const partitions = Array.from({ length: log.partitions('history') }, (_, each) => each)
   const places = await Promise.all(
     partitions.map(async (partition) => await firstPlace(log, partition, span.since)),
@@ -173,6 +175,17 @@ async function beginOf(
   const { since, partial } = reached(horizon, span)
   const ends = new Map(places.map(({ partition, end }) => [partition, end]))
   return { isFirst: true, places, since, horizon, partial, resume: positionText(ends) }
+}
+
+/** Behind a list that was read: so far as it goes nothing was removed, or `from` is refused with 410. */
+async function resumedAt(log: Log, from: string): Promise<Begun> {
+  const places: Place[] = []
+  for (const [partition, next] of await positionsFrom(log, 'history', from)) {
+    const { end } = await log.bounds('history', partition)
+    places.push({ partition, next, end })
+  }
+  const resume = positionText(new Map(places.map(({ partition, end }) => [partition, end])))
+  return { isFirst: true, places, since: null, horizon: null, partial: '', resume }
 }
 
 async function firstPlace(log: Log, partition: number, since: number | null): Promise<Place> {

@@ -5,15 +5,17 @@
  *
  * Not here: finding by name (query.ts), what is said where nothing is found (not-found.ts), who may see it (access.ts).
  */
+
 import type { FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
+import { labelOf } from '../../api/word.ts'
 import { wasThere } from '../answer/past-tree.ts'
 import type { Found, Match, Query, Selector } from '../answer/query.ts'
 import type { Named } from '../index/history-index.ts'
 import type { Asked as AskedMoment, Moment } from '../index/moment.ts'
 import type { PastObject, SpanIndex } from '../index/span-index.ts'
-import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { View } from '../view/view.ts'
 import { notFound, unreadText } from './not-found.ts'

@@ -197,6 +197,81 @@ test('of several clusters each is asked below its name, in any process', async (
   }
 })
 
+const TABLE =
+  'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
+
+interface Shown {
+  readonly kind: string
+  readonly metadata: object
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[]
+  readonly rows: readonly {
+    readonly cells: readonly string[]
+    readonly object?: { readonly kind: string; readonly metadata: { readonly uid: string } }
+  }[]
+}
+
+async function table(url: string, path: string, accept = TABLE): Promise<Shown> {
+  const response = await checked(url + path, await fetch(url + path, { headers: { accept } }))
+  match(response.headers.get('vary') ?? '', /accept/)
+  return (await response.json()) as Shown
+}
+
+test('as a table, for kubectl, each has its owner, state and verdict (C18)', async (t) => {
+  const url = await served(t)
+  const path = `${GROUP}/namespaces/shop/ownedobjects`
+  const all = await table(url, path)
+  const columns = all.columnDefinitions.map(({ name, priority }) => `${name}${priority || ''}`)
+  deepEqual([all.kind, columns.join()], ['Table', 'Name,Owner,State,Verdict,Age,Because1'])
+  const rows = all.rows.map(({ cells, object }) => [
+    ...cells.slice(0, 4),
+    /^\d+d$|^<unknown>$/.test(cells[4] ?? ''),
+    ...[object?.kind, object?.metadata.uid],
+  ])
+  deepEqual(rows.toSorted(), [
+    [
+      'deployments.apps:web',
+      '<none>',
+      'exists',
+      '<none>',
+      true,
+      'PartialObjectMetadata',
+      'deploy-web',
+    ],
+    [
+      'pods:web',
+      'ReplicaSet/web',
+      'being deleted',
+      'already being deleted',
+      true,
+      'PartialObjectMetadata',
+      'pod-web',
+    ],
+    [
+      'replicasets.apps:web',
+      'Deployment/web',
+      'exists',
+      'keep',
+      true,
+      'PartialObjectMetadata',
+      'rs-web',
+    ],
+  ])
+  equal((await table(url, `${path}/pods:web`)).rows.length, 1)
+  const first = await table(url, `${path}?limit=2&includeObject=None`)
+  deepEqual([first.rows.length, first.rows[0]?.object], [2, undefined])
+  deepEqual(Object.keys(first.metadata), ['continue', 'remainingItemCount'])
+  const [whole] = (await table(url, `${path}?includeObject=Object`)).rows
+  equal(whole?.object?.kind, 'OwnedObject')
+  for (const accept of [
+    'application/json',
+    '*/*',
+    'application/json;as=Table;v=v1beta1;g=meta.k8s.io',
+    `application/json,${TABLE}`,
+  ]) {
+    equal((await table(url, path, accept)).kind, 'OwnedObjectList', accept)
+  }
+})
+
 test('a list takes the right to see the whole graph, an object the right to get it', async (t) => {
   const authority: Authority = {
     identify: async ({ authorization = '' }) => {

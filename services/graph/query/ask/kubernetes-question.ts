@@ -4,8 +4,9 @@
  * What must stay true: the same objects and the same rights as `/v1/objects` (a list takes the right to see the whole graph) and `/v1/why` (one object takes the right
  * to get it). A list that is not whole has a `continue`; what else may be missing is in the header Warning, which kubectl prints.
  *
- * Not here: shapes (api/kubernetes-document.ts), routes (api/kubernetes-route.ts).
+ * Not here: shapes (api/kubernetes-document.ts, kubernetes-table.ts), routes (api/kubernetes-route.ts).
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Node } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
@@ -25,10 +26,12 @@ import {
   warningOf,
 } from '../../api/kubernetes-document.ts'
 import { CLUSTERS_PREFIX, KUBERNETES_ROUTES } from '../../api/kubernetes-route.ts'
+import { isTableAsked, type Table, tableOf } from '../../api/kubernetes-table.ts'
 import { patternOf } from '../../api/operation.ts'
+import { labelOf } from '../../api/word.ts'
 import type { ListAsked } from '../answer/object-list.ts'
 import { cursorIn, cursorText, type PagedQuestion } from '../index/cursor.ts'
-import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
 import { clusterMarked } from '../view/forward-call.ts'
 import type { View } from '../view/view.ts'
 import { askedOf } from './choice.ts'
@@ -102,7 +105,7 @@ async function listOf(
   parts: QuestionParts,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<OwnedObjectList | FastifyReply> {
+): Promise<OwnedObject | OwnedObjectList | Table | FastifyReply> {
   await parts.access.graph(request)
   const words = askedOf(request)
   const cluster = await clusterOf(parts, request)
@@ -124,13 +127,23 @@ async function listOf(
     const left = await leftOf(parts, view, asked, cursor, told)
     const next = told.next === null ? {} : { continue: cursorText(question, [told.next, left]) }
     const metadata = { ...next, ...(left !== null && { remainingItemCount: left }) }
-    return {
+    return shaped(parts, request, {
       apiVersion: API_VERSION,
       kind: isNamespaced ? 'OwnedObjectList' : 'ClusterOwnedObjectList',
       metadata,
       items: told.items,
-    }
+    })
   })
+}
+
+/** As a table where that is asked for. */
+function shaped(
+  { clock }: QuestionParts,
+  request: FastifyRequest,
+  answer: OwnedObject | OwnedObjectList,
+): OwnedObject | OwnedObjectList | Table {
+  if (!isTableAsked(request.headers.accept)) return answer
+  return tableOf(answer, askedOf(request)['includeObject'], clock.now())
 }
 
 interface Pages {
@@ -184,7 +197,7 @@ async function one(
   parts: QuestionParts,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<OwnedObject | FastifyReply> {
+): Promise<OwnedObject | OwnedObjectList | Table | FastifyReply> {
   const { access, forwarding } = parts
   let mayGet = false
   try {
@@ -194,7 +207,7 @@ async function one(
       await access.object(request, { ...node.object, cluster })
       mayGet = true
       warn(reply, [view.partial()])
-      return itemOf(node)
+      return shaped(parts, request, itemOf(node))
     })
   } catch (error) {
     // Who may neither get it nor see the graph learns nothing of what is there, or not.

@@ -8,18 +8,20 @@
  *
  * Not here: what is on a page (object-list.ts, past-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
  */
+
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
+import { labelOf } from '../../api/word.ts'
 import type { ListAsked, ListedObject, ObjectList } from '../answer/object-list.ts'
 import { asOfMoment, type Past } from '../answer/past.ts'
 import type { PastList } from '../answer/past-list.ts'
 import type { Answer } from '../answer/query.ts'
 import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
-import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
 import { clusterMarked } from '../view/forward-call.ts'

@@ -3,12 +3,14 @@
  *
  * What must stay true: it is said to those only who may see the whole graph (question.ts); the words are those of the question, over HTTP as in a terminal.
  */
+
 import { clusterOf } from '../../../../core/graph/graph.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ClusterRef } from '../../api/document.ts'
+import { labelOf } from '../../api/word.ts'
 import type { Match, Query, Selector } from '../answer/query.ts'
 import { changesBetween } from '../index/near-word.ts'
-import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import { alike, type KnownKind, kindsIn } from '../view/kind-name.ts'
 

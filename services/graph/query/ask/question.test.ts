@@ -1,4 +1,5 @@
 /** What people ask before, while and after something goes: plan, cascade, what is held, and the graph in DOT. */
+
 import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
@@ -14,6 +15,7 @@ import {
   runTask,
   viewOf,
 } from '../../../../testing/rig/task-rig.ts'
+import { labelOf } from '../../api/word.ts'
 import { createQuestions } from '../../questions.ts'
 import type { Cascade, CascadeAnswer } from '../answer/cascade.ts'
 import {
@@ -28,7 +30,6 @@ import {
 import type { Answer, OwnershipTree, Why } from '../answer/query.ts'
 import { createHistoryIndex, type HistoryIndex, type Named } from '../index/history-index.ts'
 import { createPlanner, type Plan } from '../plan/plan.ts'
-import { labelOf } from '../view/cluster-label.ts'
 import type { View } from '../view/view.ts'
 import { quote } from './graph-dump.ts'
 import { namedClusters } from './not-found.ts'

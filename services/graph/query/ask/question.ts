@@ -5,10 +5,12 @@
  *
  * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
  */
+
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId, PropagationPolicy } from '../../../../core/model/object.ts'
 import { shellWord } from '../../../../core/model/shell-word.ts'
+import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import { clientOf } from '../../../../runtime/http/client.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
@@ -22,6 +24,7 @@ import {
   timeOf,
 } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
+import { labelOf } from '../../api/word.ts'
 import type { DeletedBy } from '../answer/actor.ts'
 import type { CascadeAnswer, Cascades } from '../answer/cascade.ts'
 import { type Deletion, withoutRoot } from '../answer/deletion-cause.ts'
@@ -37,7 +40,7 @@ import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { type Asked, askedIn, type Moment } from '../index/moment.ts'
 import type { PastObject, SpanIndex } from '../index/span-index.ts'
 import type { Planner } from '../plan/plan.ts'
-import { clusterRefs, labelOf } from '../view/cluster-label.ts'
+import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from '../view/forward-call.ts'
 import { kindsIn } from '../view/kind-name.ts'
@@ -68,6 +71,7 @@ export interface QuestionParts extends ListParts {
   readonly log: Log
   readonly index: HistoryIndex
   readonly cuts: Cuts
+  readonly clock: Clock
   /** What is to be said of the wall clock, empty for nothing. */
   readonly clockNote?: (() => string) | undefined
 }

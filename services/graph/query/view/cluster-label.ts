@@ -1,6 +1,7 @@
 /** What clusters are called before people. What must stay true: two that have one name are told apart, since one may have taken the other's place. */
 import type { ClusterId } from '../../../../core/model/object.ts'
 import type { ClusterRef } from '../../api/document.ts'
+import { labelOf } from '../../api/word.ts'
 
 /** Of one that is not among them the name is its id. */
 export function clusterRefs(
@@ -12,11 +13,6 @@ export function clusterRefs(
     const name = names.get(id) ?? id
     return { name, id, scope: (sharing.get(name)?.length ?? 0) > 1 ? id : name }
   }
-}
-
-/** Its name; with its id where another cluster has that name, too. */
-export function labelOf({ name, id, scope }: ClusterRef): string {
-  return scope === name ? name : `${name} (${id})`
 }
 
 /** The same of clusters that are known by name. */

@@ -6,10 +6,12 @@
  *
  * Not here: who is asked, and how often (forward.ts).
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Agent, type Dispatcher, request as send } from 'undici'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
+import { isTableAsked } from '../../api/kubernetes-table.ts'
 
 /** Of a request: what it was sent on for. Of an answer: that this process does not have it. */
 const FORWARDED = 'kinfold-forwarded'
@@ -69,7 +71,7 @@ export function moved(reply: FastifyReply, partition: number): Problem {
 export async function call(url: string, options: Call): Promise<Answer | string> {
   const { request, mark, beginsWithinMs, signal } = options
   const { method, body, headers } = request
-  const { authorization, 'if-none-match': tags } = headers
+  const { authorization, accept, 'if-none-match': tags } = headers
   try {
     const answer = await send(url + pathOf(request), {
       dispatcher: agent,
@@ -77,6 +79,7 @@ export async function call(url: string, options: Call): Promise<Answer | string>
       headers: {
         [FORWARDED]: textOf(mark),
         ...(authorization !== undefined && { authorization }),
+        ...(accept !== undefined && isTableAsked(accept) && { accept }),
         // What is gathered is combined here, so nobody there can know what the caller has.
         ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
