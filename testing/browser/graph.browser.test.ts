@@ -133,16 +133,17 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     await page.getByText('5 differences: 1 added, 3 deleted, 1 changed.').waitFor()
     const grid = page.getByRole('grid', { name: 'Differences' })
     const rows = await grid.getByRole('row').allTextContents()
-    const because = 'DeleteObject (enforce): ReplicaSet "web-1" no longer exists'
+    const because =
+      'DeleteObject (enforce): ReplicaSet "web-1" no longer exists (the deletion was observed)'
     const told = rows
       .map((text) => text.replace(/\d+ \w+ ago \d{4}-\d\d-\d\d [\d:]+ UTC/, ' '))
       .toSorted()
     deepEqual(told, [
       'added ConfigMap/newother',
       'changed Pod/bnsowners ReplicaSet/web-1 → ReplicaSet/web-2',
-      'deleted ConfigMap/gonensby others',
-      `deleted Pod/ansby Kinfold (the deletion was observed): ${because}`,
-      'deleted ReplicaSet/web-1nsby others',
+      'deleted ConfigMap/gonensno audit log says by whom',
+      `deleted Pod/ansby Kinfold, because ReplicaSet/web-1 was deleted; no audit log says by whom; ${because}`,
+      'deleted ReplicaSet/web-1nsno audit log says by whom',
     ])
     deepEqual(await violations(page), [])
     await page.getByText(`kinfold diff --cluster test -A --from ${from}`, { exact: true }).waitFor()
