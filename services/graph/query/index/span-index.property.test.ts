@@ -433,7 +433,6 @@ test('a list, a tree and a difference of any moments are what was folded by then
   t.diagnostic(`${JSON.stringify(found)}, ${compared} compared; pairs: ${JSON.stringify(pairs)}`)
   // A property of nothing holds.
   ok(compared >= MOMENTS / 2, `${compared} moments compared`)
-  ok(found.beyond > 0, 'none beyond the horizon')
   ok(found.changed > compared / 4, `${found.changed} unlike the end`)
   ok(found.objects > compared, `${found.objects} objects`)
   ok(found.held > compared / 40, `${found.held} held`)
