@@ -6,7 +6,7 @@ import { misnamedText } from '../print/misnamed.ts'
 import { structured } from '../print/output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from '../print/paint.ts'
 import { table } from '../print/table.ts'
-import { lineOf } from '../print/terminal.ts'
+import { lineOf, shellWord } from '../print/terminal.ts'
 import { countOf, objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
 import { warnPartial } from '../reach/client.ts'
@@ -72,7 +72,7 @@ export function render(
 /** Who asks for the tree of a namespace means what is in it, which no reference says. */
 function namespaceText({ group, kind, name, phase, children }: Root): string {
   if (group !== '' || kind !== 'Namespace' || phase === 'gone' || children.length > 0) return ''
-  const at = lineOf(name)
+  const at = shellWord(name)
   return `Objects are in a namespace, not owned by it: "kinfold get all -n ${at}" lists them, "kinfold plan delete ns/${at}" what its deletion takes along.\n`
 }
 

@@ -380,6 +380,15 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       }
     })
 
+    test('of the tree of a namespace, which owns nothing', async () => {
+      const printed = await printedBy(terminal, 'kinfold tree ns/default')
+      equal(printed.length, 2, printed.join())
+      for (const hint of printed) {
+        const { code, stdout, stderr } = await follow(terminal, hint)
+        equal(code, 0, `${hint}: ${stdout}${stderr}`)
+      }
+    })
+
     test('of a restore without an archive, of a deletion, and of a restore whose owner is deleted', async () => {
       const refused = await terminal.run('kinfold restore deploy/web')
       equal(refused.code, 2)
