@@ -157,7 +157,8 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
     before: [
       WIDGETS,
       OWNED,
-      'kinfold tree Widget.example.com/w | grep of-widget',
+      // By its uid: of a name whose object was deleted, the tree before that is shown.
+      'kinfold tree uid:$(kubectl get widget w -o jsonpath={.metadata.uid}) | grep of-widget',
       'kubectl delete crd widgets.example.com --wait=false',
       'kinfold plan held --cluster north | grep of-widget',
     ],
