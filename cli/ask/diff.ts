@@ -6,10 +6,10 @@
  * Not here: what differs (services/graph/query/answer/past-diff.ts), what is printed of it (diff-text.ts), which is loaded once it is answered.
  */
 import type { Command } from 'commander'
+import { shellWord } from '../../core/model/text.ts'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { AsOf, Diff } from '../answer.ts'
 import { outputOf } from '../print/output.ts'
-import { shellWord } from '../print/terminal.ts'
 import { MOMENTS, type ObjectFlags, withObject } from '../reach/client.ts'
 import { momentOf } from '../reach/moment.ts'
 import { pagesOf, scopeOf, write } from '../reach/past.ts'

@@ -1,11 +1,12 @@
 /** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
 
 import type { Command } from 'commander'
+import { shellWord } from '../../core/model/text.ts'
 import { labelOf } from '../../services/graph/api/word.ts'
 import type { Cluster, Held, HeldPlan, Queries } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { table, time, timeAhead } from '../print/table.ts'
-import { lineOf, shellWord } from '../print/terminal.ts'
+import { lineOf } from '../print/terminal.ts'
 import { blockedText, countOf, objectName, unlistedText } from '../print/word.ts'
 import type { ClientFlags, ScopeFlags, Server } from '../reach/client.ts'
 import {

@@ -7,6 +7,7 @@
  */
 
 import type { Command } from 'commander'
+import { shellWord } from '../../core/model/text.ts'
 import { EXIT } from '../../runtime/lifecycle.ts'
 import type { Document } from '../../services/graph/api/document.ts'
 import { ageText, labelOf } from '../../services/graph/api/word.ts'
@@ -14,7 +15,7 @@ import type { ClusterList, Cluster as ClusterRef } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { paint } from '../print/paint.ts'
 import { table } from '../print/table.ts'
-import { lineOf, shellWord } from '../print/terminal.ts'
+import { lineOf } from '../print/terminal.ts'
 import { countOf } from '../print/word.ts'
 import type { ClientFlags, Server } from '../reach/client.ts'
 import { answerTo, ask, askAnyway, serverOf, warnPartial, withServer } from '../reach/client.ts'

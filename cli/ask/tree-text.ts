@@ -1,4 +1,6 @@
 /** What `kinfold tree` prints: as a tree, a table, names, DOT or Mermaid. */
+
+import { shellWord } from '../../core/model/text.ts'
 import { ageText, labelOf, shortPhaseText, verdictText } from '../../services/graph/api/word.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from '../answer.ts'
@@ -6,7 +8,7 @@ import { misnamedText } from '../print/misnamed.ts'
 import { structured } from '../print/output.ts'
 import { paint, type Style, styleOfPhase, styleOfVerdict } from '../print/paint.ts'
 import { table } from '../print/table.ts'
-import { lineOf, shellWord } from '../print/terminal.ts'
+import { lineOf } from '../print/terminal.ts'
 import { countOf, objectName } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
 import { warnPartial } from '../reach/client.ts'

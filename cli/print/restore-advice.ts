@@ -4,7 +4,7 @@
  * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which leaves objects that nothing manages, comes last.
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
-import { shellWord } from '../../core/model/shell-word.ts'
+import { shellWord } from '../../core/model/text.ts'
 import { GUARDS } from '../../services/restore/guarded-kind.ts'
 import type { LostOwner, Step } from '../../services/restore/restore-step.ts'
 

@@ -1,5 +1,5 @@
 /** What answers look like in a terminal: tables and times. What must stay true: one row a line. */
-import { timeText } from '../../core/model/time-text.ts'
+import { timeText } from '../../core/model/text.ts'
 import { paint, type Style } from './paint.ts'
 import { lineOf } from './terminal.ts'
 

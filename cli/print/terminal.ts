@@ -15,11 +15,6 @@ export function lineOf(text: string): string {
   return text.replaceAll(UNSEEN, escaped)
 }
 
-/** One word of a command that is pasted into a shell, as core/model/shell-word.ts has it: a question loads no more. */
-export function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-}
-
 /** As it is laid out, lines and tabs included. */
 export function harmless(text: string): string {
   return text.replaceAll(UNSEEN, (unseen) => (/[\n\t]/.test(unseen) ? unseen : escaped(unseen)))

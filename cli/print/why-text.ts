@@ -1,10 +1,12 @@
 /** What `kinfold why` prints: the state of an object and its history, also after it was deleted. */
+
+import { shellWord } from '../../core/model/text.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
 import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
-import { lineOf, shellWord } from './terminal.ts'
+import { lineOf } from './terminal.ts'
 import { attemptText, evidenceText, phaseText, recordedText } from './word.ts'
 
 /** `moment`: of the past, in words. */

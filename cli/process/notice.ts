@@ -1,6 +1,6 @@
 /** What waits for a person in the clusters of this process, as its webhook is told: few of each cluster, however much is held. */
 import type { HeldBy } from '../../core/model/node.ts'
-import { shellWord } from '../../core/model/shell-word.ts'
+import { shellWord } from '../../core/model/text.ts'
 import type { ClusterRef } from '../../services/graph/api/document.ts'
 import type { ClusterCount } from '../../services/graph/census.ts'
 import { clusterRefs } from '../../services/graph/query/view/cluster-label.ts'

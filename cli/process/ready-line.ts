@@ -5,7 +5,7 @@
  * names know the kinds that were listed.
  */
 import type { Mode } from '../../core/model/policy.ts'
-import { shellWord } from '../../core/model/shell-word.ts'
+import { shellWord } from '../../core/model/text.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Check, isReady } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'

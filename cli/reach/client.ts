@@ -5,13 +5,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { shellWord } from '../../core/model/text.ts'
 import { readTokens } from '../../runtime/http/http-token.ts'
 import { trustAlso } from '../../runtime/http/tls.ts'
 import { INSTANCE_HEADER } from '../../runtime/instance.ts'
 import { EXIT, type ExitCode, ExitError } from '../../runtime/lifecycle.ts'
 import type { Answers, Queries } from '../answer.ts'
 import { defaultDataDirectory } from '../config/data-directory.ts'
-import { shellWord } from '../print/terminal.ts'
 
 export interface ClientFlags {
   readonly server?: string

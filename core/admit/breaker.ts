@@ -15,7 +15,7 @@ import { scopeFlag } from '../graph/scope-flag.ts'
 import type { Directive } from '../model/event.ts'
 import type { ClusterId } from '../model/object.ts'
 import type { Breaker } from '../model/state.ts'
-import { timeText } from '../model/time-text.ts'
+import { timeText } from '../model/text.ts'
 
 const ALL_CLUSTERS = ''
 

@@ -5,7 +5,7 @@
  * has the id: a cluster that was made anew has the name of its predecessor, and a text that is recorded outlives a name.
  */
 import type { ClusterId } from '../model/object.ts'
-import { shellWord } from '../model/shell-word.ts'
+import { shellWord } from '../model/text.ts'
 
 /** Begins with a space; empty for all clusters. */
 export function scopeFlag(cluster: ClusterId): string {

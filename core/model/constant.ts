@@ -32,12 +32,13 @@ export const KIND_PATIENCE_MS = 30_000
 export const COMMAND_LIFE_MS: number = 10 * 60_000
 export const COMMAND_MARGIN_MS = 60_000
 
-/** Wait after stale or blocked: doubling between these. */
 /**
  * More owner references than this are a long list: nearly no object has them. Others are written
  * whole everywhere.
  */
 export const LONG_LIST = 64
+
+/** Wait after stale or blocked: doubling between these. */
 export const BACKOFF_FIRST_MS = 1_000
 export const BACKOFF_LAST_MS: number = 10 * 60_000
 

@@ -118,3 +118,27 @@ async function answering(): Promise<Sending & { readonly world: World }> {
   deepEqual(parts.settled, ['a'])
   return { ...parts, world }
 }
+
+test('appends what came between the last look at what waits and its end', async () => {
+  for (let turns = 0; turns < 12; turns++) {
+    const world = await World.open()
+    const { put, settled, outbox } = sending(world)
+    const appended = world.log.append.bind(world.log)
+    world.log.append = async (...args) => {
+      const offset = await appended(...args)
+      // So many turns after the append, of which a few lie between.
+      if (settled.length === 0) void later(turns).then(() => put('b'))
+      return offset
+    }
+    put('a')
+    await world.clock.advance(2)
+    await later(40)
+    await world.clock.advance(2)
+    await outbox.drained()
+    deepEqual(settled, ['a', 'b'], `${turns} turns later`)
+  }
+})
+
+async function later(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+}

@@ -96,7 +96,9 @@ export function createOutbox(parts: OutboxParts): Outbox {
       queue.urgent = 0
       if (!signal.aborted) onFailed(error)
     } finally {
-      queue.flushing = undefined
+      // What came after the last look, and before this, no other flush would send.
+      const isLeft = queue.waiting.length > 0 && !signal.aborted
+      queue.flushing = isLeft ? flushAndForget(partition, queue) : undefined
     }
   }
 

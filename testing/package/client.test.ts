@@ -73,7 +73,7 @@ suite('the client', () => {
     deepEqual(
       ours.filter((path) => !/^(cli|runtime)\//.test(path)),
       [
-        ...['services/graph/api/word.ts', 'core/model/time-text.ts'],
+        ...['core/model/text.ts', 'services/graph/api/word.ts'],
         // One sentence says who deleted an object, here and on the page.
         ...['web/base/text.ts', 'web/deletion-text.ts'],
       ],

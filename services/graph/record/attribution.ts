@@ -13,11 +13,10 @@ import { type Identity, identityOf, isSameIdentity } from '../../../core/graph/i
 import type { DeletedBy, DeletedObject, FoundActor } from '../query/answer/actor.ts'
 import { type Cause, causeNow, causeOf, type Deletion } from '../query/answer/deletion-cause.ts'
 import type { Deleters } from './deleter.ts'
-import type { Life, Lives } from './life.ts'
+import { type Life, type Lives, MOST_OF_CHAIN } from './life.ts'
 
-/** Owners above each other, and entries that are read to follow them. */
+/** Owners above each other. */
 const MOST_LEVELS = 100
-const MOST_OF_CHAIN = 20_000
 
 export interface Attribution {
   readonly deletion: Deletion

@@ -28,8 +28,8 @@ import type { Turns } from '../turns.ts'
 const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
 const AT_ONCE = 500
-/** Entries that are read of the owners of one. */
-const MOST_OF_CHAIN = 20_000
+/** Entries that are read of the owners of one object. */
+export const MOST_OF_CHAIN = 20_000
 
 export interface Named extends Coordinates {
   readonly uid: Uid

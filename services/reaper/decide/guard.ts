@@ -12,7 +12,7 @@ import {
 } from '../../../core/model/command.ts'
 import { invariant } from '../../../core/model/invariant.ts'
 import type { OwnerReference, ResourceVersion } from '../../../core/model/object.ts'
-import { timeText } from '../../../core/model/time-text.ts'
+import { timeText } from '../../../core/model/text.ts'
 import type { DeleteOptions, PatchOperation } from '../../../ports/cluster.ts'
 import { isKnownByDigest } from '../../../ports/record/cap.ts'
 

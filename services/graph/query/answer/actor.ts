@@ -8,7 +8,7 @@
  */
 import type { Phase } from '../../../../core/model/node.ts'
 import type { History } from '../../../../core/model/record.ts'
-import { timeText } from '../../../../core/model/time-text.ts'
+import { timeText } from '../../../../core/model/text.ts'
 import type { Actor } from '../../../../ports/record/service-record.ts'
 import type { ActorDoubts } from '../index/actor-doubt.ts'
 import type { ActorIndex } from '../index/actor-index.ts'
@@ -187,7 +187,8 @@ function distanceOf({ from, at }: Actor, time: number): number {
   return Math.max(from - time, time - at, 0)
 }
 
-const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
+/** Its deletion has begun. */
+export const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /**
  * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of

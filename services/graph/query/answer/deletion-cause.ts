@@ -13,7 +13,7 @@ import type { Coordinates, Uid } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { HIDDEN } from '../view/sight.ts'
-import type { FoundActor } from './actor.ts'
+import { BEGUN, type FoundActor } from './actor.ts'
 
 export type By = 'kinfold' | 'others' | 'unknown'
 
@@ -99,13 +99,12 @@ function decidedIn(history: readonly History[]): History | undefined {
   return last
 }
 
-function beginOf(history: readonly History[]): History | undefined {
+/** Of one life, in order: where its deletion was recorded first. */
+export function beginOf(history: readonly History[]): History | undefined {
   return history.find(({ change, phase }) => {
-    return change === 'gone' || (phase !== null && BEGUN.has(phase))
+    return change === 'gone' || BEGUN.has(phase)
   })
 }
-
-const BEGUN: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /** For who may see the object, and not its root. */
 export function withoutRoot<T extends Deletion>(deletion: T): T {

@@ -15,6 +15,7 @@ import type { HistoryIndex } from '../index/history-index.ts'
 import type { SpanIndex } from '../index/span-index.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
+import { beginOf } from './deletion-cause.ts'
 import type { Past } from './past.ts'
 import { pastTree, wasThere } from './past-tree.ts'
 import type { Answer } from './query.ts'
@@ -27,7 +28,6 @@ export interface FormerParts {
 }
 
 const UNKNOWN = 'the tree before its deletion is not known'
-const BEGUN: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 export async function formerTree(
   { index, spans, past }: FormerParts,
@@ -56,9 +56,7 @@ export async function formerTree(
 /** Of its last life, where its deletion was recorded first. */
 function beginIn(history: readonly History[]): History | undefined {
   const created = history.findLastIndex(({ change }) => change === 'created')
-  return history.slice(Math.max(created, 0)).find(({ change, phase }) => {
-    return change === 'gone' || (change === 'phase' && BEGUN.has(phase ?? ''))
-  })
+  return beginOf(history.slice(Math.max(created, 0)))
 }
 
 /** Each with its phase and verdict of now, and beside them what the tree of now has more. */

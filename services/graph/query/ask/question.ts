@@ -9,7 +9,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId, PropagationPolicy } from '../../../../core/model/object.ts'
-import { shellWord } from '../../../../core/model/shell-word.ts'
+import { shellWord } from '../../../../core/model/text.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import { clientOf } from '../../../../runtime/http/client.ts'

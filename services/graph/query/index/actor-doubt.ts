@@ -7,7 +7,7 @@
  *
  * Not here: what is cut (actor-index.ts, actors/audit-feed.ts).
  */
-import { timeText } from '../../../../core/model/time-text.ts'
+import { timeText } from '../../../../core/model/text.ts'
 import type { ActorGap } from '../../../../ports/record/service-record.ts'
 
 /** Sentences of one answer. */

@@ -2,7 +2,7 @@
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { timeText } from './time-text.ts'
+import { timeText } from './text.ts'
 
 test('a time is told as every library tells it', () => {
   fc.assert(
