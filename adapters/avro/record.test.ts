@@ -559,6 +559,10 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     key: text,
     value: fc.uint8Array(),
   },
+  FormerValue: { previous: maybe(number), mark: maybe(number), value: fc.uint8Array() },
+  LastChange: { position: number, count: number, mark: maybe(number) },
+  ChangedKeys: { at: number, keys: list(text), positions: list(number) },
+  FormerReach: { begin: number, end: number },
   Life: {
     ...place,
     createdAt: maybe(number),

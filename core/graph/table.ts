@@ -27,12 +27,18 @@ interface Shape {
   readonly remembered: 'decoded' | 'bytes' | 'no'
   /** It holds work that is left to do, no state: a rehearsal begins without it. */
   readonly isWork: boolean
+  /**
+   * What a value was before each change is kept beside it, so that the state can be read as it was at
+   * a moment. Facts and what is in the way of a verdict are; timers, counters and work are not.
+   */
+  readonly hasFormer: boolean
 }
 
-const FACT = { page: null, remembered: 'bytes', isWork: false } as const
+const FACT = { page: null, remembered: 'bytes', isWork: false, hasFormer: true } as const
 const FEW = { ...FACT, remembered: 'decoded' } as const
 const INDEX = { ...FACT, remembered: 'no' } as const
-const WORK = { ...FACT, isWork: true } as const
+const COUNTER = { ...FACT, hasFormer: false } as const
+const WORK = { ...COUNTER, isWork: true } as const
 
 const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Node: { ...FACT, name: 'node', key: ['cluster', 'uid'], page: 1 },
@@ -47,12 +53,18 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   PolicyState: { ...FEW, name: 'policy', key: [] },
   Directives: { ...FEW, name: 'directives', key: [] },
   UnreadableHome: { ...FEW, name: 'unreadable', key: ['home'] },
-  Position: { ...FACT, name: 'position', key: [] },
+  Position: { ...COUNTER, name: 'position', key: [] },
 
-  Wait: { ...INDEX, name: 'waits', key: ['cluster', 'kind', 'uid'], page: 2 },
-  Due: { ...INDEX, name: 'due', key: ['cluster', 'time', 'what', 'subject'], page: 1 },
+  Wait: { ...INDEX, name: 'waits', key: ['cluster', 'kind', 'uid'], page: 2, hasFormer: false },
+  Due: {
+    ...INDEX,
+    name: 'due',
+    key: ['cluster', 'time', 'what', 'subject'],
+    page: 1,
+    hasFormer: false,
+  },
 
-  Agenda: { ...FEW, name: 'agenda', key: [], isWork: true },
+  Agenda: { ...WORK, name: 'agenda', key: [], remembered: 'decoded' },
   LaneTurn: { ...WORK, name: 'turn', key: ['number'] },
   Lane: { ...WORK, name: 'lane', key: ['cluster', 'namespace'] },
   Work: { ...WORK, name: 'work', key: ['cluster', 'namespace', 'number'] },
@@ -66,11 +78,16 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   HeldPlan: { ...FACT, name: 'plan', key: ['cluster'] },
   PlanRuling: { ...FACT, name: 'ruling', key: ['cluster'] },
   FirstApproval: { ...FACT, name: 'approval', key: ['cluster'] },
-  Ticket: { ...FACT, name: 'ticket', key: ['cluster', 'budget', 'namespace', 'number'], page: 2 },
-  Budget: { ...FACT, name: 'budget', key: ['cluster', 'budget'] },
+  Ticket: {
+    ...COUNTER,
+    name: 'ticket',
+    key: ['cluster', 'budget', 'namespace', 'number'],
+    page: 2,
+  },
+  Budget: { ...COUNTER, name: 'budget', key: ['cluster', 'budget'] },
   Breaker: { ...FACT, name: 'breaker', key: ['cluster', 'namespace?'], page: 1 },
-  Pace: { ...FACT, name: 'pace', key: ['cluster', 'namespace'] },
-  Share: { ...FACT, name: 'share', key: ['cluster', 'kind'] },
+  Pace: { ...COUNTER, name: 'pace', key: ['cluster', 'namespace'] },
+  Share: { ...COUNTER, name: 'share', key: ['cluster', 'kind'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

@@ -5,6 +5,7 @@
  *
  * Not here: events, commands and public records (core/model).
  */
+
 import type { CommandId, SyncId } from '../../core/model/id.ts'
 import type { Node, Phase } from '../../core/model/node.ts'
 import type {
@@ -17,6 +18,7 @@ import type {
   Uid,
 } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
+import type { FormerRecord } from './former-value.ts'
 import type { ChunkName, KnownHold } from './lineage.ts'
 import type { ListEdit } from './list-edit.ts'
 
@@ -300,6 +302,7 @@ export type ServiceRecord =
   | Watermark
   | Digest
   | Former
+  | FormerRecord
   | Life
   | Snapshot
   | DeadLetter

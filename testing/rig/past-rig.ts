@@ -90,6 +90,7 @@ export class PastRig {
       partition: 0,
       partitions: 1,
       from: undefined,
+      isRemembering: true,
     })
   }
 
@@ -256,10 +257,10 @@ export class PastRig {
   }
 
   async commit(): Promise<void> {
-    const { changelog, outputs } = this.#batch.take()
+    const { changelog, outputs, beside } = this.#batch.take()
     const { end: before } = await this.log.bounds('events', 0)
     const end = await this.#task.commit({ changelog, outputs })
-    const changes = changelog.map(({ key, value }) => [key, value] as const)
+    const changes = [...changelog.map(({ key, value }) => [key, value] as const), ...beside]
     await this.store.write(changes, { changelog: end, position: this.#batch.position.position })
     this.#batch.clear()
     await this.#foldFrom(before)

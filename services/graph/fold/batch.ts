@@ -28,6 +28,7 @@ import { loggedCommand } from './bytes/long-command.ts'
 import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
 import { graphOver } from './bytes/overlay.ts'
+import { type FormerChange, formerRows } from './former/former-rows.ts'
 import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 
@@ -38,15 +39,25 @@ export interface BatchOptions {
   readonly partitions: number
   /** Where the fold continues; undefined on an empty store. */
   readonly from: Position | undefined
+  /** What facts were before each change is kept in the store; not unless it says so. */
+  readonly isRemembering?: boolean
 }
 
 interface Output extends TopicBatch {
   readonly records: Produced[]
 }
 
+export interface Taken {
+  readonly changelog: readonly Produced[]
+  readonly outputs: readonly TopicBatch[]
+  /** For the store alone, in the write of the commit. */
+  readonly beside: readonly StoreChange[]
+}
+
 export class Batch {
   readonly #store: Store
   readonly #codec: Codec
+  readonly #isRemembering: boolean
   readonly #decoded: DecodedValues
   readonly #graph: Graph
   readonly #values = new Map<string, Uint8Array | null>()
@@ -54,19 +65,25 @@ export class Batch {
   readonly #changed = new Map<string, StateValue | null>()
   /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
+  /** What facts were before each change, in the order of events. */
+  readonly #formers: FormerChange[] = []
   readonly #outputs = new Map<string, Output>()
   /** Of each topic the one that was written last: mostly the next one's, too. */
   readonly #lastOutputs = new Map<Topic, Output>()
   #last: { readonly key: string; readonly partition: number } | undefined
   #position: Position
+  /** Before the first record. */
+  #begin: bigint
   #records = 0
 
-  constructor({ store, codec, partition, partitions, from }: BatchOptions) {
+  constructor({ store, codec, partition, partitions, from, isRemembering = false }: BatchOptions) {
     this.#store = store
     this.#codec = codec
     this.#decoded = new DecodedValues(store, codec)
     this.#graph = graphOver(this.#decoded)
     this.#position = from ?? firstPosition(partition, partitions)
+    this.#begin = this.#position.position
+    this.#isRemembering = isRemembering
   }
 
   /** After the last record folded. */
@@ -126,6 +143,7 @@ export class Batch {
       const node = isNodeKey(key) ? changedNode(key, this.#replaced(key, value), value) : undefined
       if (node !== undefined) nodes.push(node)
       for (const [each, bytes] of this.#bytesOf(key, value, node, at)) {
+        this.#keepFormer(each, bytes, at)
         this.#values.set(each, bytes)
         changed.push(each, bytes ?? '')
       }
@@ -159,6 +177,14 @@ export class Batch {
   ): readonly StoreChange[] {
     if (node === undefined) return [[key, value === null ? null : this.#codec.encode(value)]]
     return nodeChanges(this.#codec, key, [node.before, node.after ?? null], position)
+  }
+
+  #keepFormer(key: string, bytes: Uint8Array | null, { position, timestamp }: At): void {
+    if (!this.#isRemembering || !tableOf(key).hasFormer) return
+    const known = this.#values.get(key)
+    const before = known === undefined ? this.#decoded.bytesOf(key) : (known ?? undefined)
+    if (isSame(before, bytes ?? undefined)) return
+    this.#formers.push({ key, position, at: timestamp, before })
   }
 
   /** What it was before the event. */
@@ -252,10 +278,7 @@ export class Batch {
   }
 
   /** All of it, for the commit, with the position among the changes. `last`: the entry that was folded last, where that is to be known again. */
-  take(last?: Entry): {
-    readonly changelog: readonly Produced[]
-    readonly outputs: readonly TopicBatch[]
-  } {
+  take(last?: Entry): Taken {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
       this.#putIn('lineage', this.#partitionOf(key), key, value)
@@ -267,7 +290,13 @@ export class Batch {
     for (const [key, value] of this.#values) {
       if (value !== null || !this.#cameAndWent(key)) changelog.push({ key, value })
     }
-    return { changelog, outputs: [...this.#outputs.values()] }
+    return { changelog, outputs: [...this.#outputs.values()], beside: this.#formerRows() }
+  }
+
+  #formerRows(): readonly StoreChange[] {
+    if (!this.#isRemembering) return []
+    const folded = { from: this.#begin, to: this.#position.position }
+    return formerRows(this.#store, this.#codec, this.#formers, folded)
   }
 
   /** Work of the agenda that was put there and done within the batch: nothing is stored that would have to be removed. */
@@ -281,13 +310,20 @@ export class Batch {
     this.#graph.clear()
     this.#values.clear()
     this.#changed.clear()
+    this.#formers.length = 0
     this.#outputs.clear()
     this.#lastOutputs.clear()
     this.#records = 0
+    this.#begin = this.#position.position
   }
 }
 
 const NO_BYTES = new Uint8Array()
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}
 
 /** Of what holds objects in general. */
 function isRuleKey(key: string): boolean {

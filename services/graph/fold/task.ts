@@ -157,6 +157,7 @@ export class Task {
       partition,
       partitions: log.partitions('events'),
       from: position,
+      isRemembering: true,
     })
     this.#position = batch.position.position
     this.#tally = new Tally(codec)
@@ -304,13 +305,13 @@ export class Task {
     this.#sinceDigest += records
     const isDue = this.#sinceDigest >= DIGEST_RECORDS
     if (isDue) batch.putDigest()
-    const { changelog, outputs } = batch.take(last)
+    const { changelog, outputs, beside } = batch.take(last)
     const end = await owned.commit({ changelog, outputs })
     // Offsets that were given before are given again: the content of the store is no longer on the log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
-    const changes = changelog.map(({ key, value }) => [key, value] as const)
+    const changes = [...changelog.map(({ key, value }) => [key, value] as const), ...beside]
     this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
     await store.write(changes, { changelog: end, position: position.position })
     batch.clear()

@@ -55,6 +55,13 @@ export class DecodedValues implements StateReader {
     return value ?? undefined
   }
 
+  /** As they are stored; a copy. */
+  bytesOf(key: string): Uint8Array | undefined {
+    if (tableOf(key).remembered === 'no') return this.#store.get(key)
+    const bytes = this.#bytes(key)
+    return bytes && Uint8Array.from(bytes)
+  }
+
   /** These are stored now, and a batch has ended. */
   stored(changes: ReadonlyMap<string, Uint8Array | null>): void {
     this.#ofBatch.clear()

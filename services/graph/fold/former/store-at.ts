@@ -1,0 +1,111 @@
+/**
+ * A store as it was before the event at a position: whoever reads it does not know that it is not the
+ * store of now.
+ *
+ * What must stay true: a key holds what it held before the first change at or behind the position,
+ * else what it holds now. A page reads what the keys hold now before it reads what they held: what
+ * changes in between is found there. It is the state alone; what is kept beside it is not in it.
+ *
+ * Not here: whether the position is remembered (`reachOf`), what is kept (former-rows.ts).
+ */
+import { invariant } from '../../../../core/model/invariant.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { FormerValue } from '../../../../ports/record/former-value.ts'
+import type { KeyRange, Store, StoreEntry, StorePage } from '../../../../ports/store.ts'
+import { END_OF_STATE, wasBehind, wasFrom, wasIn, wasKey } from './former-key.ts'
+import { lastChangeOf } from './former-rows.ts'
+
+/** What a question reads of a store. */
+export type StoreReader = Pick<Store, 'get' | 'page'>
+
+/** Rows read at once. */
+const PAGE_ROWS = 500
+
+export function storeAt(store: StoreReader, codec: Codec, position: bigint): StoreReader {
+  const then = new Then(store, codec, Number(position))
+  return {
+    get(key) {
+      const former = then.former(key)
+      return former === undefined ? store.get(key) : (former ?? undefined)
+    },
+    page: async (range) => await then.page(range),
+  }
+}
+
+class Then {
+  readonly #store: StoreReader
+  readonly #codec: Codec
+  readonly #position: number
+
+  constructor(store: StoreReader, codec: Codec, position: number) {
+    this.#store = store
+    this.#codec = codec
+    this.#position = position
+  }
+
+  /** Null: there was none. Undefined: it holds now what it held then. */
+  former(key: string): Uint8Array | null | undefined {
+    const position = this.#position
+    const last = lastChangeOf(this.#store, this.#codec, key)
+    if (last === undefined || last.position < position) return undefined
+    const isBehind = (at: number | null): at is number => at !== null && at >= position
+    let at = isBehind(last.mark) ? last.mark : last.position
+    for (;;) {
+      const bytes = this.#store.get(wasKey(key, at))
+      invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
+      const { previous, mark, value } = this.#decoded(bytes)
+      if (isBehind(mark)) at = mark
+      else if (isBehind(previous)) at = previous
+      else return value.length === 0 ? null : value
+    }
+  }
+
+  #decoded(bytes: Uint8Array): FormerValue {
+    const former = this.#codec.decode(bytes)
+    invariant(former.type === 'FormerValue', 'what was there before a change is a former value')
+    return former
+  }
+
+  async page({ gte, lt, limit, take }: KeyRange): Promise<StorePage> {
+    const end = lt < END_OF_STATE ? lt : END_OF_STATE
+    const rows: StoreEntry[] = []
+    for (let from = gte; from < end; ) {
+      const now = await this.#store.page({ gte: from, lt: end, limit: PAGE_ROWS })
+      const last = now.rows.at(-1)
+      const upTo = now.isCut && last !== undefined ? `${last[0]}\0` : end
+      const held = new Map<string, Uint8Array | null>(now.rows)
+      for (const [key, value] of await this.#formers(from, upTo)) held.set(key, value)
+      const keys = [...held.keys()].sort()
+      for (const key of keys) {
+        const value = held.get(key)
+        if (value != null) rows.push([key, value])
+      }
+      if (take !== 'last' && rows.length > limit) break
+      from = upTo
+    }
+    const isCut = rows.length > limit
+    if (!isCut) return { rows, isCut }
+    return { rows: take === 'last' ? rows.slice(-limit) : rows.slice(0, limit), isCut }
+  }
+
+  /** Of the keys in a range that changed since: what each held then. */
+  async #formers(gte: string, lt: string): Promise<Map<string, Uint8Array | null>> {
+    const found = new Map<string, Uint8Array | null>()
+    const end = wasFrom(lt)
+    for (let from = wasFrom(gte); from < end; ) {
+      const { rows, isCut } = await this.#store.page({ gte: from, lt: end, limit: PAGE_ROWS })
+      for (const [row, bytes] of rows) {
+        const { key, position } = wasIn(row)
+        if (position < this.#position || found.has(key)) continue
+        const { value } = this.#decoded(bytes)
+        found.set(key, value.length === 0 ? null : value)
+      }
+      const last = rows.at(-1)
+      if (!isCut || last === undefined) break
+      // Of a key that changed very often neither older changes are read nor all newer ones.
+      const { key } = wasIn(last[0])
+      from = found.has(key) ? wasBehind(key) : wasKey(key, this.#position)
+    }
+    return found
+  }
+}
