@@ -561,7 +561,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   },
   FormerValue: { previous: maybe(number), mark: maybe(number), value: fc.uint8Array() },
   LastChange: { position: number, count: number, mark: maybe(number) },
-  ChangedKeys: { at: number, keys: list(text), positions: list(number) },
+  ChangedKeys: { keys: list(text), positions: list(number), times: list(number) },
   FormerReach: { begin: number, end: number },
   Life: {
     ...place,

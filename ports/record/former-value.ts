@@ -30,11 +30,11 @@ export interface LastChange {
 /** Which keys the events of a commit changed, in the order of events. */
 export interface ChangedKeys {
   readonly type: 'ChangedKeys'
-  /** Append time of the last of these events, in milliseconds. */
-  readonly at: number
   readonly keys: readonly string[]
   /** Of the events, in the order of `keys`. */
   readonly positions: readonly number[]
+  /** Their append times, in milliseconds. */
+  readonly times: readonly number[]
 }
 
 /** From which position on all that changed is kept as it was before. */

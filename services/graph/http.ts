@@ -20,7 +20,7 @@ import { shadowAnswer } from './audit/shadow-answer.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { addDirectives } from './orders/directive-http.ts'
 import { addPage } from './page.ts'
-import type { PastDiff } from './query/answer/past-diff.ts'
+import type { Differ } from './query/answer/diff.ts'
 import type { Access } from './query/ask/access.ts'
 import { addClusterList } from './query/ask/cluster-list.ts'
 import { addDependents } from './query/ask/dependent-question.ts'
@@ -41,7 +41,7 @@ export interface HttpParts extends QuestionParts, DirectiveParts {
   readonly codec: Codec
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
-  readonly pastDiff: PastDiff
+  readonly differ: Differ
   readonly audit: AuditFeed
 }
 

@@ -8,10 +8,8 @@ import type { Graph } from './graph.ts'
 import type { DirectiveParts } from './orders/directive-http.ts'
 import { createCascades } from './query/answer/cascade.ts'
 import { createDependentList } from './query/answer/dependent-list.ts'
+import { createDiffer, type Differ } from './query/answer/diff.ts'
 import { createObjectList } from './query/answer/object-list.ts'
-import { createPast } from './query/answer/past.ts'
-import { createPastDiff, type PastDiff } from './query/answer/past-diff.ts'
-import { createPastList } from './query/answer/past-list.ts'
 import { createQuery } from './query/answer/query.ts'
 import { type AccessParts, createAccess } from './query/ask/access.ts'
 import { createGraphDump } from './query/ask/graph-dump.ts'
@@ -21,6 +19,7 @@ import type { HistoryIndex } from './query/index/history-index.ts'
 import { createPlanner } from './query/plan/plan.ts'
 import { createClusters } from './query/view/clusters.ts'
 import { createForwarding } from './query/view/forward.ts'
+import { createOpenView } from './query/view/open-view.ts'
 import { hereOf, type LocalPartition } from './query/view/view.ts'
 import { createDeletionOf } from './record/object-deletion.ts'
 
@@ -43,7 +42,7 @@ export interface QuestionsOptions {
 export interface Questions extends QuestionParts, DirectiveParts {
   readonly index: HistoryIndex
   readonly actors: ActorIndex | undefined
-  readonly pastDiff: PastDiff
+  readonly differ: Differ
   readonly audit: AuditFeed
 }
 
@@ -56,6 +55,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
   const { cuts = new Cuts(clock), auditKeptADay: keptADay } = options
   const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
+  const open = createOpenView({ log, clock })
   return {
     ...{ log, codec, clock, clusters, index, actors, cuts },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
@@ -63,10 +63,8 @@ export function createQuestions(options: QuestionsOptions): Questions {
     query: createQuery(clusters, index, createDeletionOf({ log, codec, index, clusters, actors })),
     audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),
-    spans: index.spans,
-    past: createPast({ log, clock, index }),
-    pastList: createPastList(index, clusters),
-    pastDiff: createPastDiff(index, clusters),
+    open,
+    differ: createDiffer(clusters),
     dependents: createDependentList(index),
     planner: createPlanner(),
     cascades: createCascades(index, clock),

@@ -12,6 +12,7 @@ import { FENCE_KEY, type Log } from '../../ports/log.ts'
 import { entriesIn } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
+import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
 import { storeIdentity } from '../../services/graph/main.ts'
 import { ALREADY_SO } from '../../services/reaper/decide/settle.ts'
 import type { Kafka } from '../kafka/broker.ts'
@@ -130,7 +131,7 @@ async function differenceOf(
   const checkpoint = opened.checkpoint()
   if (checkpoint === undefined || checkpoint.changelog <= last) return undefined
   let count = 0
-  for await (const [key, value] of entriesIn(opened, { gte: ' ', lt: '~', limit: PAGE })) {
+  for await (const [key, value] of entriesIn(opened, { gte: ' ', lt: END_OF_STATE, limit: PAGE })) {
     count += 1
     const wanted = expected.get(key)
     if (wanted === undefined) return `${key} is not in the changelog`

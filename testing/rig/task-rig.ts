@@ -11,6 +11,7 @@ import { assignKey } from '../../ports/record/control-key.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Pace } from '../../services/graph/config.ts'
+import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
 import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
 import type { TaskObserver } from '../../services/graph/fold/task.ts'
 import { Task } from '../../services/graph/fold/task.ts'
@@ -96,9 +97,9 @@ export function emptyStore(): Store {
   return new MemoryStore()
 }
 
-/** All keys and values, as hexadecimal text. */
+/** All keys and values of the state, as hexadecimal text. */
 export async function contentOf(store: Store): Promise<Map<string, string>> {
-  const { rows } = await store.page({ gte: ' ', lt: '~', limit: Number.MAX_SAFE_INTEGER })
+  const { rows } = await store.page({ gte: ' ', lt: END_OF_STATE, limit: Number.MAX_SAFE_INTEGER })
   return new Map(rows.map(([key, value]) => [key, Buffer.from(value).toString('hex')]))
 }
 

@@ -11,6 +11,7 @@ import { type Log, LogError, type Topic } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { Snapshot } from '../../../ports/record/service-record.ts'
 import { StoreError, type StoreView } from '../../../ports/store.ts'
+import { END_OF_STATE } from './former/former-key.ts'
 import type { Task } from './task.ts'
 
 export interface RetentionConfig {
@@ -129,7 +130,7 @@ async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<C
   let after = ''
   for (;;) {
     signal.throwIfAborted()
-    const { rows, isCut } = await view.page({ gte: `${after}\0`, lt: '~', limit: CHUNK_KEYS })
+    const { rows, isCut } = await view.page({ gte: `${after}\0`, lt: END_OF_STATE, limit: CHUNK_KEYS })
     let keys: string[] = []
     let values: Uint8Array[] = []
     let size = 0
@@ -204,6 +205,8 @@ async function trim(
   // Something must be left to fold again from: never beyond the last snapshot.
   const before = mayGo < last.position ? mayGo : last.position
   if (before > start) await log.trim('events', task.partition, before)
+  // What there was before is asked about by times, which events have.
+  task.forgetBefore(before > start ? before : start)
   const first = kept.reduce((least, { offset }) => (offset < least ? offset : least), oldest.offset)
   if (all.length > kept.length) await log.trim('snapshots', task.partition, first)
   await trimFollowers(log, task.partition)

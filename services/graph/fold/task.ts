@@ -38,6 +38,7 @@ import {
 } from '../config.ts'
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
+import { forgottenRows } from './former/former-rows.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
@@ -84,6 +85,8 @@ export class Task {
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
   #tally: Tally
+  /** What events before it changed is forgotten. */
+  #forgetBefore = 0n
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
@@ -105,6 +108,11 @@ export class Task {
   /** The counts of the store as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
   counts(): readonly ClusterTally[] | undefined {
     return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
+  }
+
+  /** From now on moments before this position cannot be asked; a little is forgotten with each commit. */
+  forgetBefore(position: bigint): void {
+    this.#forgetBefore = position
   }
 
   /** Folds until the signal aborts or another process has the task; may be run again then. Rejects when only a person can help. */
@@ -177,11 +185,13 @@ export class Task {
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
     if (page.entries.length === 0) await this.#options.idle?.()
+    await this.#forget()
     let at = 0
     while (at < page.entries.length) {
       signal.throwIfAborted()
       at = await this.#foldSome(batch, page.entries, at, signal)
       await this.#commit(owned, batch, page.entries[at - 1])
+      await this.#forget()
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
     if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
@@ -297,6 +307,14 @@ export class Task {
         .digest('hex'),
     })
     batch.deadLetter(entry.key, value)
+  }
+
+  async #forget(): Promise<void> {
+    const { store, codec } = this.#options
+    const checkpoint = store.checkpoint()
+    if (checkpoint === undefined) return
+    const rows = await forgottenRows(store, codec, this.#forgetBefore)
+    if (rows.length > 0) await store.write(rows, checkpoint)
   }
 
   async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {

@@ -4,26 +4,26 @@
  * What must stay true: a page is about one cluster, answered by the process that has it, and all pages of a cluster are about the same two moments. A moment that is not
  * known any more is refused for all clusters, with the earliest one. An answer may be kept only where nothing that comes can change it.
  *
- * Not here: what differs (query/answer/past-diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
+ * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
  */
 import type { FastifyInstance } from 'fastify'
+import type { Node } from '../../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
 import type { Deletion } from '../query/answer/deletion-cause.ts'
-import { asOfMoment, type Past } from '../query/answer/past.ts'
-import type { Difference, PastDiff, TwoMoments } from '../query/answer/past-diff.ts'
+import type { Differ, Difference, TwoViews } from '../query/answer/diff.ts'
 import { askedOf } from '../query/ask/choice.ts'
 import { meantIn } from '../query/ask/list-question.ts'
 import { namedClusters } from '../query/ask/not-found.ts'
 import { refuseUnknownKind } from '../query/ask/unknown-kind.ts'
 import type { ActorIndex } from '../query/index/actor-index.ts'
 import { cursorIn, cursorText, strange } from '../query/index/cursor.ts'
-import { type Asked, askedIn, type Moment } from '../query/index/moment.ts'
-import type { PastObject } from '../query/index/span-index.ts'
+import { type Asked, askedIn } from '../query/index/moment.ts'
 import { clusterRefs } from '../query/view/cluster-label.ts'
 import { clusterMarked } from '../query/view/forward-call.ts'
+import { type OpenView, readThen } from '../query/view/open-view.ts'
 import type { View } from '../query/view/view.ts'
 import { type Attributors, attributionOf } from './attribution.ts'
 import { Deleters } from './deleter.ts'
@@ -36,8 +36,8 @@ const LISTED_MOST = 2_000
 const MOST_ENTRIES = 20_000
 
 export interface DiffParts extends LogParts {
-  readonly past: Past
-  readonly pastDiff: PastDiff
+  readonly open: OpenView
+  readonly differ: Differ
   readonly actors: ActorIndex | undefined
 }
 
@@ -102,14 +102,15 @@ export function addDiff(server: FastifyInstance, parts: DiffParts): void {
     const own = cluster === cursor.cluster ? cursor : { ...START, cluster }
     try {
       return await forwarding.answered(request, reply, cluster, async (view) => {
-        const moments = await momentsOf(parts, view, asked, own.to)
+        const views = await viewsOf(parts, view, asked, own.to)
         const ref = clusterRefs(all)(cluster)
-        const page = await pageOf(parts, view, { words, ref, moments, after: own.after })
-        for (const each of [moments.from, moments.to]) parts.past.stillKnown(view, each)
+        const page = await readThen(views.from, async () => {
+          return await pageOf(parts, views, { words, ref, after: own.after })
+        })
         const isFinal = words['to'] !== undefined && page.isFinal && page.partial === ''
         if (isFinal) markImmutable(reply)
-        const [from, to] = [asOfMoment(view, moments.from), asOfMoment(view, moments.to)]
-        const same = { cluster, to: textOfMoment(view, moments.to, words), after: page.next ?? '' }
+        const [from, to] = [views.from.asOf(), views.to.asOf()]
+        const same = { cluster, to: textOfMoment(views.to, words), after: page.next ?? '' }
         const next = page.next === null ? rest : textOf(words, same)
         const { rows: differences, kinds } = page
         const { kind = '' } = words
@@ -150,35 +151,26 @@ function momentsIn({ from, to }: Words): AskedMoments {
   return { from: earlier, to: later }
 }
 
-async function momentsOf(
-  { past }: DiffParts,
+async function viewsOf(
+  { open }: DiffParts,
   view: View,
   asked: AskedMoments,
   chosen: string,
-): Promise<TwoMoments> {
+): Promise<TwoViews> {
   const { partition } = view.partition
   const { position } = view.partition.status()
   const now: Asked = { type: 'position', partition, position }
   const later = asked.to ?? (chosen === '' ? now : askedIn(chosen, 'to'))
-  const to = await past.momentOf(view, later)
-  const from = await past.momentOf(view, asked.from)
-  if (isAfter(from, to)) {
+  const [to, from] = [await open(view, later), await open(view, asked.from)]
+  if ((from.moment?.position ?? 0) > (to.moment?.position ?? 0)) {
     throw new Problem(400, `from is later than to in cluster ${view.name}: change them over`)
   }
   return { from, to }
 }
 
-/** It holds what the other does not. */
-function isAfter(from: Moment, to: Moment): boolean {
-  if (from.type === 'position' && to.type === 'position') return from.position > to.position
-  // The entry at a position is not before it, so a time that holds that entry is later.
-  return from.type === 'time' && to.type === 'position' ? from.at >= to.at : from.at > to.at
-}
-
 interface PageAsked {
   readonly words: Words
   readonly ref: ClusterRef
-  readonly moments: TwoMoments
   readonly after: string
 }
 
@@ -193,12 +185,13 @@ interface Page {
 
 async function pageOf(
   parts: DiffParts,
-  view: View,
-  { words, ref, moments, after }: PageAsked,
+  views: TwoViews,
+  { words, ref, after }: PageAsked,
 ): Promise<Page> {
+  const { to: view } = views
   const { kind = '', namespace, limit = `${LISTED}` } = words
   const asked = { kind, namespace, limit: Math.min(Number(limit), LISTED_MOST) }
-  const { answer, partial } = await parts.pastDiff(view, asked, moments, after)
+  const { answer, partial } = await parts.differ(views, asked, after)
   const lives = new Lives({ ...parts, turns: view.turns })
   const deleters = new Deleters({ ...parts, turns: view.turns })
   const unnamed = await deleters.caughtUp()
@@ -221,37 +214,39 @@ async function pageOf(
 async function deletedIn(
   parts: Attributors,
   view: View,
-  { change, after }: Difference,
+  { change, object, position }: Difference,
 ): Promise<Deletion | null> {
   if (change !== 'deleted') return null
-  const of = view.identityOf(after)
-  const life = await parts.lives.endedAt(of, BigInt(after.position))
+  const of = view.identityOf(object)
+  const life = await parts.lives.endedAt(of, BigInt(position))
   return (await attributionOf(parts, of, life)).deletion
 }
 
 function rowOf(
   cluster: ClusterRef,
-  { change, before, after }: Difference,
+  { change, object, at, before, after }: Difference,
   deletion: Deletion | null,
 ): DiffRow {
-  const { group, kind, namespace, name, uid, since, createdAt } = after
+  const { group, kind, namespace, name, uid } = object
+  const createdAt = (after ?? before)?.object.createdAt ?? null
   return {
-    ...{ cluster, group, kind, namespace, name, uid, change, at: since },
+    ...{ cluster, group, kind, namespace, name, uid, change, at },
     createdAt: timeOf(createdAt),
-    from: change === 'added' || before === undefined ? null : stateOf(before),
-    to: change === 'deleted' ? null : stateOf(after),
+    from: before === undefined ? null : stateOf(before),
+    to: after === undefined ? null : stateOf(after),
     deletion,
   }
 }
 
-function stateOf({ phase, deletedAt, owners }: PastObject): StateThen {
-  return { phase, deletionTimestamp: timeOf(deletedAt), owners }
+function stateOf({ phase, object }: Node): StateThen {
+  const { deletedAt, ownerReferences } = object
+  return { phase, deletionTimestamp: timeOf(deletedAt), owners: ownerReferences }
 }
 
 /** All pages of a cluster are about what was folded by the first one. */
-function textOfMoment(view: View, to: Moment, words: Words): string {
-  if (words['to'] !== undefined || to.type !== 'position') return ''
-  return `pos:${view.partition.partition}-${to.position}`
+function textOfMoment({ partition, moment }: View, words: Words): string {
+  if (words['to'] !== undefined || moment === null) return ''
+  return `pos:${partition.partition}-${moment.position}`
 }
 
 function textOf(words: Words, { cluster, to, after }: Cursor): string {

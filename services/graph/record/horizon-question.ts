@@ -9,16 +9,13 @@
 
 import type { FastifyInstance } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
+import type { Log } from '../../../ports/log.ts'
 import { type AsOf, documentOf, timeOf } from '../api/document.ts'
-import { labelOf } from '../api/word.ts'
-import { begunAt } from '../query/answer/past.ts'
+import { reachOf as formerReachOf } from '../fold/former/former-rows.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
 import { type Reach, reachOf } from '../query/index/log-reach.ts'
-import type { Horizon as Moments } from '../query/index/moment.ts'
-import { NEVER } from '../query/index/span-index.ts'
 import { spanText } from '../query/plan/span-text.ts'
-import { clusterRefs } from '../query/view/cluster-label.ts'
-import type { KnownCluster } from '../query/view/clusters.ts'
+import type { View } from '../query/view/view.ts'
 import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'
 
@@ -58,7 +55,7 @@ export function addHorizon(server: FastifyInstance, parts: LogParts): void {
     const bounds: readonly Bound[] = [
       boundOf('history', ['history -n', 'deletions'], history),
       indexBound(parts.index, history),
-      momentBound(parts.index, all, begunAt(log, parts.index)),
+      await momentBound(parts, views),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),
     ]
@@ -101,57 +98,37 @@ const WHOLE = 'it has all that happened to an object since its creation'
 const REBUILT =
   'the index was built from then on: what was older had been removed from the log; of an object that was created later it has all'
 
-/** Of clusters in one partition by the one that reaches back least: a list at an earlier moment would lack its objects. */
-function momentBound(index: HistoryIndex, all: readonly KnownCluster[], begun: number): Bound {
-  const refOf = clusterRefs(all)
-  const byPartition = [...Map.groupBy(all, ({ partition }) => partition)]
-  const partitions = byPartition.map(([partition, own]) => {
-    const horizons = own.flatMap(({ id }) => {
-      const horizon = index.spans.horizon(id)
-      return horizon === undefined ? [] : [{ ...horizon, name: labelOf(refOf(id)) }]
-    })
-    const bound = momentsOf(partition, horizons, index.isBegun())
-    return begun <= bound.at
-      ? bound
-      : { ...bound, earliest: timeOf(begun), at: begun, because: REMOVED }
-  })
-  partitions.sort((a, b) => a.partition - b.partition)
-  const least = partitions.reduce<PartitionMoments | undefined>((a, b) => {
-    return a !== undefined && a.at >= b.at ? a : b
+/** Of each partition that this process has. */
+async function momentBound(parts: LogParts, views: readonly View[]): Promise<Bound> {
+  const byPartition = new Map(views.map((view) => [view.partition.partition, view]))
+  const partitions: PartitionBound[] = []
+  for (const [partition, view] of [...byPartition].sort(([a], [b]) => a - b)) {
+    const reach = formerReachOf(view.now, view.codec)
+    const first = reach?.begin ?? 0
+    const at = await timeAt(parts.log, partition, first)
+    const because = reach === undefined ? NONE : first === 0 ? BEGINS : FORGOTTEN
+    partitions.push({ partition, first, earliest: timeOf(at), because })
+  }
+  const least = partitions.reduce<PartitionBound | undefined>((a, b) => {
+    return a !== undefined && (a.earliest ?? '') >= (b.earliest ?? '') ? a : b
   }, undefined)
   const { earliest, because } = least ?? { earliest: null, because: 'no cluster was ever seen' }
-  const bounds = partitions.map(({ at: _, ...bound }) => bound)
-  return { source: 'moments', questions: MOMENTS, earliest, because, partitions: bounds }
+  return { source: 'moments', questions: MOMENTS, earliest, because, partitions }
 }
 
-interface PartitionMoments extends PartitionBound {
-  /** In milliseconds: 0 where there is no bound, infinite where no moment can be asked. */
-  readonly at: number
-}
-
-function momentsOf(
-  partition: number,
-  horizons: readonly (Moments & { readonly name: string })[],
-  isBegun: boolean,
-): PartitionMoments {
-  const none = { partition, first: 0, earliest: null, at: Number.POSITIVE_INFINITY }
-  if (!isBegun) return { ...none, because: 'the index is built anew: ask again later' }
-  const [first, ...others] = horizons
-  if (first === undefined) return { ...none, at: 0, because: SEEN }
-  const { position, at, name } = others.reduce((a, b) => (b.position > a.position ? b : a), first)
-  if (position === NEVER.position) {
-    return {
-      ...none,
-      because: `history of cluster ${name} was recorded by a version that did not record owners`,
-    }
-  }
-  const because = `an object of cluster ${name} that existed before was forgotten ("remember"), or what it was before was removed from the log`
-  return { partition, first: position, earliest: timeOf(at), at, because }
+/** Append time of an event; null where it is not there yet, or not any more. */
+async function timeAt(log: Log, partition: number, position: number): Promise<number | null> {
+  const { start } = await log.bounds('events', partition)
+  const from = start > BigInt(position) ? start : BigInt(position)
+  const { entries } = await log.read('events', partition, from, { limit: 1, waitMs: 0 })
+  return entries[0]?.timestamp ?? null
 }
 
 const MOMENTS = ['get --at', 'tree --at', 'why --at', 'lineage export --at', 'diff'] as const
-const REMOVED = 'history was removed from the log before this index was built'
-const SEEN = 'nothing was forgotten: what there was before a cluster was watched is unknown'
+const NONE = 'what there was before a change is not remembered yet'
+const BEGINS = 'the record begins then: what there was before a cluster was watched is unknown'
+const FORGOTTEN =
+  'what there was before is forgotten with its events ("keep" and "keepEvents"), or this store was built anew then'
 
 function rememberBound({ clusters, clock }: LogParts): Bound {
   const bound = { source: 'remember', questions: NAMES, partitions: [] } as const

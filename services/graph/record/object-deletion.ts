@@ -5,15 +5,17 @@
  */
 import { identityOf } from '../../../core/graph/identity.ts'
 import type { DeletionOf } from '../query/answer/query.ts'
+import { type Histories, historiesAt } from '../query/index/history-at.ts'
 import { attributionOf, ownersDeletedBy } from './attribution.ts'
 import { Deleters, type DeletersParts } from './deleter.ts'
 import { Lives, type LivesParts } from './life.ts'
 
-type Parts = Omit<LivesParts & DeletersParts, 'turns'>
+type Parts = Omit<LivesParts & DeletersParts, 'turns'> & { readonly index: Histories }
 
 export function createDeletionOf(parts: Parts): DeletionOf {
-  return async ({ turns }, object, phase) => {
-    const lives = new Lives({ ...parts, turns })
+  return async ({ turns, moment }, object, phase) => {
+    const index = { ...parts.index, ...historiesAt(parts.index, moment) }
+    const lives = new Lives({ ...parts, index, turns })
     const deleters = new Deleters({ ...parts, turns })
     const behind = await deleters.caughtUp()
     const life = await lives.lastOf(identityOf(object.cluster, object))

@@ -11,8 +11,13 @@
  */
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { ChangedKeys, FormerReach, LastChange } from '../../../../ports/record/former-value.ts'
-import { entriesIn, type Store, type StoreChange } from '../../../../ports/store.ts'
+import type {
+  ChangedKeys,
+  FormerReach,
+  FormerValue,
+  LastChange,
+} from '../../../../ports/record/former-value.ts'
+import type { Store, StoreChange } from '../../../../ports/store.ts'
 import {
   changedFrom,
   changedKey,
@@ -25,7 +30,7 @@ import {
 /** Changes between two marks: a search takes so many steps at most, and one for each mark. */
 const MARK_EVERY = 64
 /** Commits of which what they changed is forgotten at once. */
-const FORGOTTEN_COMMITS = 8
+const FORGOTTEN_COMMITS = 2
 
 /** One event's change of one key. */
 export interface FormerChange {
@@ -69,7 +74,8 @@ export function formerRows(
   if (newest !== undefined) {
     const keys = changes.map(({ key }) => key)
     const positions = changes.map(({ position }) => Number(position))
-    const changed = codec.encode({ type: 'ChangedKeys', at: newest.at, keys, positions })
+    const times = changes.map(({ at }) => at)
+    const changed = codec.encode({ type: 'ChangedKeys', keys, positions, times })
     rows.push([changedKey(Number(newest.position)), changed])
   }
   const known = reachOf(store, codec)
@@ -141,20 +147,32 @@ function forgotten(
   return isLast ? [row, [lastKey(key), null]] : [row]
 }
 
-/** Of all that changed since a position, keys of the state in the order of events. */
-export async function* changedSince(
-  store: Pick<Store, 'page'>,
+/**
+ * What a key held before the first change that is not before a position; undefined where it has not
+ * changed since.
+ */
+export function formerAt(
+  store: Pick<Store, 'get'>,
   codec: Codec,
-  from: number,
-): AsyncGenerator<readonly [key: string, position: number]> {
-  for await (const [, bytes] of entriesIn(store, {
-    ...changedFrom(from),
-    limit: FORGOTTEN_COMMITS,
-  })) {
-    const { keys, positions } = codec.decode(bytes) as ChangedKeys
-    for (const [index, key] of keys.entries()) {
-      const position = positions[index] ?? 0
-      if (position >= from) yield [key, position]
-    }
+  key: string,
+  position: number,
+): FormerValue | undefined {
+  const last = lastChangeOf(store, codec, key)
+  if (last === undefined || last.position < position) return undefined
+  const isBehind = (at: number | null): at is number => at !== null && at >= position
+  let at = isBehind(last.mark) ? last.mark : last.position
+  for (;;) {
+    const bytes = store.get(wasKey(key, at))
+    invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
+    const former = formerIn(codec, bytes)
+    if (isBehind(former.mark)) at = former.mark
+    else if (isBehind(former.previous)) at = former.previous
+    else return former
   }
+}
+
+export function formerIn(codec: Codec, bytes: Uint8Array): FormerValue {
+  const former = codec.decode(bytes)
+  invariant(former.type === 'FormerValue', 'what was there before a change is a former value')
+  return former
 }

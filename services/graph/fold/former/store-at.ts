@@ -8,12 +8,10 @@
  *
  * Not here: whether the position is remembered (`reachOf`), what is kept (former-rows.ts).
  */
-import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { FormerValue } from '../../../../ports/record/former-value.ts'
 import type { KeyRange, Store, StoreEntry, StorePage } from '../../../../ports/store.ts'
 import { END_OF_STATE, wasBehind, wasFrom, wasIn, wasKey } from './former-key.ts'
-import { lastChangeOf } from './former-rows.ts'
+import { formerAt, formerIn } from './former-rows.ts'
 
 /** What a question reads of a store. */
 export type StoreReader = Pick<Store, 'get' | 'page'>
@@ -45,25 +43,9 @@ class Then {
 
   /** Null: there was none. Undefined: it holds now what it held then. */
   former(key: string): Uint8Array | null | undefined {
-    const position = this.#position
-    const last = lastChangeOf(this.#store, this.#codec, key)
-    if (last === undefined || last.position < position) return undefined
-    const isBehind = (at: number | null): at is number => at !== null && at >= position
-    let at = isBehind(last.mark) ? last.mark : last.position
-    for (;;) {
-      const bytes = this.#store.get(wasKey(key, at))
-      invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
-      const { previous, mark, value } = this.#decoded(bytes)
-      if (isBehind(mark)) at = mark
-      else if (isBehind(previous)) at = previous
-      else return value.length === 0 ? null : value
-    }
-  }
-
-  #decoded(bytes: Uint8Array): FormerValue {
-    const former = this.#codec.decode(bytes)
-    invariant(former.type === 'FormerValue', 'what was there before a change is a former value')
-    return former
+    const former = formerAt(this.#store, this.#codec, key, this.#position)
+    if (former === undefined) return undefined
+    return former.value.length === 0 ? null : former.value
   }
 
   async page({ gte, lt, limit, take }: KeyRange): Promise<StorePage> {
@@ -97,7 +79,7 @@ class Then {
       for (const [row, bytes] of rows) {
         const { key, position } = wasIn(row)
         if (position < this.#position || found.has(key)) continue
-        const { value } = this.#decoded(bytes)
+        const { value } = formerIn(this.#codec, bytes)
         found.set(key, value.length === 0 ? null : value)
       }
       const last = rows.at(-1)

@@ -5,47 +5,45 @@
  * What must stay true: what references it still, or by now, is in it, too; where its past is not kept
  * that is said.
  *
- * Not here: the two trees (tree.ts, past-tree.ts), who deleted it (record/attribution.ts).
+ * Not here: a tree at a moment (tree.ts), who deleted it (record/attribution.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import type { HistoryIndex } from '../index/history-index.ts'
-import type { SpanIndex } from '../index/span-index.ts'
-import type { Sight } from '../view/sight.ts'
+import { type Histories, historiesAt } from '../index/history-at.ts'
+import { type OpenView, readThen } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 import { beginOf } from './deletion-cause.ts'
-import type { Past } from './past.ts'
-import { pastTree, wasThere } from './past-tree.ts'
 import type { Answer } from './query.ts'
-import { byKindAndName, type TreeNode } from './tree.ts'
+import { byKindAndName, Tree, type TreeNode } from './tree.ts'
 
 export interface FormerParts {
-  readonly index: Pick<HistoryIndex, 'history'>
-  readonly spans: SpanIndex
-  readonly past: Past
+  readonly index: Histories
+  readonly open: OpenView
 }
 
 const UNKNOWN = 'the tree before its deletion is not known'
 
 export async function formerTree(
-  { index, spans, past }: FormerParts,
+  { index, open }: FormerParts,
   view: View,
   present: TreeNode,
-  { isUp, sight }: { readonly isUp: boolean; readonly sight: Sight },
+  isUp: boolean,
 ): Promise<Answer<TreeNode>> {
-  const { cluster, turns } = view
-  const { entries } = await index.history(identityOf(cluster, present))
+  const { cluster, moment } = view
+  const { entries } = await historiesAt(index, moment).history(identityOf(cluster, present))
   const begun = beginIn(entries)
   if (begun === undefined) return { answer: present, partial: UNKNOWN }
   const { partition, position } = begun
   try {
-    const moment = await past.momentOf(view, { type: 'position', partition, position })
-    const root = spans.objectAt(cluster, present.uid, moment)
-    if (!wasThere(root) || !isSamePlace(root, present)) return { answer: present, partial: UNKNOWN }
-    const told = await pastTree({ spans, cluster, moment, turns, sight }, root, isUp)
-    past.stillKnown(view, moment)
+    const before = await open(view, { type: 'position', partition, position })
+    const root = before.node(present.uid)?.object
+    if (root === undefined || !isSamePlace(root, present))
+      return { answer: present, partial: UNKNOWN }
+    const told = await readThen(before, async () => {
+      return await new Tree(before).grown({ ...root, cluster, at: 0 }, isUp)
+    })
     return { answer: joined(view, told.answer, present), partial: told.cut }
   } catch (error) {
     if (!(error instanceof Problem)) throw error

@@ -198,14 +198,16 @@ export type OpenBreakerOfCluster = Omit<OpenBreaker, 'cluster'>
 
 function sourceOf(view: View, namesakes: Namesakes, { isWhole }: HeldScope): HeldSource {
   const { cluster, partition } = view
-  const uncounted = (): string => (isWhole && partition.counts() === undefined ? UNCOUNTED : '')
+  // Of the past nothing is counted.
+  const counts = view.moment === null ? partition.counts() : []
+  const uncounted = (): string => (isWhole && counts === undefined ? UNCOUNTED : '')
   return {
     cluster,
     asOf: view.asOf(),
     breakers: () => openBreakersOf(view),
     objects: () => heldObjects(view),
     described: async (object) => await withNamesake(view, namesakes, object),
-    refused: () => partition.counts()?.find((tally) => tally.cluster === cluster)?.blocked.refused,
+    refused: () => counts?.find((tally) => tally.cluster === cluster)?.blocked.refused,
     partial: () => view.partial() || uncounted(),
   }
 }

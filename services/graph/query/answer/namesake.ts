@@ -9,6 +9,7 @@
 import type { Stand } from '../../../../core/judge/standing.ts'
 import { standsOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
+import type { Coordinates, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import { type Sight, WHOLE } from '../view/sight.ts'
@@ -17,7 +18,7 @@ import type { View } from '../view/view.ts'
 /** An object may have thousands of references. */
 const MOST_LOOKED_UP = 5
 
-export type NameIndex = Pick<HistoryIndex, 'at'>
+export type NameIndex = Pick<HistoryIndex, 'at' | 'listed'>
 
 /** How each reference of an object stands, and why, with the namesakes of owners that were deleted. */
 export async function standsWithNamesakes(
@@ -48,6 +49,14 @@ export async function namesakeText(view: View, index: NameIndex, node: Node): Pr
   return ''
 }
 
+/** Of a moment of the past all that ever had the name: who had it then is seen in the graph. */
+async function* uidsAt(view: View, index: NameIndex, place: Coordinates): AsyncIterable<Uid> {
+  if (view.moment === null) return yield* index.at(view.cluster, place)
+  const { namespace, name } = place
+  const asked = { cluster: view.cluster, namespaces: [namespace], name, isGone: true }
+  for await (const [, { uid }] of index.listed(asked, '')) yield uid
+}
+
 async function namesakeOf(
   view: View,
   index: NameIndex,
@@ -55,7 +64,7 @@ async function namesakeOf(
   sight: Sight,
 ): Promise<string> {
   if (place === null) return ''
-  for await (const uid of index.at(view.cluster, place)) {
+  for await (const uid of uidsAt(view, index, place)) {
     await view.turns.take()
     const node = uid === reference.uid ? undefined : view.node(uid)
     if (node === undefined || !isSamePlace(node.object, place)) continue

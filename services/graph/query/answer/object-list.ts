@@ -18,6 +18,7 @@ import type {
 } from '../../../../core/model/object.ts'
 import { entriesIn, type KeyRange, prefixRange } from '../../../../ports/store.ts'
 import { type ClusterRef, timeOf } from '../../api/document.ts'
+import { historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { HistoryIndex, Indexed } from '../index/history-index.ts'
 import type { Asked } from '../index/moment.ts'
 import type { Clusters } from '../view/clusters.ts'
@@ -116,7 +117,9 @@ export function createObjectList(
 ): ObjectList {
   /** Of one name, or (undefined) all that were ever seen, by uid. */
   async function* indexed(view: View, asked: ListAsked, after: string): AsyncIterable<Candidate> {
-    const { name, isGone } = asked
+    const { name } = asked
+    // What is gone now may have been there.
+    const isGone = asked.isGone || view.moment !== null
     const namespaces = namespacesOf(asked)
     const found =
       name === undefined
@@ -126,6 +129,17 @@ export function createObjectList(
       await view.turns.take()
       yield { key, uid: last.uid, last, prefix: null }
     }
+  }
+
+  /** As the index had it at the moment of the view; of now as it is. */
+  async function thenOf(view: View, candidate: Candidate): Promise<Candidate> {
+    const { last, uid } = candidate
+    const { moment, cluster } = view
+    const isKnown = moment === null || last === undefined || last.cluster !== cluster
+    if (isKnown || view.node(uid) !== undefined) return candidate
+    const state = await lastStateOf(historiesAt(index, moment), view.identityOf(last))
+    if (state === undefined) return { ...candidate, last: undefined }
+    return { ...candidate, last: { ...last, isGone: state.change === 'gone', at: state.at } }
   }
 
   return {
@@ -157,7 +171,7 @@ export function createObjectList(
         const isFull = !asked.isCounted && count >= asked.limit
         if (read >= most || isFull) return told(last)
         read += 1
-        const object = objectOf(view, cluster, asked, candidate)
+        const object = objectOf(view, cluster, asked, await thenOf(view, candidate))
         if (object !== undefined && isAsked(asked, object, kinds, word)) {
           count += 1
           if (!asked.isCounted) objects.push(object)
@@ -183,7 +197,7 @@ async function* stored(
     let range: KeyRange = prefixRange(prefix, PAGE_KEYS)
     if (range.lt <= after) continue
     if (range.gte <= after) range = { ...range, gte: `${after}\0` }
-    for await (const [key] of entriesIn(view.partition.store, range)) {
+    for await (const [key] of entriesIn(view.store, range)) {
       await view.turns.take()
       yield { key, uid: lastPart(key), last: undefined, prefix: kind === '' ? null : prefix }
     }

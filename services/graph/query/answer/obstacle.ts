@@ -12,7 +12,7 @@ import type { Attempt, Node } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
 import { timeText } from '../../../../core/model/text.ts'
-import type { HistoryIndex } from '../index/history-index.ts'
+import type { Histories } from '../index/history-at.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 
@@ -153,7 +153,7 @@ function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
 
 /** With the time of the verdict, where the attempt tells none; null where it is older than the newest entries of history. */
 export async function withFirstSeen(
-  index: HistoryIndex,
+  index: Pick<Histories, 'history'>,
   cluster: ClusterId,
   { object, verdict }: Node,
   obstacle: Obstacle,

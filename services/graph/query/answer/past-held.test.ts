@@ -1,31 +1,12 @@
 /** What was held at a moment of the past is what a graph process answered then. */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { suite, type TestContext, test } from 'node:test'
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { suite, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import type { Diff, Held, ObjectList } from '../../../../cli/answer.ts'
-import type { KnownHold } from '../../../../ports/record/lineage.ts'
-import type { Store } from '../../../../ports/store.ts'
-import { systemClock } from '../../../../runtime/clock.ts'
 import { checked } from '../../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../../testing/rig/graph-group.ts'
 import { type MinuteRig, rigged } from '../../../../testing/rig/minute-rig.ts'
-import {
-  appendAll,
-  assign,
-  BREAKER_STORY,
-  codec,
-  emptyStore,
-  eventsOf,
-  runTask,
-  viewOf,
-} from '../../../../testing/rig/task-rig.ts'
-import { createHistoryIndex, type HistoryIndex } from '../index/history-index.ts'
-import { holds } from '../index/moment.ts'
-import { createSpanIndex, SpanChanges } from '../index/span-index.ts'
-import { WHOLE } from '../view/sight.ts'
-import { createPast } from './past.ts'
-import { heldAt, leftOut } from './past-held.ts'
+import { BREAKER_STORY, eventsOf } from '../../../../testing/rig/task-rig.ts'
 
 /** A minute each. */
 const STORY: readonly (readonly string[])[] = [
@@ -63,18 +44,6 @@ async function heldNow(rig: MinuteRig, scope = ''): Promise<{ at: string[]; held
   return { at: [`pos:0-${position}`, ...(time === null ? [] : [time])], held }
 }
 
-/** It follows the log until the test ends. */
-function indexed(t: Pick<TestContext, 'after'>, log: MemoryLog, store: Store): HistoryIndex {
-  const index = createHistoryIndex(log, codec, systemClock(), store)
-  const stop = new AbortController()
-  const running = index.run(stop.signal)
-  t.after(async () => {
-    stop.abort()
-    await running
-  })
-  return index
-}
-
 suite('what was held at a moment', () => {
   test('is what was answered then: objects, mode, pauses, protections and breakers', async (t) => {
     const rig = await rigged(t)
@@ -102,45 +71,6 @@ suite('what was held at a moment', () => {
     deepEqual([seen.rules, seen.unheld > 0], [7, true])
   })
 
-  test('is the same out of an index that is built anew over a log that was trimmed', async (t) => {
-    const rig = await rigged(t)
-    await rig.minute('policy enforce guarded', 'protect kind/Pod', 'protect namespace/prod')
-    await rig.minute('put rs/web', 'put pod/a <- rs/web', 'delete rs/web')
-    const { end } = await rig.log.bounds('history', 0)
-    const [digests, events] = [
-      await rig.log.bounds('digests', 0),
-      await rig.log.bounds('events', 0),
-    ]
-    await rig.minute('put cm/late')
-    const { at, held } = await heldNow(rig)
-    await rig.minute('unprotect namespace/prod', 'pause')
-    await rig.minute('beat 1')
-    equal(held.counts[0]?.by, 'protection')
-    while ((await rig.index.lagEntries()) > 0n) await setImmediate()
-    await rig.log.trim('history', 0, end)
-    await rig.log.trim('digests', 0, digests.end)
-    await rig.log.trim('events', 0, events.end)
-    const index = indexed(t, rig.log, emptyStore())
-    while ((await index.lagEntries()) > 0n || !index.isBegun()) await setImmediate()
-    const moment = {
-      type: 'position',
-      position: Number((at[0] ?? '').split('-')[1]),
-      at: Date.parse(at[1] ?? ''),
-    } as const
-    const [[key] = []] = await index.spans.heldPage('c', undefined, moment, '', 10)
-    ok(key !== undefined, 'what was held is in the index')
-    const past = index.spans.objectAt('c', 'pod-a', moment)
-    deepEqual([past?.held?.by, past?.held?.what], ['protection', 'delete'])
-    ok(index.rulesBegin(0) > 0 && index.rulesBegin(0) <= moment.at)
-    const rules = await index.rulesAt(0, moment)
-    const directives = rules.get('directives')
-    ok(directives?.type === 'Directives')
-    deepEqual(
-      directives.protections.map(({ subject }) => subject),
-      ['kind/Pod', 'namespace/prod'],
-    )
-  })
-
   test('is kept by whoever asks, and refused where it cannot be known', async (t) => {
     const rig = await rigged(t)
     const early = await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
@@ -149,211 +79,12 @@ suite('what was held at a moment', () => {
     const response = await rig.ask(`/v1/held?at=${early}`)
     match(response.headers.get('cache-control') ?? '', /^private, immutable/)
     const first = await rig.get<Held>('/v1/held?at=2020-01-01T00:00:00Z')
-    deepEqual([first.mode, first.total], [null, 0])
+    deepEqual([first.total, first.partial], [0, 'nothing of this cluster was recorded by then'])
     equal((await rig.refused('/v1/held?at=2099-01-01T00:00:00Z')).status, 425)
     equal((await rig.refused('/v1/held?at=noon')).status, 400)
     const other = await rig.refused('/v1/held?at=pos:7-1')
     equal(other.status, 400)
     match(other.detail, /^pos:7-1 is of partition 7, which none of these clusters is in: /)
-    await rig.log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
-    const lost = await rig.refused(`/v1/held?at=${early}`)
-    equal(lost.status, 410)
-    match(lost.detail, /the earliest moment is /)
-  })
-
-  test('has the rules of then where the fold passes the moment only while the question waits', async (t) => {
-    const clock = systemClock()
-    const log = new MemoryLog({ partitions: 1, clock })
-    await assign(log)
-    const lines = ['policy enforce guarded', 'put rs/web']
-    const [before, all] = [eventsOf(lines), eventsOf([...lines, 'pause', 'policy observe guarded'])]
-    await appendAll(log, before)
-    await using running = runTask(log, emptyStore())
-    await running.caughtUp()
-    const index = indexed(t, log, emptyStore())
-    // The fold goes on as soon as the question waits for it.
-    let waits = 0
-    const sleep = async (): Promise<void> => {
-      waits += 1
-      if (waits === 1) await appendAll(log, all.slice(before.length))
-      await running.caughtUp()
-    }
-    const past = createPast({ log, clock: { ...clock, sleep }, index })
-    const { end } = await log.bounds('events', 0)
-    const position = end + BigInt(all.length - before.length)
-    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
-    const held = await heldAt(
-      { past, index, inTurn: async (work) => await work() },
-      [viewOf(running.task)],
-      { type: 'position', partition: 0, position },
-      scope,
-    )
-    ok(waits > 0)
-    deepEqual([held.mode, held.pauses.length], ['observe', 1])
-  })
-
-  test('names the clusters that are left out, a few of many', async () => {
-    const clock = systemClock()
-    const log = new MemoryLog({ partitions: 1, clock })
-    await assign(log)
-    await appendAll(log, eventsOf(['policy enforce guarded', 'put rs/web', 'beat 1', 'beat 1']))
-    await using running = runTask(log, emptyStore())
-    await running.caughtUp()
-    // It never reads.
-    const index = createHistoryIndex(log, codec, clock, emptyStore())
-    const past = createPast({ log, clock, index })
-    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
-    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
-    const asked = { type: 'position', partition: 0, position: 1n } as const
-    const held = await heldAt(parts, [viewOf(running.task)], asked, scope)
-    const [refusal] = held.refusals
-    ok(refusal !== undefined)
-    equal(refusal.status, 503)
-    match(refusal.detail, /^the index of the past has not come so far for cluster test, ask again/)
-    const ids = Array.from({ length: 200 }, (_, each) => `c-${each}`)
-    const refusals = ids.map((cluster) => ({ ...refusal, cluster }))
-    const refs = [...ids, 'c'].map((id) => ({ id, name: id, scope: id }))
-    const other = { ...held, refusals, asOf: [{ partition: 0, position: 1, time: null }] }
-    const text = leftOut([other], refs, '')
-    match(text, /^(left out: the index of the past [^;]*; ){5}left out: 195 more clusters$/)
-  })
-
-  test('leaves out one cluster of which something is forgotten while it is searched', async (t) => {
-    const clock = systemClock()
-    let now = 1_000
-    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => ++now } })
-    await assign(log)
-    await assign(log, 'd')
-    const lines = ['policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
-    const then = [...lines, 'put cm/a', 'cluster d', ...lines]
-    const events = eventsOf([...then, 'cluster c', 'delete cm/a', 'beat 1', 'cluster d', 'beat 1'])
-    await appendAll(log, events)
-    await using running = runTask(log, emptyStore())
-    await running.caughtUp()
-    const store = emptyStore()
-    const index = indexed(t, log, store)
-    const past = createPast({ log, clock, index })
-    const scope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
-    const parts = { past, index, inTurn: async <T>(work: () => Promise<T>) => await work() }
-    const views = ['c', 'd'].map((cluster) => viewOf(running.task, cluster))
-    const asked = {
-      type: 'position',
-      partition: 0,
-      position: BigInt(eventsOf(then).length),
-    } as const
-    equal((await heldAt(parts, views, asked, scope)).total, 2)
-    const page = store.page.bind(store)
-    store.page = async (range) => {
-      if (range.gte.startsWith('held/c/')) {
-        store.page = page
-        await log.append('lineage', 0, [{ key: 'c/cm-a', value: null }])
-        while ((await index.lagEntries()) > 0n) await setImmediate()
-      }
-      return await page(range)
-    }
-    const held = await heldAt(parts, views, asked, scope)
-    deepEqual([held.total, held.counts[0]?.cluster], [1, 'd'])
-    deepEqual(
-      held.refusals.map(({ cluster, status }) => [cluster, status]),
-      [['c', 410]],
-    )
-  })
-
-  test('is not told as nothing of an object of which older states are not kept', async (t) => {
-    const rig = await rigged(t)
-    await rig.minute('policy enforce guarded', 'put rs/web', 'put pod/a <- rs/web')
-    await rig.minute('delete rs/web')
-    const { at } = await heldNow(rig)
-    const often = Array.from({ length: 110 }, () => ['pause', 'resume'])
-    await rig.minute(...often.flat())
-    await rig.minute('put rs/web', 'put pod/a')
-    await rig.minute(
-      ...Array.from({ length: 110 }, () => ['put pod/a <- rs/web', 'put pod/a']).flat(),
-    )
-    const path = `/v1/held?at=${at[0]}`
-    const { partial } = await rig.get<Held>(path)
-    equal(partial, 'whether 1 object that changed very often was held is not kept so far back')
-    match((await rig.ask(path)).headers.get('cache-control') ?? '', /no-cache/)
-    equal((await rig.get<Held>(`${path}&namespace=other`)).partial, '')
-  })
-
-  test('costs one former value of each rule, however often it changed', async (t) => {
-    const clock = systemClock()
-    let now = 1_000
-    const log = new MemoryLog({ partitions: 1, clock: { ...clock, now: () => now } })
-    const keys = ['policy', 'directives', 'breaker/c', 'breaker/c/ns']
-    const formers = Array.from({ length: 2_000 }, (_, each) => {
-      const [at, key = ''] = [1_000 + Math.floor(each / 8), keys[each % keys.length]]
-      const position = BigInt(each)
-      const value = codec.encode({ type: 'Breaker', openedAt: each, closedAt: 0, because: '' })
-      return { type: 'Former', partition: 0, position, at, key, value } as const
-    })
-    const records = formers.map((former) => ({ key: former.key, value: codec.encode(former) }))
-    await log.append('digests', 0, records)
-    const store = emptyStore()
-    let read = 0
-    const counted = Object.assign(Object.create(store) as typeof store, {
-      get: (key: string) => store.get(key),
-      page: async (range: Parameters<typeof store.page>[0]) => {
-        const page = await store.page(range)
-        read += page.rows.filter(([, value]) => value.length > 0).length
-        return page
-      },
-      write: async (...args: Parameters<typeof store.write>) => await store.write(...args),
-    })
-    const index = indexed(t, log, counted)
-    while ((await index.lagEntries()) > 0n) await setImmediate()
-    now += 1
-    for (const moment of [
-      ...[0, 5, 1_000, 1_993, 1_999, 2_000].map((position) => {
-        return { type: 'position', position, at: 1_000 + Math.floor(position / 8) } as const
-      }),
-      ...[999, 1_000, 1_125, 1_248, 1_249].map((at) => ({ type: 'time', at }) as const),
-    ]) {
-      read = 0
-      const then = await index.rulesAt(0, moment)
-      const expected = keys.flatMap((key) => {
-        const former = formers.find((each) => {
-          return each.key === key && !holds(moment, Number(each.position), each.at)
-        })
-        return former === undefined ? [] : [[key, Number(former.position)] as const]
-      })
-      const found = [...then].map(([key, value]) => {
-        return [key, value?.type === 'Breaker' ? value.openedAt : -1] as const
-      })
-      deepEqual(new Map(found), new Map(expected))
-      ok(read <= 2 * keys.length, `${read} values`)
-    }
-  })
-
-  test('is found in one namespace at the cost of that one, also of a uid that is in another now', async () => {
-    const store = emptyStore()
-    const spans = createSpanIndex(store, codec)
-    const [by, evidence, what, because] = ['pause', 'deleted', 'delete', 'paused'] as const
-    const held: KnownHold = { by, evidence, what, since: 1, until: null, because }
-    const tell = async (namespace: string, position: number, isHeld: boolean): Promise<void> => {
-      const changes = new SpanChanges(store, codec, false)
-      changes.add({
-        ...{ type: 'History', change: 'references', text: '', evidence: null, command: null },
-        ...{ cluster: 'c', group: '', kind: 'Pod', namespace, name: 'a', uid: 'pod-a' },
-        ...{ partition: 0, position: BigInt(position), basis: [], at: position, phase: null },
-        object: {
-          ...{ phase: 'observed', createdAt: null, deletedAt: null, owners: [], long: null },
-          held: isHeld ? held : null,
-        },
-      })
-      await store.write(changes.take(), { changelog: 0n, position: 0n })
-    }
-    const inNamespace = async (namespace: string | undefined): Promise<number> =>
-      (await spans.heldPage('c', namespace, { type: 'time', at: 1 }, '', 10)).length
-    const counts = async (): Promise<number[]> =>
-      await Promise.all(['ns', 'other', '', undefined].map(inNamespace))
-    await tell('ns', 1, true)
-    deepEqual(await counts(), [1, 0, 0, 1])
-    await tell('other', 2, true)
-    deepEqual(await counts(), [0, 1, 0, 1])
-    await tell('', 3, false)
-    deepEqual(await counts(), [0, 0, 1, 1])
   })
 
   test('is no change of the object: a difference has the time of the last one', async (t) => {

@@ -6,11 +6,15 @@
 import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import type { Attempt, Node, Phase, Verdict } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
+import { objectKey } from '../../../../core/model/partition.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
 import type { Standing } from '../../../../core/model/reference.ts'
 import type { Owner } from '../../../../core/model/state.ts'
+import { partitionOf } from '../../../../ports/partition.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
+import { timeOf } from '../../api/document.ts'
+import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
 import type { Indexed, Lacks } from '../index/name-index.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
@@ -46,7 +50,6 @@ export interface Why {
   /** Null when it is gone; `unknown` while its partition is being restored. */
   readonly phase: Phase | 'unknown' | null
   readonly references: readonly (OwnerReference & {
-    /** Null at a moment of the past. */
     readonly standing: Standing | null
     readonly reason: string
   })[]
@@ -56,7 +59,7 @@ export interface Why {
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
   readonly asOwner: KnownOwner | null
-  /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
+  /** Who deleted it, or is deleting it; null of one that is there. */
   readonly deletion: Deletion | null
   /** Who asked for its deletion, and for that of its owners, as an audit log says. */
   readonly deletedBy: readonly DeletedBy[]
@@ -113,7 +116,7 @@ export interface Query {
 
 /** Of an object in this phase: who deleted it, and of its owners who deleted each. */
 export type DeletionOf = (
-  view: Pick<View, 'turns'>,
+  view: Pick<View, 'turns' | 'moment'>,
   object: Named,
   phase: Why['phase'],
 ) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
@@ -184,10 +187,12 @@ export function createQuery(
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
-      const history = await index.history(view.identityOf(object))
+      const histories = historiesAt(index, view.moment)
+      const history = await histories.history(view.identityOf(object))
       const { node, obstacle: own, ...rest } = standingIn(view, object)
       const obstacle = own ?? (node && (await obstacleOfWaiting(view, node, sight)))
-      const seen = node && obstacle && (await withFirstSeen(index, view.cluster, node, obstacle))
+      const seen =
+        node && obstacle && (await withFirstSeen(histories, view.cluster, node, obstacle))
       const stands = node && (await standsWithNamesakes(view, index, node, sight))
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
@@ -196,7 +201,8 @@ export function createQuery(
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
       const deleted = { deletion, deletedBy }
       const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
-      const doubts = [view.partial(), behind, partial, cutText(history)]
+      const older = history.isCut ? cutText(history) : begunText(clusters, index, view, answer)
+      const doubts = [view.partial(), behind, partial, older]
       return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
     },
     async deletion(view, object) {
@@ -224,6 +230,18 @@ function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
 export function cutText({ isCut }: { readonly isCut: boolean }): string {
   if (!isCut) return ''
   return `it has more than ${HISTORY_LIMIT} entries of history: older ones are left out`
+}
+
+/** At a moment: what was trimmed before the index was built. */
+function begunText(
+  { partitions }: Pick<Clusters, 'partitions'>,
+  index: Pick<HistoryIndex, 'begin'>,
+  { moment, cluster }: View,
+  { object, history }: Pick<Why, 'object' | 'history'>,
+): string {
+  if (moment === null || history[0]?.change === 'created') return ''
+  const begun = index.begin(partitionOf(objectKey(cluster, object.uid), partitions))?.at ?? null
+  return begun === null ? '' : `its history before ${timeOf(begun)} was removed from the log`
 }
 
 /** Of what the index knows of it: whatever else it holds is answered from the store. */

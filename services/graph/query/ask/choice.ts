@@ -7,14 +7,15 @@
  */
 
 import type { FastifyRequest } from 'fastify'
+import { identityOf } from '../../../../core/graph/identity.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
+import type { History } from '../../../../core/model/record.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { labelOf } from '../../api/word.ts'
-import { wasThere } from '../answer/past-tree.ts'
 import type { Found, Match, Query, Selector } from '../answer/query.ts'
+import { type Histories, historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { Named } from '../index/history-index.ts'
 import type { Asked as AskedMoment, Moment } from '../index/moment.ts'
-import type { PastObject, SpanIndex } from '../index/span-index.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { View } from '../view/view.ts'
@@ -31,6 +32,7 @@ export interface Chosen {
 export interface Asking {
   readonly query: Query
   readonly clusters: Clusters
+  readonly index: Histories
 }
 
 type Asked = Record<string, string | undefined>
@@ -49,7 +51,12 @@ export function selector(asked: Record<string, string | undefined>): Selector {
 }
 
 /** The cluster that the question is about. Where but one has the name, it knows best which object of it is meant. */
-export async function clusterOf(asking: Asking, asked: Selector): Promise<ClusterId> {
+export async function clusterOf(
+  asking: Asking,
+  asked: Selector,
+  at?: AskedMoment,
+): Promise<ClusterId> {
+  if (at !== undefined) return await clusterOfPast(asking, asked, at)
   const { matches, lacks } = await asking.query.find({ ...asked, kind: '' })
   const [only, ...others] = new Set(matches.map(clusterIn))
   if (only !== undefined && others.length === 0 && lacks !== 'any') return only
@@ -60,12 +67,7 @@ export async function clusterOf(asking: Asking, asked: Selector): Promise<Cluste
  * The cluster that a question about a moment of the past is about: where but one had such an object then, that one. What several had then may be meant twice, also where
  * only one of them has it now.
  */
-export async function clusterOfPast(
-  asking: Asking,
-  asked: Selector,
-  spans: SpanIndex,
-  at: AskedMoment,
-): Promise<ClusterId> {
+async function clusterOfPast(asking: Asking, asked: Selector, at: AskedMoment): Promise<ClusterId> {
   const any = await asking.query.find({ ...asked, kind: '' })
   const inClusters = new Set(any.matches.map(clusterIn))
   if (inClusters.size < 2 && any.lacks !== 'any') return await clusterOf(asking, asked)
@@ -78,15 +80,21 @@ export async function clusterOfPast(
     at.type === 'time' ? at : { type: 'position', position: Number(at.position), at: 0 }
   const { matches, lacks } = await asking.query.find(asked, at.type === 'time' ? at.at : undefined)
   const found = matches.filter(isMeant)
-  const there = found.filter(({ object: { cluster, uid } }) => {
-    return wasThere(spans.objectAt(cluster, uid, moment))
-  })
+  const histories = historiesAt(asking.index, moment)
+  const states = await Promise.all(
+    found.map(({ object }) => lastStateOf(histories, identityOf(object.cluster, object))),
+  )
+  const there = found.filter((_, each) => isThere(states[each]))
   const [only, ...others] = new Set((there.length > 0 ? there : found).map(clusterIn))
   if (only !== undefined && others.length === 0) return only
   if (there.length > 0) throw await ambiguous(asking, asked, there)
   // Those of then may be among what was not read, in any of them.
   if (only !== undefined && lacks !== 'nothing') throw await ambiguous(asking, asked, found)
   return await clusterOf(asking, asked)
+}
+
+function isThere(state: History | undefined): boolean {
+  return state !== undefined && state.change !== 'gone'
 }
 
 function clusterIn({ object }: Match): ClusterId {
@@ -113,29 +121,27 @@ export async function choose(
   throw await ambiguous(asking, asked, there)
 }
 
-/** What was there at a moment, if anything was, else what was there last before it. */
-export async function choosePast(
-  asking: Asking,
-  asked: Selector,
-  { cluster }: View,
-  spans: SpanIndex,
-  moment: Moment,
-): Promise<PastObject> {
+/** In the cluster of a view, at its moment: of now what is there, of the past what was there then, else what was there last before it. */
+export async function chooseIn(asking: Asking, asked: Selector, view: View): Promise<Chosen> {
+  const { cluster, moment } = view
+  if (moment === null) return await choose(asking, asked, cluster)
   const { matches, lacks } = await all(asking, asked, { cluster, at: moment.at })
-  const found = matches.filter((each) => each.object.cluster === cluster)
-  const pastOf = ({ object }: Match): PastObject | undefined =>
-    spans.objectAt(cluster, object.uid, moment)
-  const there = found.filter((each) => wasThere(pastOf(each)))
+  const found = matches.filter(({ object }) => object.cluster === cluster)
+  const there = found.filter(({ object }) => view.node(object.uid) !== undefined)
   if (there.length > 1) throw await ambiguous(asking, asked, there)
-  const known = (there.length > 0 ? there : found).flatMap((each) => pastOf(each) ?? [])
-  const [first, ...others] = known
-  if (first === undefined && lacks !== 'nothing') {
-    throw new Problem(503, `what was ${describe(asked)} then is not known: ${unreadText(asked)}`)
+  const histories = historiesAt(asking.index, moment)
+  let last: Named | undefined
+  for (const { object } of there.length > 0 ? there : found) {
+    await view.turns.take()
+    const state = await lastStateOf(histories, view.identityOf(object))
+    const at = state?.at ?? (there.length > 0 ? moment.at : undefined)
+    if (at !== undefined && (last === undefined || at > last.at)) last = { ...object, at }
   }
-  if (first === undefined) {
+  if (last !== undefined) return { object: last, others: [], partial: '' }
+  if (lacks === 'nothing') {
     throw new Problem(404, `${describe(asked)} was not seen by then; it was seen later`)
   }
-  return others.reduce((a, b) => (b.since > a.since ? b : a), first)
+  throw new Problem(503, `what was ${describe(asked)} then is not known: ${unreadText(asked)}`)
 }
 
 /** At least one of the cluster, if it is given; of deleted ones those around a time, if that is. */

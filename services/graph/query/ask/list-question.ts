@@ -6,7 +6,7 @@
  *
  * A moment of the past is the same in all clusters where it is a time; one by position is of one partition, and clusters of others are left out.
  *
- * Not here: what is on a page (object-list.ts, past-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
+ * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -16,8 +16,6 @@ import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { labelOf } from '../../api/word.ts'
 import type { ListAsked, ListedObject, ObjectList } from '../answer/object-list.ts'
-import { asOfMoment, type Past } from '../answer/past.ts'
-import type { PastList } from '../answer/past-list.ts'
 import type { Answer } from '../answer/query.ts'
 import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
@@ -25,6 +23,7 @@ import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
 import { clusterMarked } from '../view/forward-call.ts'
+import { type OpenView, readThen } from '../view/open-view.ts'
 import { askedOf } from './choice.ts'
 import { namedClusters } from './not-found.ts'
 import { refuseUnknownKind } from './unknown-kind.ts'
@@ -36,8 +35,7 @@ export interface ListParts {
   readonly clusters: Clusters
   readonly forwarding: Forwarding
   readonly objectList: ObjectList
-  readonly past: Past
-  readonly pastList: PastList
+  readonly open: OpenView
 }
 
 /** One page. */
@@ -64,7 +62,7 @@ const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 const START: Cursor = { cluster: '', after: '' }
 
 export function addObjectList(server: FastifyInstance, parts: ListParts): void {
-  const { clusters, forwarding, objectList, past, pastList } = parts
+  const { clusters, forwarding, objectList, open } = parts
   server.get('/v1/objects', async (request, reply) => {
     const words = askedOf(request)
     const asked = listAsked(words)
@@ -80,16 +78,14 @@ export function addObjectList(server: FastifyInstance, parts: ListParts): void {
     const next = following === undefined ? null : cursorText(question, [following, ''])
     const after = cluster === cursor.cluster ? cursor.after : ''
     try {
-      return await forwarding.answered(request, reply, cluster, async (view) => {
+      return await forwarding.answered(request, reply, cluster, async (here) => {
         const ref = clusterRefs(all)(cluster)
-        const moment = asked.at && (await past.momentOf(view, asked.at))
-        const asOf = [moment === undefined ? view.asOf() : asOfMoment(view, moment)]
-        const { answer, partial } =
-          moment === undefined
-            ? await objectList.page(view, ref, asked, after)
-            : await pastList(view, ref, asked, moment, after)
-        if (moment !== undefined) past.stillKnown(view, moment)
-        if (moment !== undefined && partial === '') markImmutable(reply)
+        const view = await open(here, asked.at)
+        const asOf = [view.asOf()]
+        const { answer, partial } = await readThen(view, async () => {
+          return await objectList.page(view, ref, asked, after)
+        })
+        if (view.moment !== null && partial === '') markImmutable(reply)
         const { next: key, ...page } = answer
         const isKnown = asked.kind === '' || page.kinds.length > 0 || page.count > 0
         if (!isKnown) await refuseUnknownKind(clusters, asked.kind, named)

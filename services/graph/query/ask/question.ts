@@ -8,7 +8,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ClusterId, PropagationPolicy } from '../../../../core/model/object.ts'
+import type { PropagationPolicy } from '../../../../core/model/object.ts'
 import { shellWord } from '../../../../core/model/text.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
@@ -31,31 +31,19 @@ import { type Deletion, withoutRoot } from '../answer/deletion-cause.ts'
 import type { DependentList } from '../answer/dependent-list.ts'
 import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
-import { asOfMoment, unlistedAt } from '../answer/past.ts'
-import { heldAt, leftOut } from '../answer/past-held.ts'
-import { pastTree } from '../answer/past-tree.ts'
-import { pastWhy } from '../answer/past-why.ts'
-import type { Match, Query, Selector } from '../answer/query.ts'
+import { heldThen, leftOut } from '../answer/held-then.ts'
+import type { Match, Query } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { type Asked, askedIn, type Moment } from '../index/moment.ts'
-import type { PastObject, SpanIndex } from '../index/span-index.ts'
+import { askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import { closedOf } from '../view/forward.ts'
 import { type Answer, clusterMarked, readJson, readStream } from '../view/forward-call.ts'
-import { kindsIn } from '../view/kind-name.ts'
+import { readThen } from '../view/open-view.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Access } from './access.ts'
-import {
-  askedOf,
-  type Chosen,
-  choose,
-  choosePast,
-  clusterOf,
-  clusterOfPast,
-  selector,
-} from './choice.ts'
+import { askedOf, type Chosen, chooseIn, clusterOf, selector } from './choice.ts'
 import { DOT, type GraphDump, joinedDot } from './graph-dump.ts'
 import { type ListParts, meantIn } from './list-question.ts'
 import { namedClusters } from './not-found.ts'
@@ -67,7 +55,6 @@ export interface QuestionParts extends ListParts {
   readonly planner: Planner
   readonly cascades: Cascades
   readonly dump: GraphDump
-  readonly spans: SpanIndex
   readonly log: Log
   readonly index: HistoryIndex
   readonly cuts: Cuts
@@ -143,16 +130,14 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     return all.filter((_, index) => may[index])
   }
   server.get('/v1/tree', async (request, reply) => {
-    const { owners, at } = askedOf(request)
-    const isUp = owners === 'true'
-    if (at !== undefined) return await pastTreeOf(parts, request, reply, askedIn(at), isUp)
+    const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
       const { answer, partial } = await query.tree(view, object, isUp, sight)
       const { root: now } = answer
       const told =
         now.phase === 'gone'
-          ? await formerTree(parts, view, now, { isUp, sight })
+          ? await formerTree(parts, view, now, isUp)
           : { answer: now, partial: '' }
       const root = await access.shown(request, object.cluster, told.answer)
       const by = await deletionAsShown(parts, request, view, object)
@@ -162,8 +147,6 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     })
   })
   server.get('/v1/why', async (request, reply) => {
-    const { at } = askedOf(request)
-    if (at !== undefined) return await pastWhyOf(parts, request, reply, askedIn(at))
     return await about('Why', request, reply, async (view, chosen) => {
       const sight = await access.sight(request, view.cluster, 'get')
       const { answer, ...rest } = await query.why(view, chosen.object, sight)
@@ -201,110 +184,37 @@ async function withRootShown(
 }
 
 export function aboutOne(parts: QuestionParts): About {
+  const { access, clusters, forwarding, open } = parts
   return async (kind, request, reply, answer) => {
-    return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
-      const asOf = [view.asOf()]
-      const chosen = await choose(parts, asked, view.cluster)
-      await allow(chosen.object)
-      const told = await answer(view, chosen, ref)
-      if (!('answer' in told)) return told
-      const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
-      return documentOf(kind, { ...told, partial, cluster: ref, asOf })
-    })
-  }
-}
-
-/** Answers in the process that has the cluster of the object that is meant. `allow` refuses an object that who asks may not get. */
-async function whereItIs(
-  parts: QuestionParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  answer: (
-    view: View,
-    asked: Selector,
-    cluster: ClusterRef,
-    allow: (object: Parameters<Access['object']>[1]) => Promise<void>,
-  ) => Promise<unknown>,
-): Promise<unknown> {
-  const { access, forwarding, clusters, spans } = parts
-  const { at } = askedOf(request)
-  const asked = selector(askedOf(request))
-  let mayGet = false
-  const meant = async (): Promise<ClusterId> =>
-    at === undefined
-      ? await clusterOf(parts, asked)
-      : await clusterOfPast(parts, asked, spans, askedIn(at))
-  try {
-    const cluster = clusterMarked(request) ?? (await meant())
-    return await forwarding.answered(request, reply, cluster, async (view) => {
-      const ref = clusterRefs(await clusters.all())(view.cluster)
-      return await answer(view, asked, ref, async (object) => {
-        await access.object(request, object)
-        mayGet = true
+    const words = askedOf(request)
+    const asked = selector(words)
+    const at = words['at'] === undefined ? undefined : askedIn(words['at'])
+    let mayGet = false
+    try {
+      const cluster = clusterMarked(request) ?? (await clusterOf(parts, asked, at))
+      return await forwarding.answered(request, reply, cluster, async (here) => {
+        const view = await open(here, at)
+        return await readThen(view, async () => {
+          const asOf = [view.asOf()]
+          const chosen = await chooseIn(parts, asked, view)
+          await access.object(request, chosen.object)
+          mayGet = true
+          const ref = clusterRefs(await clusters.all())(view.cluster)
+          const told = await answer(view, chosen, ref)
+          if (!('answer' in told)) return told
+          const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
+          // Of what was deleted by then an audit log may still say by whom.
+          const isFinal = view.node(chosen.object.uid) !== undefined && partial === ''
+          if (view.moment !== null && isFinal) markImmutable(reply)
+          return documentOf(kind, { ...told, partial, cluster: ref, asOf })
+        })
       })
-    })
-  } catch (error) {
-    // Who may neither get it nor see the graph learns nothing of what is there, or not.
-    if (!mayGet) await access.graph(request)
-    throw error
-  }
-}
-
-/** About the one object that had the name at a moment, and that who asks may get. What is whole may be kept. */
-async function aboutPast(
-  parts: QuestionParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  at: Asked,
-  kind: DocumentKind,
-  answer: (view: View, object: PastObject, moment: Moment) => Promise<Answered<object>>,
-): Promise<unknown> {
-  const { past, spans } = parts
-  return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
-    const moment = await past.momentOf(view, at)
-    const object = await choosePast(parts, asked, view, spans, moment)
-    await allow({ ...object, cluster: view.cluster })
-    const told = await answer(view, object, moment)
-    past.stillKnown(view, moment)
-    if (told.partial === '') markImmutable(reply)
-    return documentOf(kind, { ...told, cluster: ref, asOf: [asOfMoment(view, moment)] })
-  })
-}
-
-async function pastWhyOf(
-  parts: QuestionParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  at: Asked,
-): Promise<unknown> {
-  const { log, index } = parts
-  return await aboutPast(parts, request, reply, at, 'Why', async (view, object, moment) => {
-    const { cluster, turns } = view
-    const { answer, partial } = await pastWhy({ log, index, cluster, moment, turns }, object)
-    return { answer: { ...answer, others: [] }, partial }
-  })
-}
-
-async function pastTreeOf(
-  parts: QuestionParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  at: Asked,
-  isUp: boolean,
-): Promise<unknown> {
-  const { access, spans } = parts
-  return await aboutPast(parts, request, reply, at, 'Tree', async (view, object, moment) => {
-    const { cluster, turns } = view
-    const sight = await access.sight(request, cluster, 'get')
-    const asking = { spans, cluster, moment, turns, sight }
-    const { answer, misnamed, cut } = await pastTree(asking, object, isUp)
-    const root = await access.shown(request, cluster, answer)
-    const doubts = [unlistedAt(await kindsIn(view), false, moment), cut]
-    return {
-      answer: { root, misnamed, deletion: null, deletedAt: null },
-      partial: doubts.filter((text) => text !== '').join('; '),
+    } catch (error) {
+      // Who may neither get it nor see the graph learns nothing of what is there, or not.
+      if (!mayGet) await access.graph(request)
+      throw error
     }
-  })
+  }
 }
 
 function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {
@@ -334,11 +244,9 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
 }
 
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
-  const { access, clusters, forwarding, planner, query } = parts
+  const { access, clusters, forwarding, open, planner, query } = parts
   // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
   const oneAtATime = inTurn('questions', parts.cuts)
-  // What was held is searched among all that ever was: who waits for what is now waits for none of these.
-  const pastInTurn = inTurn('questions about the past', parts.cuts)
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
     const { at: text } = askedOf(request)
@@ -346,7 +254,13 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const own = async (views: readonly View[]): Promise<OwnHeld> =>
       at === undefined
         ? await oneAtATime(request, () => heldIn(views, clusters.readers(), query, scope))
-        : await heldAt({ ...parts, inTurn: (work) => pastInTurn(request, work) }, views, at, scope)
+        : await heldThen(views, at, {
+            open,
+            held: async (then) => {
+              const readers = then.map(({ reader }) => reader)
+              return await oneAtATime(request, () => heldIn(then, readers, query, scope))
+            },
+          })
     const mine = await forwarding.ownOf(request, reply)
     const asked = meantIn(await heldClusters(parts, request, scope), at)
     // A partition may have others beside those that are asked about.

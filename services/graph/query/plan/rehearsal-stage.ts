@@ -28,8 +28,7 @@ export interface Stage {
   readonly read: ReadonlyMap<string, string>
 }
 
-export function stageOf({ partition, cluster, codec }: View): Stage {
-  const { store } = partition
+export function stageOf({ store, cluster, codec }: View): Stage {
   const decoded = new DecodedValues(store, codec)
   const read = new Map<string, string>()
   const graph = graphOver({ get: (key) => asRead(key, decoded, read) })

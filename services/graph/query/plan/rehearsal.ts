@@ -39,7 +39,7 @@ export class Rehearsal {
   constructor(view: View) {
     this.#view = view
     this.#stage = stageOf(view)
-    this.#position = view.partition.status().position
+    this.#position = BigInt(view.moment?.position ?? view.partition.status().position)
   }
 
   /** As it stands in the rehearsal. */

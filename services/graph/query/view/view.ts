@@ -25,8 +25,10 @@ import type { Store, StoreEntry } from '../../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
+import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
 import type { Task } from '../../fold/task.ts'
 import { Turns } from '../../turns.ts'
+import type { Moment } from '../index/moment.ts'
 
 /** Keys read at once. */
 export const PAGE_KEYS = 500
@@ -37,9 +39,14 @@ export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'coun
 /** Undefined when this process does not have the partition. */
 export type Here = (partition: number) => LocalPartition | undefined
 
+/** `at`: the time that was asked, or of the first event that is not in it. */
+export type ViewMoment = Extract<Moment, { readonly type: 'position' }>
+
 export interface ViewParts {
   readonly cluster: ClusterId
   readonly partition: LocalPartition
+  /** Null: now. */
+  readonly moment?: ViewMoment | null
   /** Of all processes together. */
   readonly partitions: number
   readonly codec: Codec
@@ -49,19 +56,37 @@ export interface ViewParts {
 export class View {
   readonly cluster: ClusterId
   readonly partition: LocalPartition
+  /** Null: now. */
+  readonly moment: ViewMoment | null
   readonly codec: Codec
+  /** Of the moment. */
+  readonly store: StoreReader
   readonly reader: StateReader
   /** To be taken between any two objects that are read. */
   readonly turns: Turns
-  readonly #partitions: number
+  readonly #parts: ViewParts
 
-  constructor({ cluster, partition, partitions, codec, clock }: ViewParts) {
+  constructor(parts: ViewParts) {
+    const { cluster, partition, codec, clock, moment = null } = parts
     this.cluster = cluster
     this.partition = partition
+    this.moment = moment
     this.codec = codec
-    this.reader = readerOf(partition.store, codec)
+    const { store } = partition
+    this.store = moment === null ? store : storeAt(store, codec, BigInt(moment.position))
+    this.reader = readerOf(this.store, codec)
     this.turns = new Turns(clock)
-    this.#partitions = partitions
+    this.#parts = parts
+  }
+
+  /** The same cluster at a moment of the past. Whether that can be asked: open-view.ts. */
+  at(moment: ViewMoment): View {
+    return new View({ ...this.#parts, moment })
+  }
+
+  /** Whatever moment this view is of. */
+  get now(): StoreReader {
+    return this.partition.store
   }
 
   get name(): string {
@@ -103,7 +128,7 @@ export class View {
     pageKeys: number = PAGE_KEYS,
   ): AsyncIterable<StoreEntry> {
     const range = { ...prefixRange(prefix, pageKeys), gte: prefix + from }
-    for await (const entry of entriesIn(this.partition.store, range)) {
+    for await (const entry of entriesIn(this.store, range)) {
       await this.turns.take()
       yield entry
     }
@@ -112,6 +137,10 @@ export class View {
   /** To be taken before anything is read: what comes meanwhile may be in the answer, or not. */
   asOf(): AsOf {
     const { partition } = this.partition
+    if (this.moment !== null) {
+      const { position, at } = this.moment
+      return { partition, position, time: timeOf(at) }
+    }
     const position = Number(this.partition.status().position)
     const time = timeOf(clusterOf(this.reader, this.cluster)?.now ?? null)
     return { partition, position, time }
@@ -119,8 +148,13 @@ export class View {
 
   /** Why an answer may be incomplete; empty when it is not. */
   partial(): string {
+    if (this.moment !== null) {
+      const isRecorded = clusterOf(this.reader, this.cluster) !== undefined
+      return isRecorded ? '' : 'nothing of this cluster was recorded by then'
+    }
     if (this.partition.status().state === 'folding') return ''
-    return lacking(new Map([[this.partition.partition, 'still being restored']]), this.#partitions)
+    const reasons = new Map([[this.partition.partition, 'still being restored']])
+    return lacking(reasons, this.#parts.partitions)
   }
 }
 

@@ -1,0 +1,63 @@
+/**
+ * Which keys of the state events changed, in the order of events.
+ *
+ * What must stay true: a cursor names one change of one key, so that a reader goes on behind it.
+ *
+ * Not here: what the keys held (store-at.ts).
+ */
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { ChangedKeys } from '../../../../ports/record/former-value.ts'
+import { entriesIn } from '../../../../ports/store.ts'
+import { changedFrom } from './former-key.ts'
+import { formerAt, lastChangeOf } from './former-rows.ts'
+import type { StoreReader } from './store-at.ts'
+
+/** Commits of which what they changed is read at once. */
+const PAGE_COMMITS = 8
+
+/** Of events from a position on, up to another one. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Change {
+  readonly key: string
+  /** Of the event, and its append time. */
+  readonly position: number
+  readonly at: number
+  readonly cursor: string
+}
+
+/** Behind a cursor; empty: all of the span. */
+export async function* changedBetween(
+  store: StoreReader,
+  codec: Codec,
+  { from, to }: Span,
+  after: string,
+): AsyncGenerator<Change> {
+  const [position = from, index = -1] = after === '' ? [] : after.split('.').map(Number)
+  const range = { ...changedFrom(position), limit: PAGE_COMMITS }
+  for await (const [, bytes] of entriesIn(store, range)) {
+    const { keys, positions, times } = codec.decode(bytes) as ChangedKeys
+    for (const [at, key] of keys.entries()) {
+      const of = positions[at] ?? 0
+      if (of >= to) return
+      const isBehind = of > position || (of === position && at > index)
+      if (of < from || !isBehind) continue
+      yield { key, position: of, at: times[at] ?? 0, cursor: `${of}.${at}` }
+    }
+  }
+}
+
+/** The position of the last event before a position that changed a key; undefined: none is remembered. */
+export function lastChangeBefore(
+  store: Pick<StoreReader, 'get'>,
+  codec: Codec,
+  key: string,
+  position: number,
+): number | undefined {
+  const former = formerAt(store, codec, key, position)
+  if (former !== undefined) return former.previous ?? undefined
+  return lastChangeOf(store, codec, key)?.position
+}

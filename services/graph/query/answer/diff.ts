@@ -1,0 +1,137 @@
+/**
+ * What differs between two moments of one cluster, a page at a time: along what changed between them,
+ * so it costs that, and not what there is.
+ *
+ * What must stay true: a page is a part of the difference of the two lists of object-list.ts. An object
+ * counts at its last change before the later moment, so none is listed twice. One that came or went
+ * with the watch of its kind is counted as left out, and never as added or deleted.
+ *
+ * Not here: whether the moments can be asked (view/open-view.ts), who deleted what is deleted
+ * (record/diff-question.ts).
+ */
+import { kindOf } from '../../../../core/graph/graph.ts'
+import { lastPart, nodesPrefix } from '../../../../core/graph/key.ts'
+import type { Node } from '../../../../core/model/node.ts'
+import type { Coordinates, Uid } from '../../../../core/model/object.ts'
+import { changedBetween, lastChangeBefore } from '../../fold/former/changed.ts'
+import type { Clusters } from '../view/clusters.ts'
+import { kindsIn } from '../view/kind-name.ts'
+import type { View } from '../view/view.ts'
+import { isAsked, nameOf } from './object-list.ts'
+import type { Answer } from './query.ts'
+
+/** Changed keys that one page reads, of objects and of all else. */
+const MOST_READ = 20_000
+
+export interface DiffAsked {
+  /** Empty: all kinds. */
+  readonly kind: string
+  /** Undefined: all. */
+  readonly namespace: string | undefined
+  readonly limit: number
+}
+
+export interface Difference {
+  /** Where a page goes on that ends with it. */
+  readonly key: string
+  readonly change: 'added' | 'deleted' | 'changed'
+  readonly object: Coordinates & { readonly uid: Uid }
+  /** Of its last change before the later moment, with its append time in milliseconds. */
+  readonly position: number
+  readonly at: number
+  readonly before: Node | undefined
+  readonly after: Node | undefined
+}
+
+export interface DifferencePage {
+  readonly differences: readonly Difference[]
+  /** Last key that was read; null: there are no more in this cluster. */
+  readonly next: string | null
+  /** Kinds of this cluster that the question means; empty for all. */
+  readonly kinds: readonly string[]
+}
+
+/** Of one cluster. */
+export interface TwoViews {
+  readonly from: View
+  readonly to: View
+}
+
+export type Differ = (
+  views: TwoViews,
+  asked: DiffAsked,
+  after: string,
+) => Promise<Answer<DifferencePage>>
+
+export function createDiffer(clusters: Pick<Clusters, 'kindWord'>): Differ {
+  return async (views, asked, after) => {
+    const { from, to } = views
+    const served = await kindsIn(to)
+    const word = await clusters.kindWord(asked.kind)
+    const meant = asked.kind === '' ? served : served.filter((each) => word.is(each, each))
+    const differences: Difference[] = []
+    let [read, unclear, last] = [0, 0, after]
+    const told = (next: string | null): Answer<DifferencePage> => {
+      const partial = [
+        from.partial(),
+        unclear > 0 ? `left out: ${unclear} that nobody watched at one of the moments` : '',
+      ]
+      const kinds = asked.kind === '' ? [] : meant.map(nameOf)
+      const answer = { differences, next, kinds }
+      return { answer, partial: partial.filter((text) => text !== '').join('; ') }
+    }
+    const nodes = nodesPrefix(to.cluster)
+    const span = { from: positionOf(from), to: positionOf(to) }
+    for await (const { key, position, at, cursor } of changedBetween(
+      to.now,
+      to.codec,
+      span,
+      after,
+    )) {
+      if (read >= MOST_READ || differences.length >= asked.limit) return told(last)
+      read += 1
+      last = cursor
+      if (!key.startsWith(nodes)) continue
+      await to.turns.take()
+      // It changed again before the later moment, and is met again there.
+      if (lastChangeBefore(to.now, to.codec, key, span.to) !== position) continue
+      const uid = lastPart(key)
+      const [before, is] = [from.node(uid), to.node(uid)]
+      const object = (is ?? before)?.object
+      if (object === undefined) continue
+      const shown = { ...object, phase: (is ?? before)?.phase ?? '' }
+      if (!isAsked({ ...asked, name: undefined }, shown, meant, word)) continue
+      const change = changeOf(before, is)
+      if (change === undefined) continue
+      if (change !== 'changed' && !isWatched(views, object)) unclear += 1
+      else differences.push({ key: cursor, change, object, position, at, before, after: is })
+    }
+    return told(null)
+  }
+}
+
+function positionOf({ moment, partition }: View): number {
+  return moment?.position ?? Number(partition.status().position)
+}
+
+/** At both moments: an object that comes or goes without that may have been there all the while. */
+function isWatched({ from, to }: TwoViews, object: Coordinates): boolean {
+  return [from, to].every((view) => {
+    return kindOf(view.reader, view.cluster, object)?.phase !== 'unmonitored'
+  })
+}
+
+/** Undefined: there is none. */
+function changeOf(
+  before: Node | undefined,
+  after: Node | undefined,
+): Difference['change'] | undefined {
+  if (before === undefined) return after === undefined ? undefined : 'added'
+  if (after === undefined) return 'deleted'
+  return isSame(before, after) ? undefined : 'changed'
+}
+
+function isSame(a: Node, b: Node): boolean {
+  if (a.phase !== b.phase || a.object.deletedAt !== b.object.deletedAt) return false
+  return JSON.stringify(a.object.ownerReferences) === JSON.stringify(b.object.ownerReferences)
+}

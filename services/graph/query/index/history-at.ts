@@ -1,0 +1,72 @@
+/**
+ * Histories of objects as they were known at a moment: the index, without what was recorded later.
+ *
+ * What must stay true: an entry is of the moment where its event is before it. Entries of one
+ * object are in the order of events, so where they end is found by halving.
+ */
+import { type Identity, identityKey } from '../../../../core/graph/identity.ts'
+import type { History, HistoryChange } from '../../../../core/model/record.ts'
+import { HISTORY_LIMIT, type HistoryIndex } from './history-index.ts'
+import { holds, type Moment } from './moment.ts'
+
+/** What answers read of histories. */
+export type Histories = Pick<HistoryIndex, 'history' | 'newest' | 'entries'>
+
+/** Null: as of now. */
+export function historiesAt(index: Histories, moment: Moment | null): Histories {
+  if (moment === null) return index
+  const wasThen = ({ position, at }: History): boolean => holds(moment, Number(position), at)
+  const ends = new Map<string, Promise<bigint>>()
+
+  async function found(of: Identity): Promise<bigint> {
+    const [last] = (await index.newest(of, 1)).entries
+    if (last === undefined) return 0n
+    if (wasThen(last[1])) return last[0] + 1n
+    // Below `low` all were recorded by then, from `high` on none.
+    let [low, high] = [0n, last[0]]
+    while (low < high) {
+      const middle = (low + high) / 2n
+      const [next] = await index.entries(of, middle, 1)
+      if (next !== undefined && wasThen(next[1])) low = next[0] + 1n
+      else high = middle
+    }
+    return low
+  }
+
+  /** Behind the last entry that was recorded by then. */
+  async function endOf(of: Identity): Promise<bigint> {
+    const key = identityKey(of)
+    const known = ends.get(key) ?? found(of)
+    ends.set(key, known)
+    return await known
+  }
+
+  const newest: Histories['newest'] = async (of, limit, before) => {
+    const end = await endOf(of)
+    return await index.newest(of, limit, before === undefined || before > end ? end : before)
+  }
+  return {
+    newest,
+    async history(of) {
+      const { entries, isCut } = await newest(of, HISTORY_LIMIT)
+      return { entries: entries.map(([, entry]) => entry), isCut }
+    },
+    async entries(of, from, limit) {
+      const end = await endOf(of)
+      return (await index.entries(of, from, limit)).filter(([offset]) => offset < end)
+    },
+  }
+}
+
+/** Entries of one object that may follow what says whether it is there. */
+const MOST_BEHIND = 50
+const OF_REQUESTS: ReadonlySet<HistoryChange> = new Set(['command', 'result', 'owner'])
+
+/** The last entry that says whether an object is there: `gone`, or any other of its state. */
+export async function lastStateOf(
+  histories: Pick<Histories, 'newest'>,
+  of: Identity,
+): Promise<History | undefined> {
+  const { entries } = await histories.newest(of, MOST_BEHIND)
+  return entries.findLast(([, { change }]) => !OF_REQUESTS.has(change))?.[1]
+}
