@@ -18,6 +18,7 @@ export const TOPICS = [
   'control',
   'watermarks',
   'digests',
+  'former',
   'snapshots',
   'archive',
   'dead-letter',

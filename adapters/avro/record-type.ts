@@ -32,6 +32,7 @@ const OTHER_TYPES: Readonly<
   LastChange: true,
   ChangedKeys: true,
   FormerReach: true,
+  FormerValues: true,
   Life: true,
   Snapshot: true,
   DeadLetter: true,

@@ -55,6 +55,7 @@ import type {
   Work,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/record/codec.ts'
+import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
   AddedChunk,
   ChunkName,
@@ -562,7 +563,21 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   FormerValue: { previous: maybe(number), mark: maybe(number), value: fc.uint8Array() },
   LastChange: { position: number, count: number, mark: maybe(number) },
   ChangedKeys: { keys: list(text), positions: list(number), times: list(number) },
-  FormerReach: { begin: number, end: number },
+  FormerReach: {
+    begin: number,
+    end: number,
+    isFilled: truth,
+    older: maybe(record<FormerSegment>({ begin: number, end: number })),
+  },
+  FormerValues: {
+    partition: number,
+    from: number,
+    to: number,
+    keys: list(text),
+    positions: list(number),
+    times: list(number),
+    values: list(fc.uint8Array()),
+  },
   Life: {
     ...place,
     createdAt: maybe(number),

@@ -1,6 +1,6 @@
 /**
- * Records that a store keeps beside its values, so that the state can be read as it was at a moment
- * (services/graph/fold/former). They are on no log: a store makes them from the events that it folds.
+ * Records by which the state can be read as it was at a moment (services/graph/fold/former): those
+ * that a store keeps beside its values, and that of the log from which another store has them, too.
  *
  * What must stay true: every shape here has its schema in schemas/. Positions are numbers here, exact
  * up to 2^53.
@@ -38,12 +38,37 @@ export interface ChangedKeys {
 }
 
 /** From which position on all that changed is kept as it was before. */
-export interface FormerReach {
+export interface FormerReach extends FormerSegment {
   readonly type: 'FormerReach'
-  /** The earliest at which the state can be read. */
+  /** The log has nothing older. */
+  readonly isFilled: boolean
+  /** Of which all is kept, too, below a gap that is being filled; null: there is none. */
+  readonly older: FormerSegment | null
+}
+
+export interface FormerSegment {
+  /** The earliest position at which the state can be read. */
   readonly begin: number
   /** Next event to fold. */
   readonly end: number
 }
 
-export type FormerRecord = FormerValue | LastChange | ChangedKeys | FormerReach
+/**
+ * In `former`: what keys held before the events of some positions changed them, in the order of
+ * events. Records of a partition follow each other without gaps.
+ */
+export interface FormerValues {
+  readonly type: 'FormerValues'
+  readonly partition: number
+  /** Position of the first event, and behind the last one. */
+  readonly from: number
+  readonly to: number
+  readonly keys: readonly string[]
+  /** Of the events, in the order of `keys`, and their append times, in milliseconds. */
+  readonly positions: readonly number[]
+  readonly times: readonly number[]
+  /** Encoded store values; empty where there was none. */
+  readonly values: readonly Uint8Array[]
+}
+
+export type FormerRecord = FormerValue | LastChange | ChangedKeys | FormerReach | FormerValues

@@ -12,7 +12,6 @@ import type { Entry, Log } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { OrderGiven } from '../../../ports/record/service-record.ts'
 import { entriesIn, type Store } from '../../../ports/store.ts'
-import { END_OF_STATE } from '../fold/former/former-key.ts'
 import {
   issuedFrom,
   loadBase,
@@ -22,6 +21,7 @@ import {
   writtenDigests,
 } from '../audit/refold.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
+import { END_OF_STATE } from '../fold/former/former-key.ts'
 import { BundleWriter } from './bundle-file.ts'
 import { EvidenceFold } from './evidence-fold.ts'
 import { type Asked, askedBy, type Question, tooEarly } from './question.ts'
@@ -197,7 +197,11 @@ class Export {
   async #writeSnapshot(bundle: BundleWriter): Promise<void> {
     const { store } = this.#parts
     await using view = store.view()
-    for await (const [key, value] of entriesIn(view, { gte: ' ', lt: END_OF_STATE, limit: PAGE_LIMIT })) {
+    for await (const [key, value] of entriesIn(view, {
+      gte: ' ',
+      lt: END_OF_STATE,
+      limit: PAGE_LIMIT,
+    })) {
       await bundle.write('snapshot.jsonl', this.#lines.value(key, value))
     }
   }

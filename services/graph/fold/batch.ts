@@ -28,6 +28,7 @@ import { loggedCommand } from './bytes/long-command.ts'
 import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
 import { graphOver } from './bytes/overlay.ts'
+import { formerRecords } from './former/former-record.ts'
 import { type FormerChange, formerRows } from './former/former-rows.ts'
 import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
@@ -286,11 +287,22 @@ export class Batch {
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
+    this.#putFormers()
     const changelog: Produced[] = []
     for (const [key, value] of this.#values) {
       if (value !== null || !this.#cameAndWent(key)) changelog.push({ key, value })
     }
     return { changelog, outputs: [...this.#outputs.values()], beside: this.#formerRows() }
+  }
+
+  /** For stores that did not fold it. */
+  #putFormers(): void {
+    if (!this.#isRemembering) return
+    const { partition, position } = this.#position
+    const folded = { from: this.#begin, to: position }
+    for (const record of formerRecords(partition, this.#formers, folded)) {
+      this.#putIn('former', partition, `${record.from}`, this.#codec.encode(record))
+    }
   }
 
   #formerRows(): readonly StoreChange[] {

@@ -130,7 +130,11 @@ async function* chunksOf(view: StoreView, signal: AbortSignal): AsyncGenerator<C
   let after = ''
   for (;;) {
     signal.throwIfAborted()
-    const { rows, isCut } = await view.page({ gte: `${after}\0`, lt: END_OF_STATE, limit: CHUNK_KEYS })
+    const { rows, isCut } = await view.page({
+      gte: `${after}\0`,
+      lt: END_OF_STATE,
+      limit: CHUNK_KEYS,
+    })
     let keys: string[] = []
     let values: Uint8Array[] = []
     let size = 0
@@ -230,7 +234,7 @@ async function trimArchive({ log, clock, task, retention }: RetentionParts): Pro
 async function trimFollowers(log: Log, partition: number): Promise<void> {
   const since = await oldestEvent(log)
   if (since === undefined) return
-  for (const topic of ['commands', 'history', 'digests', 'dead-letter'] as const) {
+  for (const topic of ['commands', 'history', 'digests', 'former', 'dead-letter'] as const) {
     const { start } = await log.bounds(topic, partition)
     const before = await firstSince(log, topic, partition, since)
     if (before > start) await log.trim(topic, partition, before)

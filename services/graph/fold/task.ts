@@ -38,6 +38,7 @@ import {
 } from '../config.ts'
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
+import { Filling } from './former/filling.ts'
 import { forgottenRows } from './former/former-rows.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
@@ -85,6 +86,7 @@ export class Task {
   #readAtMs = Number.NEGATIVE_INFINITY
   readonly #pace: Pace
   #tally: Tally
+  #filling: Filling | undefined
   /** What events before it changed is forgotten. */
   #forgetBefore = 0n
 
@@ -169,6 +171,7 @@ export class Task {
     })
     this.#position = batch.position.position
     this.#tally = new Tally(codec)
+    this.#filling = new Filling({ log, codec, store, partition })
     await this.#options.restored?.()
     this.#state = 'folding'
     while (!signal.aborted) await this.#turn(owned, batch, signal)
@@ -180,18 +183,19 @@ export class Task {
     const earlyMs = this.#readAtMs - clock.monotonicMs()
     if (earlyMs > 0) await clock.sleep(earlyMs, signal)
     if (!this.#tally.isWhole) await this.#tally.goOn(this.store, batch.stored)
-    const waitMs = this.#tally.isWhole ? READ_WAIT_MS : COUNT_WAIT_MS
+    const isFilled = this.#filling?.isOver !== false
+    const waitMs = this.#tally.isWhole && isFilled ? READ_WAIT_MS : COUNT_WAIT_MS
     const options = { limit: READ_LIMIT, waitMs }
     const page = await log.read('events', partition, position, options, signal)
     this.#end = await this.#endAfter(page)
     if (page.entries.length === 0) await this.#options.idle?.()
-    await this.#forget()
+    await this.#remember()
     let at = 0
     while (at < page.entries.length) {
       signal.throwIfAborted()
       at = await this.#foldSome(batch, page.entries, at, signal)
       await this.#commit(owned, batch, page.entries[at - 1])
-      await this.#forget()
+      await this.#remember()
     }
     const tookAll = page.entries.length > 0 && page.entries.length < READ_LIMIT
     if (tookAll) this.#readAtMs = clock.monotonicMs() + this.#pace.gatherMs
@@ -309,10 +313,13 @@ export class Task {
     batch.deadLetter(entry.key, value)
   }
 
-  async #forget(): Promise<void> {
+  /** A step each: of what was missed, and of what is to be forgotten. */
+  async #remember(): Promise<void> {
     const { store, codec } = this.#options
     const checkpoint = store.checkpoint()
     if (checkpoint === undefined) return
+    const missed = (await this.#filling?.step()) ?? []
+    if (missed.length > 0) await store.write(missed, checkpoint)
     const rows = await forgottenRows(store, codec, this.#forgetBefore)
     if (rows.length > 0) await store.write(rows, checkpoint)
   }

@@ -8,8 +8,8 @@
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { ChangedKeys } from '../../../../ports/record/former-value.ts'
 import { entriesIn } from '../../../../ports/store.ts'
-import { changedFrom } from './former-key.ts'
-import { formerAt, lastChangeOf } from './former-rows.ts'
+import { changedFrom, wasKey } from './former-key.ts'
+import { formerAt, formerIn, lastChangeOf } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
 
 /** Commits of which what they changed is read at once. */
@@ -48,6 +48,36 @@ export async function* changedBetween(
       yield { key, position: of, at: times[at] ?? 0, cursor: `${of}.${at}` }
     }
   }
+}
+
+/** Changes of one key before a position, the newest first, with what it held before each. */
+export function* changesBack(
+  store: Pick<StoreReader, 'get'>,
+  codec: Codec,
+  key: string,
+  before: number,
+): Generator<{ readonly position: number; readonly value: Uint8Array }> {
+  let at = lastChangeBefore(store, codec, key, before) ?? null
+  while (at !== null) {
+    const bytes = store.get(wasKey(key, at))
+    if (bytes === undefined) return
+    const { previous, value } = formerIn(codec, bytes)
+    yield { position: at, value }
+    at = previous
+  }
+}
+
+/** Append time of an event that changed something that is remembered; undefined for any other. */
+export async function timeOfChange(
+  store: StoreReader,
+  codec: Codec,
+  position: number,
+): Promise<number | undefined> {
+  const { rows } = await store.page({ ...changedFrom(position), limit: 1 })
+  const bytes = rows[0]?.[1]
+  if (bytes === undefined) return undefined
+  const { positions, times } = codec.decode(bytes) as ChangedKeys
+  return times[positions.indexOf(position)]
 }
 
 /** The position of the last event before a position that changed a key; undefined: none is remembered. */

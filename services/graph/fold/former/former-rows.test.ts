@@ -123,7 +123,10 @@ suite('what was there before', () => {
     await folding.store.write([[KEY, bytesOf('elsewhere')]], { changelog: 0n, position: 9n })
     await folding.commit({ [KEY]: 'nine' }, 9n)
     await folding.commit({ [KEY]: 'ten' })
-    deepEqual(reachOf(folding.store, codec), { type: 'FormerReach', begin: 9, end: 11 })
+    deepEqual(reachOf(folding.store, codec), {
+      ...{ type: 'FormerReach', begin: 9, end: 11, isFilled: false },
+      older: { begin: 0, end: 5 },
+    })
     deepEqual([folding.at(9), folding.at(10), folding.at(11)], ['elsewhere', 'nine', 'ten'])
   })
 })

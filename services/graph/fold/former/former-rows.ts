@@ -78,10 +78,16 @@ export function formerRows(
     const changed = codec.encode({ type: 'ChangedKeys', keys, positions, times })
     rows.push([changedKey(Number(newest.position)), changed])
   }
-  const known = reachOf(store, codec)
-  const begin = known?.end === Number(from) ? known.begin : Number(from)
-  rows.push([REACH_KEY, codec.encode({ type: 'FormerReach', begin, end: Number(to) })])
+  rows.push([REACH_KEY, codec.encode(reachAfter(reachOf(store, codec), from, to))])
   return rows
+}
+
+/** Behind a gap it begins anew: what lies below is filled from the log (filling.ts). */
+function reachAfter(known: FormerReach | undefined, from: bigint, to: bigint): FormerReach {
+  const end = Number(to)
+  if (known?.end === Number(from)) return { ...known, end }
+  const older = known === undefined ? null : { begin: known.begin, end: known.end }
+  return { type: 'FormerReach', begin: Number(from), end, isFilled: from === 0n, older }
 }
 
 /** Undefined where nothing is remembered. */
@@ -118,7 +124,7 @@ export async function forgottenRows(
   if (reach === undefined || reach.begin >= Number(before)) return []
   const range = { ...changedFrom(0), limit: FORGOTTEN_COMMITS }
   const rows: StoreChange[] = []
-  let begin = reach.begin
+  let begin = (reach.older ?? reach).begin
   const { rows: commits, isCut } = await store.page(range)
   for (const [row, bytes] of commits) {
     const last = positionOfChanged(row)
@@ -130,9 +136,12 @@ export async function forgottenRows(
     begin = last + 1
   }
   const isDone = !isCut && rows.length === 0
-  if (isDone) begin = Math.max(begin, Math.min(Number(before), reach.end))
-  if (begin <= reach.begin) return rows
-  return [...rows, [REACH_KEY, codec.encode({ ...reach, begin })]]
+  if (isDone) begin = Math.max(reach.begin, Math.min(Number(before), reach.end))
+  if (rows.length === 0 && begin <= reach.begin) return []
+  const { older } = reach
+  const left = older !== null && older.end > begin ? { ...older, begin } : null
+  const known: FormerReach = { ...reach, begin: Math.max(begin, reach.begin), older: left }
+  return [...rows, [REACH_KEY, codec.encode(known)]]
 }
 
 /** With its newest change of a key that holds nothing any more, the key is forgotten. */
@@ -157,18 +166,38 @@ export function formerAt(
   key: string,
   position: number,
 ): FormerValue | undefined {
+  const at = successorOf(store, codec, key, position)
+  return at === undefined ? undefined : rowOf(store, codec, key, at)
+}
+
+/** The first change of a key that is not before a position. */
+export function successorOf(
+  store: Pick<Store, 'get'>,
+  codec: Codec,
+  key: string,
+  position: number,
+): number | undefined {
   const last = lastChangeOf(store, codec, key)
   if (last === undefined || last.position < position) return undefined
   const isBehind = (at: number | null): at is number => at !== null && at >= position
   let at = isBehind(last.mark) ? last.mark : last.position
   for (;;) {
-    const bytes = store.get(wasKey(key, at))
-    invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
-    const former = formerIn(codec, bytes)
-    if (isBehind(former.mark)) at = former.mark
-    else if (isBehind(former.previous)) at = former.previous
-    else return former
+    const { mark, previous } = rowOf(store, codec, key, at)
+    if (isBehind(mark)) at = mark
+    else if (isBehind(previous)) at = previous
+    else return at
   }
+}
+
+function rowOf(
+  store: Pick<Store, 'get'>,
+  codec: Codec,
+  key: string,
+  position: number,
+): FormerValue {
+  const bytes = store.get(wasKey(key, position))
+  invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
+  return formerIn(codec, bytes)
 }
 
 export function formerIn(codec: Codec, bytes: Uint8Array): FormerValue {

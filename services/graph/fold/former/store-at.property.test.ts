@@ -2,13 +2,17 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import { tableOf } from '../../../../core/graph/table.ts'
-import { entriesIn, type Store } from '../../../../ports/store.ts'
+import type { Log } from '../../../../ports/log.ts'
+import { entriesIn, type Store, type StoreChange } from '../../../../ports/store.ts'
 import { life } from '../../../../testing/model/world-generator.ts'
 import { type PastAction, PastRig } from '../../../../testing/rig/past-rig.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { seeded } from '../../../../testing/rig/watcher-rig.ts'
+import { Filling } from './filling.ts'
 import { END_OF_STATE } from './former-key.ts'
+import { formerRows, reachOf } from './former-rows.ts'
 import { type StoreReader, storeAt } from './store-at.ts'
 
 type Content = ReadonlyMap<string, string>
@@ -36,7 +40,10 @@ const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
 )
 
 interface Lived {
+  readonly log: Log
   readonly store: Store
+  /** As it was in the middle of the life, and brought up to the changelog at its end. */
+  readonly late: Store
   /** By position, facts as they were then. */
   readonly moments: ReadonlyMap<bigint, Content>
 }
@@ -51,7 +58,10 @@ async function lived(actions: readonly PastAction[], seed: number): Promise<Live
   const chance = chanceOf(seed)
   const rig = await PastRig.begin()
   const moments = new Map<bigint, Content>()
-  for (const action of actions) {
+  const late = new MemoryStore()
+  const leaves = chance.below(actions.length)
+  for (const [index, action] of actions.entries()) {
+    if (index === leaves && chance.below(2) === 0) await copied(rig.store, late)
     await rig.act(action)
     await rig.drain(chance.below(6))
     if (chance.below(4) === 0) await rig.beat(chance.below(60_000))
@@ -62,7 +72,25 @@ async function lived(actions: readonly PastAction[], seed: number): Promise<Live
   await rig.drain(200)
   await rig.beat(1_000)
   await rig.commit()
-  return { store: rig.store, moments }
+  await copied(rig.store, late, { lt: END_OF_STATE })
+  return { log: rig.log, store: rig.store, late, moments }
+}
+
+/** What one store has of a range replaces what the other has of it; the checkpoint, too. */
+async function copied(from: Store, to: Store, { lt } = { lt: '~' }): Promise<void> {
+  const range = { gte: ' ', lt, limit: 100_000 }
+  const gone = (await to.page(range)).rows.map(([key]): StoreChange => [key, null])
+  const checkpoint = from.checkpoint() ?? { changelog: 0n, position: 0n }
+  await to.write([...gone, ...(await from.page(range)).rows], checkpoint)
+}
+
+/** As a task does that takes over with this store, and commits nothing yet but an event that changes nothing. */
+async function filled({ log, late: store }: Lived): Promise<void> {
+  const { position } = store.checkpoint() ?? { position: 0n }
+  const checkpoint = { changelog: 0n, position }
+  await store.write(formerRows(store, codec, [], { from: position, to: position }), checkpoint)
+  const filling = new Filling({ log, codec, store, partition: 0 })
+  while (!filling.isOver) await store.write(await filling.step(), checkpoint)
 }
 
 test('a store at a position is the store of then, in points and in pages', async () => {
@@ -75,16 +103,20 @@ test('a store at a position is the store of then, in points and in pages', async
         const chance = chanceOf(seed)
         const all: PastAction[] = [{ type: 'rule', rule: 'guarded' }, ...acts]
         for (const other of others) all.splice(chance.below(all.length + 1), 0, other)
-        const { store, moments } = await lived(all, seed)
+        const life = await lived(all, seed)
+        const { moments } = life
+        await filled(life)
+        equal(reachOf(life.late, codec)?.begin, 0)
         const keys = new Set([...moments.values()].flatMap((facts) => [...facts.keys()]))
-        for (const [position, facts] of moments) {
-          const then = storeAt(store, codec, position)
-          deepEqual(await factsOf(then, 1 + chance.below(40)), facts)
-          for (const key of keys) {
-            const value = then.get(key)
-            equal(value && Buffer.from(value).toString('hex'), facts.get(key), key)
+        for (const [position, facts] of moments)
+          for (const store of [life.store, life.late]) {
+            const then = storeAt(store, codec, position)
+            deepEqual(await factsOf(then, 1 + chance.below(40)), facts)
+            for (const key of keys) {
+              const value = then.get(key)
+              equal(value && Buffer.from(value).toString('hex'), facts.get(key), key)
+            }
           }
-        }
       },
     ),
     { numRuns: 40, endOnFailure: true },

@@ -13,7 +13,12 @@ import { kindOf } from '../../../../core/graph/graph.ts'
 import { lastPart, nodesPrefix } from '../../../../core/graph/key.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { Coordinates, Uid } from '../../../../core/model/object.ts'
-import { changedBetween, lastChangeBefore } from '../../fold/former/changed.ts'
+import {
+  changedBetween,
+  changesBack,
+  lastChangeBefore,
+  timeOfChange,
+} from '../../fold/former/changed.ts'
 import type { Clusters } from '../view/clusters.ts'
 import { kindsIn } from '../view/kind-name.ts'
 import type { View } from '../view/view.ts'
@@ -104,7 +109,10 @@ export function createDiffer(clusters: Pick<Clusters, 'kindWord'>): Differ {
       const change = changeOf(before, is)
       if (change === undefined) continue
       if (change !== 'changed' && !isWatched(views, object)) unclear += 1
-      else differences.push({ key: cursor, change, object, position, at, before, after: is })
+      else {
+        const seen = await lastSeen(views, key, { position, at, after: is })
+        differences.push({ key: cursor, change, object, ...seen, before, after: is })
+      }
     }
     return told(null)
   }
@@ -119,6 +127,33 @@ function isWatched({ from, to }: TwoViews, object: Coordinates): boolean {
   return [from, to].every((view) => {
     return kindOf(view.reader, view.cluster, object)?.phase !== 'unmonitored'
   })
+}
+
+/** Changes of one object that are looked at for the one that shows. */
+const MOST_BACK = 100
+
+/** The newest change of what is told of an object: what held it, and why, changes besides. */
+async function lastSeen(
+  { to }: TwoViews,
+  key: string,
+  last: { readonly position: number; readonly at: number; readonly after: Node | undefined },
+): Promise<{ readonly position: number; readonly at: number }> {
+  const { after } = last
+  let { position, at } = last
+  if (after === undefined) return { position, at }
+  let left = MOST_BACK
+  for (const change of changesBack(to.now, to.codec, key, positionOf(to))) {
+    const { value } = change
+    position = change.position
+    const before = value.length === 0 ? undefined : nodeAt(to, position)
+    if (before === undefined || !isSame(before, after) || --left === 0) break
+  }
+  if (position !== last.position) at = (await timeOfChange(to.now, to.codec, position)) ?? at
+  return { position, at }
+
+  function nodeAt(view: View, moment: number): Node | undefined {
+    return view.at({ type: 'position', position: moment, at: 0 }).node(lastPart(key))
+  }
 }
 
 /** Undefined: there is none. */

@@ -21,6 +21,9 @@ import type { View } from './view.ts'
 const PASS_MS = 1_000
 const PASS_LOOK_MS = 20
 
+/** Of a store that has folded nothing. */
+const NOTHING = { begin: Number.POSITIVE_INFINITY, isFilled: true }
+
 /** Undefined: now. Throws `Problem` where the moment cannot be asked. */
 export type OpenView = (view: View, asked: Asked | undefined) => Promise<View>
 
@@ -74,8 +77,14 @@ export function createOpenView({
     const position = isTime
       ? await firstSince(log, 'events', partition, asked.at + 1)
       : asked.position
-    const begin = reachOf(view.store, view.codec)?.begin ?? Number.POSITIVE_INFINITY
+    const { begin, isFilled } = reachOf(view.store, view.codec) ?? NOTHING
     const at = isTime ? asked.at : await timeAt(view, position)
+    if (Number(position) < begin && !isFilled) {
+      throw new Problem(
+        503,
+        `the past of cluster ${view.name} before pos:${partition}-${begin} is being read from the log: ask again later`,
+      )
+    }
     if (Number(position) < begin || at === undefined) {
       throw new Problem(
         410,

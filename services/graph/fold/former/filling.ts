@@ -1,0 +1,171 @@
+/**
+ * Fills what a store does not remember from the log, while the fold goes on: a store that was brought
+ * up to the changelog remembers nothing of what changed meanwhile.
+ *
+ * What must stay true: it goes from what is remembered back, commit by commit, so the state of each
+ * position that `FormerReach` names can be read all the while, and recent moments can be asked first.
+ * A change that is known already is left as it is. It writes nothing: a store has one writer.
+ *
+ * Not here: what is written with each commit (former-rows.ts).
+ */
+import type { Log } from '../../../../ports/log.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type {
+  FormerReach,
+  FormerValue,
+  FormerValues,
+} from '../../../../ports/record/former-value.ts'
+import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { changedKey, lastKey, REACH_KEY, wasKey } from './former-key.ts'
+import { formerIn, lastChangeOf, reachOf, successorOf } from './former-rows.ts'
+
+/** Offsets of the log that are looked through for records at once, and changes of a step, unless one record has more. */
+const PAGE_OFFSETS = 64n
+const STEP_CHANGES = 2_000
+
+export interface FillingParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly store: Pick<Store, 'get'>
+  readonly partition: number
+}
+
+export class Filling {
+  readonly #parts: FillingParts
+  /** Records before this offset are older than what is remembered; undefined: to be searched. */
+  #before: bigint | undefined
+
+  constructor(parts: FillingParts) {
+    this.#parts = parts
+  }
+
+  get isOver(): boolean {
+    const { store, codec } = this.#parts
+    return reachOf(store, codec)?.isFilled ?? true
+  }
+
+  /** What to write next; none where all is filled. */
+  async step(): Promise<readonly StoreChange[]> {
+    const { store, codec } = this.#parts
+    const reach = reachOf(store, codec)
+    if (reach === undefined || reach.isFilled) return []
+    this.#before ??= await this.#searched(reach.begin)
+    const { found, next, isStart } = await this.#recordsBefore(this.#before)
+    const pending = new Pending(this.#parts)
+    let { begin, older } = reach
+    let changes = 0
+    let at = next
+    let isEnd = isStart
+    for (const { offset, record } of found) {
+      if (changes >= STEP_CHANGES) {
+        // Those before it are read again.
+        ;[at, isEnd] = [offset + 1n, false]
+        break
+      }
+      if (record.to > begin) continue
+      if (record.to < begin) {
+        isEnd = true
+        break
+      }
+      changes += record.keys.length
+      pending.insert(record)
+      begin = record.from
+      if (older === null || older.end < begin) continue
+      begin = older.begin
+      older = null
+      at = undefined
+      isEnd = false
+      break
+    }
+    this.#before = at
+    const filled: FormerReach = { ...reach, begin, older: isEnd ? null : older, isFilled: isEnd }
+    return [...pending.rows, [REACH_KEY, codec.encode(filled)]]
+  }
+
+  /** Newest first, of some offsets before one; `next`: where older ones begin. */
+  async #recordsBefore(before: bigint): Promise<{
+    readonly found: readonly { readonly offset: bigint; readonly record: FormerValues }[]
+    readonly next: bigint | undefined
+    readonly isStart: boolean
+  }> {
+    const { log, codec, partition } = this.#parts
+    const { start } = await log.bounds('former', partition)
+    const from = before - PAGE_OFFSETS > start ? before - PAGE_OFFSETS : start
+    const found: { offset: bigint; record: FormerValues }[] = []
+    for (let at = from; at < before; ) {
+      const options = { limit: Number(PAGE_OFFSETS), waitMs: 0 }
+      const page = await log.read('former', partition, at, options)
+      for (const { offset, value } of page.entries) {
+        if (offset >= before || value === null) continue
+        found.unshift({ offset, record: codec.decode(value) as FormerValues })
+      }
+      if (page.next === at) break
+      at = page.next
+    }
+    return { found, next: from, isStart: from <= start }
+  }
+
+  /** Behind the last record that ends by that position. */
+  async #searched(begin: number): Promise<bigint> {
+    const { log, codec, partition } = this.#parts
+    let { start: low, end: high } = await log.bounds('former', partition)
+    while (low < high) {
+      const middle = (low + high) / 2n
+      const page = await log.read('former', partition, middle, { limit: 1, waitMs: 0 })
+      const [entry] = page.entries
+      const record = entry?.value && (codec.decode(entry.value) as FormerValues)
+      if (entry === undefined || !record || record.to > begin) high = middle
+      else low = entry.offset + 1n
+    }
+    return low
+  }
+}
+
+/** Rows that are not written yet. */
+class Pending {
+  readonly #parts: FillingParts
+  readonly #rows = new Map<string, Uint8Array>()
+
+  constructor(parts: FillingParts) {
+    this.#parts = parts
+  }
+
+  get rows(): readonly StoreChange[] {
+    return [...this.#rows]
+  }
+
+  insert({ keys, positions, times, values }: FormerValues): void {
+    for (let at = keys.length - 1; at >= 0; at--) {
+      this.#insert(keys[at] ?? '', positions[at] ?? 0, values[at] ?? new Uint8Array())
+    }
+    const last = positions.at(-1)
+    if (last === undefined) return
+    const { codec } = this.#parts
+    const changed = codec.encode({ type: 'ChangedKeys', keys, positions, times })
+    this.#rows.set(changedKey(last), changed)
+  }
+
+  /** Between the change that follows it and the one before that. */
+  #insert(key: string, position: number, value: Uint8Array): void {
+    const { codec } = this.#parts
+    const reader = { get: (each: string) => this.#rows.get(each) ?? this.#parts.store.get(each) }
+    const next = successorOf(reader, codec, key, position + 1)
+    const put = (at: number, row: Omit<FormerValue, 'type'>): void => {
+      this.#rows.set(wasKey(key, at), codec.encode({ type: 'FormerValue', ...row }))
+    }
+    if (next === undefined) {
+      const last = lastChangeOf(reader, codec, key)
+      if (last?.position === position) return
+      const [previous, mark] = [last?.position ?? null, last?.mark ?? null]
+      put(position, { previous, mark, value })
+      const count = (last?.count ?? 0) + 1
+      this.#rows.set(lastKey(key), codec.encode({ type: 'LastChange', position, count, mark }))
+      return
+    }
+    const row = formerIn(codec, reader.get(wasKey(key, next)) ?? new Uint8Array())
+    const { previous } = row
+    if (previous === position) return
+    put(position, { previous, mark: null, value })
+    put(next, { previous: position, mark: row.mark, value: row.value })
+  }
+}
