@@ -33,6 +33,7 @@ const OTHER_TYPES: Readonly<
   ChangedKeys: true,
   FormerReach: true,
   FormerValues: true,
+  PackedFormers: true,
   Life: true,
   Snapshot: true,
   DeadLetter: true,

@@ -569,10 +569,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     isFilled: truth,
     older: maybe(record<FormerSegment>({ begin: number, end: number })),
   },
+  PackedFormers: { partition: number, from: number, to: number, packed: fc.uint8Array() },
   FormerValues: {
-    partition: number,
-    from: number,
-    to: number,
     keys: list(text),
     positions: list(number),
     times: list(number),

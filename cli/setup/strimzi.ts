@@ -51,9 +51,10 @@ export const KAFKA_RIGHTS: Readonly<Record<KafkaService, readonly KafkaRight[]>>
   ],
   graph: [
     ...EVERY,
-    ...[...['events', 'commands', 'history', 'digests', 'dead-letter', 'snapshots', 'actors']].map(
-      (name) => topic(name, 'Read', 'Write', 'Delete'),
-    ),
+    ...[
+      ...['events', 'commands', 'history', 'digests', 'former', 'dead-letter', 'snapshots'],
+      'actors',
+    ].map((name) => topic(name, 'Read', 'Write', 'Delete')),
     topic('archive', 'Read', 'Delete'),
     ...['lineage', 'changelog', 'orders', 'control'].map((name) => topic(name, 'Read', 'Write')),
     { on: 'group', name: '.graph', operations: ['Read'] },

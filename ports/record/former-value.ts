@@ -54,15 +54,22 @@ export interface FormerSegment {
 }
 
 /**
- * In `former`: what keys held before the events of some positions changed them, in the order of
- * events. Records of a partition follow each other without gaps.
+ * In `former`: what keys held before the events of some positions changed them. Records of a partition
+ * follow each other without gaps.
  */
-export interface FormerValues {
-  readonly type: 'FormerValues'
+export interface PackedFormers {
+  readonly type: 'PackedFormers'
   readonly partition: number
   /** Position of the first event, and behind the last one. */
   readonly from: number
   readonly to: number
+  /** `FormerValues`, encoded, then deflated (RFC 1951). */
+  readonly packed: Uint8Array
+}
+
+/** What keys held before events changed them, in the order of events. */
+export interface FormerValues {
+  readonly type: 'FormerValues'
   readonly keys: readonly string[]
   /** Of the events, in the order of `keys`, and their append times, in milliseconds. */
   readonly positions: readonly number[]
@@ -71,4 +78,10 @@ export interface FormerValues {
   readonly values: readonly Uint8Array[]
 }
 
-export type FormerRecord = FormerValue | LastChange | ChangedKeys | FormerReach | FormerValues
+export type FormerRecord =
+  | PackedFormers
+  | FormerValues
+  | FormerValue
+  | LastChange
+  | ChangedKeys
+  | FormerReach

@@ -37,6 +37,7 @@ const WRITTEN: readonly Topic[] = [
   'history',
   'lineage',
   'digests',
+  'former',
   'commands',
   'control',
   'dead-letter',

@@ -24,6 +24,7 @@ const WRITTEN: readonly Topic[] = [
   'history',
   'lineage',
   'digests',
+  'former',
   'commands',
 ]
 

@@ -300,7 +300,7 @@ export class Batch {
     if (!this.#isRemembering) return
     const { partition, position } = this.#position
     const folded = { from: this.#begin, to: position }
-    for (const record of formerRecords(partition, this.#formers, folded)) {
+    for (const record of formerRecords(this.#codec, partition, this.#formers, folded)) {
       this.#putIn('former', partition, `${record.from}`, this.#codec.encode(record))
     }
   }

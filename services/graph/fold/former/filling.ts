@@ -14,9 +14,11 @@ import type {
   FormerReach,
   FormerValue,
   FormerValues,
+  PackedFormers,
 } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
 import { changedKey, lastKey, REACH_KEY, wasKey } from './former-key.ts'
+import { valuesIn } from './former-record.ts'
 import { formerIn, lastChangeOf, reachOf, successorOf } from './former-rows.ts'
 
 /** Offsets of the log that are looked through for records at once, and changes of a step, unless one record has more. */
@@ -67,8 +69,9 @@ export class Filling {
         isEnd = true
         break
       }
-      changes += record.keys.length
-      pending.insert(record)
+      const values = valuesIn(codec, record)
+      changes += values.keys.length
+      pending.insert(values)
       begin = record.from
       if (older === null || older.end < begin) continue
       begin = older.begin
@@ -84,20 +87,20 @@ export class Filling {
 
   /** Newest first, of some offsets before one; `next`: where older ones begin. */
   async #recordsBefore(before: bigint): Promise<{
-    readonly found: readonly { readonly offset: bigint; readonly record: FormerValues }[]
+    readonly found: readonly { readonly offset: bigint; readonly record: PackedFormers }[]
     readonly next: bigint | undefined
     readonly isStart: boolean
   }> {
     const { log, codec, partition } = this.#parts
     const { start } = await log.bounds('former', partition)
     const from = before - PAGE_OFFSETS > start ? before - PAGE_OFFSETS : start
-    const found: { offset: bigint; record: FormerValues }[] = []
+    const found: { offset: bigint; record: PackedFormers }[] = []
     for (let at = from; at < before; ) {
       const options = { limit: Number(PAGE_OFFSETS), waitMs: 0 }
       const page = await log.read('former', partition, at, options)
       for (const { offset, value } of page.entries) {
         if (offset >= before || value === null) continue
-        found.unshift({ offset, record: codec.decode(value) as FormerValues })
+        found.unshift({ offset, record: codec.decode(value) as PackedFormers })
       }
       if (page.next === at) break
       at = page.next
@@ -113,7 +116,7 @@ export class Filling {
       const middle = (low + high) / 2n
       const page = await log.read('former', partition, middle, { limit: 1, waitMs: 0 })
       const [entry] = page.entries
-      const record = entry?.value && (codec.decode(entry.value) as FormerValues)
+      const record = entry?.value && (codec.decode(entry.value) as PackedFormers)
       if (entry === undefined || !record || record.to > begin) high = middle
       else low = entry.offset + 1n
     }

@@ -4,30 +4,30 @@
  * What must stay true: records of a partition follow each other without gaps, also where nothing
  * changed; what one event changed is in one record.
  */
-import type { FormerValues } from '../../../../ports/record/former-value.ts'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { invariant } from '../../../../core/model/invariant.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { FormerValues, PackedFormers } from '../../../../ports/record/former-value.ts'
 import type { Folded, FormerChange } from './former-rows.ts'
 
-/** A record is closed behind the event with which it has so many bytes. */
+/** A record is closed behind the event with which it has so many bytes before it is deflated. */
 const RECORD_BYTES = 512 * 1024
+/** Most of it is keys that are alike: the fastest level finds them. */
+const LEVEL = { level: 1 }
 
 const NO_BYTES = new Uint8Array()
 
 export function formerRecords(
+  codec: Codec,
   partition: number,
   changes: readonly FormerChange[],
   { from, to }: Folded,
-): readonly FormerValues[] {
-  const records: FormerValues[] = []
+): readonly PackedFormers[] {
+  const records: PackedFormers[] = []
   let [first, begin, bytes] = [Number(from), 0, 0]
   const close = (end: number, upTo: number): void => {
-    const own = changes.slice(begin, end)
-    records.push({
-      ...{ type: 'FormerValues', partition, from: first, to: upTo },
-      keys: own.map(({ key }) => key),
-      positions: own.map(({ position }) => Number(position)),
-      times: own.map(({ at }) => at),
-      values: own.map(({ before }) => before ?? NO_BYTES),
-    })
+    const packed = packedOf(codec, changes.slice(begin, end))
+    records.push({ type: 'PackedFormers', partition, from: first, to: upTo, packed })
     ;[first, begin, bytes] = [upTo, end, 0]
   }
   for (const [index, { key, position, before }] of changes.entries()) {
@@ -37,4 +37,21 @@ export function formerRecords(
   }
   close(changes.length, Number(to))
   return records
+}
+
+function packedOf(codec: Codec, changes: readonly FormerChange[]): Uint8Array {
+  const values = codec.encode({
+    type: 'FormerValues',
+    keys: changes.map(({ key }) => key),
+    positions: changes.map(({ position }) => Number(position)),
+    times: changes.map(({ at }) => at),
+    values: changes.map(({ before }) => before ?? NO_BYTES),
+  })
+  return deflateRawSync(values, LEVEL)
+}
+
+export function valuesIn(codec: Codec, { packed }: PackedFormers): FormerValues {
+  const values = codec.decode(inflateRawSync(packed))
+  invariant(values.type === 'FormerValues', 'packed formers are former values')
+  return values
 }
