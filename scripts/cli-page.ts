@@ -1,5 +1,5 @@
 /**
- * docs/cli.md: all commands with their arguments, options and examples, as `--help` has them.
+ * docs/ask/cli.md: all commands with their arguments, options and examples, as `--help` has them.
  *
  * What must stay true: a page contains nothing that is not in the code (pages.ts). Defaults that depend on the machine are described, not printed.
  */

@@ -1,7 +1,7 @@
 /**
  * The parts of the code that documents name exist: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
  *
- * What must stay true: docs/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
+ * What must stay true: docs/inside/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
  */
 import { deepEqual } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { SCENARIOS } from '../testing/conformance/suite.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const SEMANTICS = join(root, 'docs', 'semantics.md')
+const SEMANTICS = join(root, 'docs', 'inside', 'semantics.md')
 const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
 const WIDTH = 120
 /** A link, and after it the quoted test, or the rows of the scenarios that are meant. */
@@ -97,7 +97,15 @@ suite('the documents', () => {
   }
 })
 
-suite('docs/semantics.md', () => {
+test('docs/README.md names each page once', () => {
+  const named = linksOf(join(root, 'docs', 'README.md')).map(({ file }) => relative(root, file))
+  deepEqual(
+    named.filter((file) => /^docs\/\w+\/[\w-]+\.(md|json)$/.test(file)).toSorted(),
+    globSync('docs/*/*.{md,json}', { cwd: root }).toSorted(),
+  )
+})
+
+suite('docs/inside/semantics.md', () => {
   const links = linksOf(SEMANTICS)
 
   test('quotes tests that exist', () => {
