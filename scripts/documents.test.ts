@@ -1,5 +1,5 @@
 /**
- * The parts of the code that documents name exist: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
+ * The parts of the code that documents name exist: files and headings that links lead to, tests that are quoted, the scenarios of the conformance suite.
  *
  * What must stay true: docs/inside/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
  */
@@ -46,11 +46,25 @@ function linksOf(document: string): readonly Link[] {
   return [...textOf(document).replaceAll(/\n */g, ' ').matchAll(LINK)].flatMap(({ groups }) => {
     const { target = '', quoted, rows = '' } = groups ?? {}
     if (/^[a-z]+:/.test(target)) return []
-    const file = join(dirname(document), target.replace(/#.*$/, ''))
+    const path = target.replace(/#.*$/, '')
+    const file = path === '' ? document : join(dirname(document), path)
     return [
       { target, file, quoted, rows: [...rows.matchAll(/`([^`]+)`/g)].map(([, row = '']) => row) },
     ]
   })
+}
+
+/** As GitHub names the headings of a page. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const prose = textOf(document).replaceAll(/^ *```.*?^ *```/gms, '')
+  const headings = [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set(headings)
 }
 
 function cellsOf(section: string): readonly (readonly string[])[] {
@@ -89,6 +103,16 @@ suite('the documents', () => {
     test(`${name} leads to files that exist`, () => {
       deepEqual(
         links.filter(({ file }) => !existsSync(file)).map(({ target }) => target),
+        [],
+      )
+    })
+    test(`${name} leads to headings that exist`, () => {
+      const wrong = links.filter(({ target, file }) => {
+        const [, heading] = target.split('#')
+        return heading !== undefined && file.endsWith('.md') && !anchorsOf(file).has(heading)
+      })
+      deepEqual(
+        wrong.map(({ target }) => target),
         [],
       )
     })
