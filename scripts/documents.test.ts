@@ -14,6 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const SEMANTICS = join(root, 'docs', 'inside', 'semantics.md')
 const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
 const WIDTH = 120
+/** From the root; not of another site. */
+const PAGE = /(?<![\w./-])docs\/[\w/-]+\.(?:md|json|svg)\b/g
 /** A link, and after it the quoted test, or the rows of the scenarios that are meant. */
 const LINK = /\[[^\]]*\]\((?<target>[^)]+)\)(?: "(?<quoted>[^"]+)"|(?<rows>(?: `[\w.]+`)+))?/g
 
@@ -127,6 +129,25 @@ test('docs/README.md names each page once', () => {
     named.filter((file) => /^docs\/\w+\/[\w-]+\.(md|json)$/.test(file)).toSorted(),
     globSync('docs/*/*.{md,json}', { cwd: root }).toSorted(),
   )
+})
+
+test('comments, messages, alerts and the chart name pages that exist', () => {
+  const sources = globSync(
+    [
+      '{adapters,bench,cli,core,deploy,docs,playground,ports,runtime}/**/*.*',
+      '{scripts,services,sim,testing,web}/**/*.*',
+      '*.*',
+      'Dockerfile',
+    ],
+    { cwd: root, exclude: (name) => name === 'node_modules' },
+  ).filter((name) => /(\.(ts|js|md|json|ya?ml|txt|py|go|java)|Dockerfile)$/.test(name))
+  const missing = sources.flatMap((name) =>
+    [...textOf(join(root, name)).matchAll(PAGE)]
+      .map(([page]) => page)
+      .filter((page) => !existsSync(join(root, page)))
+      .map((page) => `${name}: ${page}`),
+  )
+  deepEqual(missing, [])
 })
 
 suite('docs/inside/semantics.md', () => {
