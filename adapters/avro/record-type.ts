@@ -30,7 +30,6 @@ const OTHER_TYPES: Readonly<
   Former: true,
   FormerValue: true,
   LastChange: true,
-  ChangedKeys: true,
   FormerReach: true,
   FormerValues: true,
   PackedFormers: true,

@@ -561,8 +561,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     value: fc.uint8Array(),
   },
   FormerValue: { previous: maybe(number), mark: maybe(number), value: fc.uint8Array() },
-  LastChange: { position: number, count: number, mark: maybe(number) },
-  ChangedKeys: { keys: list(text), positions: list(number), times: list(number) },
+  LastChange: { position: number, count: number, isNew: truth, mark: maybe(number) },
   FormerReach: {
     begin: number,
     end: number,

@@ -23,18 +23,10 @@ export interface LastChange {
   readonly position: number
   /** Changes so far. */
   readonly count: number
+  /** It is the first one, and put the key: nothing was there before, and there is no `FormerValue`. */
+  readonly isNew: boolean
   /** Of the newest change whose number is a multiple of 64; null: there is none. */
   readonly mark: number | null
-}
-
-/** Which keys the events of a commit changed, in the order of events. */
-export interface ChangedKeys {
-  readonly type: 'ChangedKeys'
-  readonly keys: readonly string[]
-  /** Of the events, in the order of `keys`. */
-  readonly positions: readonly number[]
-  /** Their append times, in milliseconds. */
-  readonly times: readonly number[]
 }
 
 /** From which position on all that changed is kept as it was before. */
@@ -54,7 +46,7 @@ export interface FormerSegment {
 }
 
 /**
- * In `former`: what keys held before the events of some positions changed them. Records of a partition
+ * In `former`, and in a store: what keys held before the events of some positions changed them. Records of a partition
  * follow each other without gaps.
  */
 export interface PackedFormers {
@@ -78,10 +70,4 @@ export interface FormerValues {
   readonly values: readonly Uint8Array[]
 }
 
-export type FormerRecord =
-  | PackedFormers
-  | FormerValues
-  | FormerValue
-  | LastChange
-  | ChangedKeys
-  | FormerReach
+export type FormerRecord = PackedFormers | FormerValues | FormerValue | LastChange | FormerReach

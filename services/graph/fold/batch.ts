@@ -28,8 +28,8 @@ import { loggedCommand } from './bytes/long-command.ts'
 import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
 import { graphOver } from './bytes/overlay.ts'
-import { formerRecords } from './former/former-record.ts'
-import { type FormerChange, formerRows } from './former/former-rows.ts'
+import { type FormerChange, formerRecords } from './former/former-record.ts'
+import { formerRows } from './former/former-rows.ts'
 import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 
@@ -287,28 +287,25 @@ export class Batch {
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
-    this.#putFormers()
+    const beside = this.#remembered()
     const changelog: Produced[] = []
     for (const [key, value] of this.#values) {
       if (value !== null || !this.#cameAndWent(key)) changelog.push({ key, value })
     }
-    return { changelog, outputs: [...this.#outputs.values()], beside: this.#formerRows() }
+    return { changelog, outputs: [...this.#outputs.values()], beside }
   }
 
-  /** For stores that did not fold it. */
-  #putFormers(): void {
-    if (!this.#isRemembering) return
+  /** What facts were before: for this store and, on the log, for those that did not fold it. */
+  #remembered(): readonly StoreChange[] {
+    if (!this.#isRemembering) return []
     const { partition, position } = this.#position
     const folded = { from: this.#begin, to: position }
-    for (const record of formerRecords(this.#codec, partition, this.#formers, folded)) {
+    const changes = this.#formers
+    const records = formerRecords(this.#codec, partition, changes, folded)
+    for (const record of records) {
       this.#putIn('former', partition, `${record.from}`, this.#codec.encode(record))
     }
-  }
-
-  #formerRows(): readonly StoreChange[] {
-    if (!this.#isRemembering) return []
-    const folded = { from: this.#begin, to: this.#position.position }
-    return formerRows(this.#store, this.#codec, this.#formers, folded)
+    return formerRows(this.#store, this.#codec, { changes, records, folded })
   }
 
   /** Work of the agenda that was put there and done within the batch: nothing is stored that would have to be removed. */

@@ -6,10 +6,11 @@
  * Not here: what the keys held (store-at.ts).
  */
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { ChangedKeys } from '../../../../ports/record/former-value.ts'
+import type { PackedFormers } from '../../../../ports/record/former-value.ts'
 import { entriesIn } from '../../../../ports/store.ts'
-import { changedFrom, wasKey } from './former-key.ts'
-import { formerAt, formerIn, lastChangeOf } from './former-rows.ts'
+import { changedFrom } from './former-key.ts'
+import { valuesIn } from './former-record.ts'
+import { formerAt, lastChangeOf, rowAt } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
 
 /** Commits of which what they changed is read at once. */
@@ -39,7 +40,7 @@ export async function* changedBetween(
   const [position = from, index = -1] = after === '' ? [] : after.split('.').map(Number)
   const range = { ...changedFrom(position), limit: PAGE_COMMITS }
   for await (const [, bytes] of entriesIn(store, range)) {
-    const { keys, positions, times } = codec.decode(bytes) as ChangedKeys
+    const { keys, positions, times } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
     for (const [at, key] of keys.entries()) {
       const of = positions[at] ?? 0
       if (of >= to) return
@@ -59,11 +60,10 @@ export function* changesBack(
 ): Generator<{ readonly position: number; readonly value: Uint8Array }> {
   let at = lastChangeBefore(store, codec, key, before) ?? null
   while (at !== null) {
-    const bytes = store.get(wasKey(key, at))
-    if (bytes === undefined) return
-    const { previous, value } = formerIn(codec, bytes)
-    yield { position: at, value }
-    at = previous
+    const row = rowAt(store, codec, key, at)
+    if (row === undefined) return
+    yield { position: at, value: row.value }
+    at = row.previous
   }
 }
 
@@ -76,7 +76,7 @@ export async function timeOfChange(
   const { rows } = await store.page({ ...changedFrom(position), limit: 1 })
   const bytes = rows[0]?.[1]
   if (bytes === undefined) return undefined
-  const { positions, times } = codec.decode(bytes) as ChangedKeys
+  const { positions, times } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
   return times[positions.indexOf(position)]
 }
 

@@ -14,12 +14,13 @@ import type {
   FormerReach,
   FormerValue,
   FormerValues,
+  LastChange,
   PackedFormers,
 } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { changedKey, lastKey, REACH_KEY, wasKey } from './former-key.ts'
+import { lastKey, REACH_KEY, wasKey } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
-import { formerIn, lastChangeOf, reachOf, successorOf } from './former-rows.ts'
+import { changedRow, lastChangeOf, reachOf, rowAt, successorOf } from './former-rows.ts'
 
 /** Offsets of the log that are looked through for records at once, and changes of a step, unless one record has more. */
 const PAGE_OFFSETS = 64n
@@ -71,7 +72,7 @@ export class Filling {
       }
       const values = valuesIn(codec, record)
       changes += values.keys.length
-      pending.insert(values)
+      pending.insert(record, values)
       begin = record.from
       if (older === null || older.end < begin) continue
       begin = older.begin
@@ -124,6 +125,8 @@ export class Filling {
   }
 }
 
+const NO_BYTES = new Uint8Array()
+
 /** Rows that are not written yet. */
 class Pending {
   readonly #parts: FillingParts
@@ -137,15 +140,13 @@ class Pending {
     return [...this.#rows]
   }
 
-  insert({ keys, positions, times, values }: FormerValues): void {
+  insert(record: PackedFormers, { keys, positions, values }: FormerValues): void {
     for (let at = keys.length - 1; at >= 0; at--) {
-      this.#insert(keys[at] ?? '', positions[at] ?? 0, values[at] ?? new Uint8Array())
+      this.#insert(keys[at] ?? '', positions[at] ?? 0, values[at] ?? NO_BYTES)
     }
-    const last = positions.at(-1)
-    if (last === undefined) return
-    const { codec } = this.#parts
-    const changed = codec.encode({ type: 'ChangedKeys', keys, positions, times })
-    this.#rows.set(changedKey(last), changed)
+    if (keys.length === 0) return
+    const [row, bytes] = changedRow(this.#parts.codec, record)
+    if (bytes !== null) this.#rows.set(row, bytes)
   }
 
   /** Between the change that follows it and the one before that. */
@@ -156,19 +157,24 @@ class Pending {
     const put = (at: number, row: Omit<FormerValue, 'type'>): void => {
       this.#rows.set(wasKey(key, at), codec.encode({ type: 'FormerValue', ...row }))
     }
+    const setLast = (last: Omit<LastChange, 'type'>): void => {
+      this.#rows.set(lastKey(key), codec.encode({ ...last, type: 'LastChange' }))
+    }
     if (next === undefined) {
       const last = lastChangeOf(reader, codec, key)
       if (last?.position === position) return
       const [previous, mark] = [last?.position ?? null, last?.mark ?? null]
       put(position, { previous, mark, value })
+      if (last?.isNew) put(last.position, { previous: null, mark: null, value: NO_BYTES })
       const count = (last?.count ?? 0) + 1
-      this.#rows.set(lastKey(key), codec.encode({ type: 'LastChange', position, count, mark }))
+      setLast({ position, count, isNew: false, mark })
       return
     }
-    const row = formerIn(codec, reader.get(wasKey(key, next)) ?? new Uint8Array())
-    const { previous } = row
-    if (previous === position) return
-    put(position, { previous, mark: null, value })
+    const row = rowAt(reader, codec, key, next)
+    if (row === undefined || row.previous === position) return
+    put(position, { previous: row.previous, mark: null, value })
     put(next, { previous: position, mark: row.mark, value: row.value })
+    const last = lastChangeOf(reader, codec, key)
+    if (last?.isNew) setLast({ ...last, isNew: false })
   }
 }

@@ -8,7 +8,22 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerValues, PackedFormers } from '../../../../ports/record/former-value.ts'
-import type { Folded, FormerChange } from './former-rows.ts'
+
+/** One event's change of one key. */
+export interface FormerChange {
+  readonly key: string
+  /** Of the event, and its append time. */
+  readonly position: bigint
+  readonly at: number
+  /** Undefined: there was none. */
+  readonly before: Uint8Array | undefined
+}
+
+/** The positions that a commit folded: from the first to the one behind the last. */
+export interface Folded {
+  readonly from: bigint
+  readonly to: bigint
+}
 
 /** A record is closed behind the event with which it has so many bytes before it is deflated. */
 const RECORD_BYTES = 512 * 1024

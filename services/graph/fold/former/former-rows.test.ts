@@ -4,7 +4,8 @@ import { suite, test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { StoreChange } from '../../../../ports/store.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
-import { type FormerChange, forgottenRows, formerRows, reachOf } from './former-rows.ts'
+import { type FormerChange, formerRecords } from './former-record.ts'
+import { forgottenRows, formerRows, reachOf } from './former-rows.ts'
 import { storeAt } from './store-at.ts'
 
 const KEY = 'node/c/a'
@@ -29,7 +30,9 @@ class Folding {
       changes.push([key, text === null ? null : bytesOf(text)])
     }
     this.position = from + 1n
-    const rows = formerRows(this.store, codec, formers, { from, to: this.position })
+    const folded = { from, to: this.position }
+    const records = formerRecords(codec, 0, formers, folded)
+    const rows = formerRows(this.store, codec, { changes: formers, records, folded })
     await this.#write([...changes, ...rows])
   }
 

@@ -12,10 +12,10 @@
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type {
-  ChangedKeys,
   FormerReach,
   FormerValue,
   LastChange,
+  PackedFormers,
 } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
 import {
@@ -26,64 +26,56 @@ import {
   REACH_KEY,
   wasKey,
 } from './former-key.ts'
+import { type Folded, type FormerChange, valuesIn } from './former-record.ts'
 
 /** Changes between two marks: a search takes so many steps at most, and one for each mark. */
 const MARK_EVERY = 64
 /** Commits of which what they changed is forgotten at once. */
 const FORGOTTEN_COMMITS = 2
 
-/** One event's change of one key. */
-export interface FormerChange {
-  readonly key: string
-  /** Of the event, and its append time. */
-  readonly position: bigint
-  readonly at: number
-  /** Undefined: there was none. */
-  readonly before: Uint8Array | undefined
-}
-
-/** The positions that a commit folded: from the first to the one behind the last. */
-export interface Folded {
-  readonly from: bigint
-  readonly to: bigint
-}
-
 const NO_BYTES = new Uint8Array()
+const NOTHING = { previous: null, mark: null, value: NO_BYTES }
 
-/** In the order of events. */
+/** A commit: its changes in the order of events, and the records of the log that have them. */
+export interface Formers {
+  readonly changes: readonly FormerChange[]
+  readonly records: readonly PackedFormers[]
+  readonly folded: Folded
+}
+
 export function formerRows(
   store: Pick<Store, 'get'>,
   codec: Codec,
-  changes: readonly FormerChange[],
-  { from, to }: Folded,
+  { changes, records, folded }: Formers,
 ): StoreChange[] {
   const rows: StoreChange[] = []
   const lasts = new Map<string, LastChange>()
+  const put = (key: string, at: number, row: Omit<FormerValue, 'type'>): void => {
+    rows.push([wasKey(key, at), codec.encode({ type: 'FormerValue', ...row })])
+  }
   for (const { key, position: offset, before } of changes) {
     const position = Number(offset)
     const last = lasts.get(key) ?? lastChangeOf(store, codec, key)
+    if (last?.isNew) put(key, last.position, NOTHING)
     const [previous, mark] = [last?.position ?? null, last?.mark ?? null]
-    const value = before ?? NO_BYTES
-    rows.push([wasKey(key, position), codec.encode({ type: 'FormerValue', previous, mark, value })])
+    const isNew = last === undefined && before === undefined
+    if (!isNew) put(key, position, { previous, mark, value: before ?? NO_BYTES })
     const count = (last?.count ?? 0) + 1
     const isMark = count % MARK_EVERY === 0
-    lasts.set(key, { type: 'LastChange', position, count, mark: isMark ? position : mark })
+    lasts.set(key, { type: 'LastChange', position, count, isNew, mark: isMark ? position : mark })
   }
   for (const [key, last] of lasts) rows.push([lastKey(key), codec.encode(last)])
-  const newest = changes.at(-1)
-  if (newest !== undefined) {
-    const keys = changes.map(({ key }) => key)
-    const positions = changes.map(({ position }) => Number(position))
-    const times = changes.map(({ at }) => at)
-    const changed = codec.encode({ type: 'ChangedKeys', keys, positions, times })
-    rows.push([changedKey(Number(newest.position)), changed])
-  }
-  rows.push([REACH_KEY, codec.encode(reachAfter(reachOf(store, codec), from, to))])
+  if (changes.length > 0) for (const record of records) rows.push(changedRow(codec, record))
+  rows.push([REACH_KEY, codec.encode(reachAfter(reachOf(store, codec), folded))])
   return rows
 }
 
+export function changedRow(codec: Codec, record: PackedFormers): StoreChange {
+  return [changedKey(record.to - 1), codec.encode(record)]
+}
+
 /** Behind a gap it begins anew: what lies below is filled from the log (filling.ts). */
-function reachAfter(known: FormerReach | undefined, from: bigint, to: bigint): FormerReach {
+function reachAfter(known: FormerReach | undefined, { from, to }: Folded): FormerReach {
   const end = Number(to)
   if (known?.end === Number(from)) return { ...known, end }
   const older = known === undefined ? null : { begin: known.begin, end: known.end }
@@ -129,7 +121,7 @@ export async function forgottenRows(
   for (const [row, bytes] of commits) {
     const last = positionOfChanged(row)
     if (last >= Number(before)) break
-    const { keys, positions } = codec.decode(bytes) as ChangedKeys
+    const { keys, positions } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
     for (const [index, key] of keys.entries())
       rows.push(...forgotten(store, codec, key, positions[index] ?? 0))
     rows.push([row, null])
@@ -165,9 +157,12 @@ export function formerAt(
   codec: Codec,
   key: string,
   position: number,
-): FormerValue | undefined {
+): Omit<FormerValue, 'type'> | undefined {
   const at = successorOf(store, codec, key, position)
-  return at === undefined ? undefined : rowOf(store, codec, key, at)
+  if (at === undefined) return undefined
+  const former = rowAt(store, codec, key, at)
+  invariant(former !== undefined, 'a change that is remembered has what was there before it')
+  return former
 }
 
 /** The first change of a key that is not before a position. */
@@ -182,22 +177,26 @@ export function successorOf(
   const isBehind = (at: number | null): at is number => at !== null && at >= position
   let at = isBehind(last.mark) ? last.mark : last.position
   for (;;) {
-    const { mark, previous } = rowOf(store, codec, key, at)
+    const row = rowAt(store, codec, key, at)
+    invariant(row !== undefined, 'a change that is remembered has what was there before it')
+    const { mark, previous } = row
     if (isBehind(mark)) at = mark
     else if (isBehind(previous)) at = previous
     else return at
   }
 }
 
-function rowOf(
+/** What a key held before the change at a position; undefined where that is not remembered. */
+export function rowAt(
   store: Pick<Store, 'get'>,
   codec: Codec,
   key: string,
   position: number,
-): FormerValue {
+): Omit<FormerValue, 'type'> | undefined {
   const bytes = store.get(wasKey(key, position))
-  invariant(bytes !== undefined, 'a change that is remembered has what was there before it')
-  return formerIn(codec, bytes)
+  if (bytes !== undefined) return formerIn(codec, bytes)
+  const last = lastChangeOf(store, codec, key)
+  return last?.isNew && last.position === position ? NOTHING : undefined
 }
 
 export function formerIn(codec: Codec, bytes: Uint8Array): FormerValue {

@@ -88,7 +88,14 @@ async function copied(from: Store, to: Store, { lt } = { lt: '~' }): Promise<voi
 async function filled({ log, late: store }: Lived): Promise<void> {
   const { position } = store.checkpoint() ?? { position: 0n }
   const checkpoint = { changelog: 0n, position }
-  await store.write(formerRows(store, codec, [], { from: position, to: position }), checkpoint)
+  await store.write(
+    formerRows(store, codec, {
+      changes: [],
+      records: [],
+      folded: { from: position, to: position },
+    }),
+    checkpoint,
+  )
   const filling = new Filling({ log, codec, store, partition: 0 })
   while (!filling.isOver) await store.write(await filling.step(), checkpoint)
 }

@@ -11,7 +11,7 @@
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { KeyRange, Store, StoreEntry, StorePage } from '../../../../ports/store.ts'
 import { END_OF_STATE, wasBehind, wasFrom, wasIn, wasKey } from './former-key.ts'
-import { formerAt, formerIn } from './former-rows.ts'
+import { formerAt, formerIn, lastChangeOf } from './former-rows.ts'
 
 /** What a question reads of a store. */
 export type StoreReader = Pick<Store, 'get' | 'page'>
@@ -56,6 +56,8 @@ class Then {
       const last = now.rows.at(-1)
       const upTo = now.isCut && last !== undefined ? `${last[0]}\0` : end
       const held = new Map<string, Uint8Array | null>(now.rows)
+      // Before former values are read: with its second change a key has one of its first.
+      for (const key of held.keys()) if (this.#isNewer(key)) held.set(key, null)
       for (const [key, value] of await this.#formers(from, upTo)) held.set(key, value)
       const keys = [...held.keys()].sort()
       for (const key of keys) {
@@ -68,6 +70,12 @@ class Then {
     const isCut = rows.length > limit
     if (!isCut) return { rows, isCut }
     return { rows: take === 'last' ? rows.slice(-limit) : rows.slice(0, limit), isCut }
+  }
+
+  /** It was put for the first time behind the position. */
+  #isNewer(key: string): boolean {
+    const last = lastChangeOf(this.#store, this.#codec, key)
+    return last?.isNew === true && last.position >= this.#position
   }
 
   /** Of the keys in a range that changed since: what each held then. */
