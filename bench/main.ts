@@ -83,8 +83,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     run: async (options) => await benchPage(options as PageOptions),
   },
   past: {
-    says: 'the index of the past: bytes of a span, trees at random moments, and CPU beside the fold',
-    options: { spans: 1_000_000, living: 100_000, dependents: 99, trees: 300, events: 40_000 },
+    says: 'what facts were before each change: CPU and bytes of a change, and trees at random moments',
+    options: { objects: 1_000_000, states: 10, family: 100, trees: 300 },
     policies: [],
     run: async (options) => await benchPast(options as PastOptions),
   },

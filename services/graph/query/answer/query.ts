@@ -240,6 +240,7 @@ function begunText(
   { object, history }: Pick<Why, 'object' | 'history'>,
 ): string {
   if (moment === null || history[0]?.change === 'created') return ''
+  if (history.length === 0) return 'its history is forgotten ("remember")'
   const begun = index.begin(partitionOf(objectKey(cluster, object.uid), partitions))?.at ?? null
   return begun === null ? '' : `its history before ${timeOf(begun)} was removed from the log`
 }

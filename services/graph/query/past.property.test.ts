@@ -1,0 +1,184 @@
+/**
+ * What is asked about a moment is answered as it was answered then, by the same code: lives with lost
+ * events, relists, uids that come back, restores, unwatched kinds, policies and forgotten objects are
+ * folded by the service's own batches, and at many positions every question is asked twice, once when
+ * that position is the newest and once at the end. `MOMENTS=10000` asks for so many moments.
+ */
+import { deepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { Clock } from '../../../ports/clock.ts'
+import { assignKey } from '../../../ports/record/control-key.ts'
+import { systemClock } from '../../../runtime/clock.ts'
+import { CLUSTER } from '../../../testing/model/model-cluster.ts'
+import { life } from '../../../testing/model/world-generator.ts'
+import { type PastAction, PastRig } from '../../../testing/rig/past-rig.ts'
+import { codec, emptyStore } from '../../../testing/rig/task-rig.ts'
+import { type Chance, seeded } from '../../../testing/seeded.ts'
+import { createQuestions, type Questions } from '../questions.ts'
+import { heldIn } from './answer/held.ts'
+import type { ListedObject } from './answer/object-list.ts'
+import { createHistoryIndex, type HistoryIndex } from './index/history-index.ts'
+import { WHOLE } from './view/sight.ts'
+import type { View } from './view/view.ts'
+
+const MOMENTS = Number(process.env['MOMENTS'] ?? 300)
+/** Of a life of some forty actions one in four. */
+const OF_A_LIFE = 8
+
+/** Pauses pass at once. */
+const HASTY: Clock = { ...systemClock(), sleep: async () => void (await setImmediate()) }
+
+const REF = { name: 'test', id: CLUSTER, scope: 'test' }
+
+interface Asking {
+  readonly questions: Questions
+  readonly index: HistoryIndex
+  readonly view: () => View
+}
+
+/** What a process puts together over a store that the rig folds. */
+async function asking(rig: PastRig, signal: AbortSignal): Promise<Asking> {
+  const assignment = { type: 'Assignment', cluster: CLUSTER, partition: 0, objects: 0 } as const
+  const record = { key: assignKey(CLUSTER), value: codec.encode(assignment) }
+  await rig.log.append('control', 0, [record])
+  const index = createHistoryIndex(rig.log, codec, HASTY, emptyStore())
+  const running = index.run(signal)
+  running.catch(() => undefined)
+  const partition = {
+    ...{ partition: 0, store: rig.store, counts: () => undefined },
+    status: () => ({ state: 'folding', position: rig.position, lagEntries: 0n }) as const,
+  }
+  const graph = { tasks: [partition], owners: () => new Map<number, string>() }
+  const questions = createQuestions({ log: rig.log, codec, clock: HASTY, graph, index })
+  const view = (): View => {
+    const found = questions.clusters.view({ id: CLUSTER, partition: 0 })
+    ok(found !== undefined)
+    return found
+  }
+  return { questions, index, view }
+}
+
+async function objectsOf({ questions }: Asking, view: View): Promise<readonly ListedObject[]> {
+  const asked = { kind: '', name: undefined, namespace: undefined, isGone: false, limit: 1_000 }
+  const all = { ...asked, isCounted: false, hasReferences: true }
+  return (await questions.objectList.page(view, REF, all, '')).answer.objects
+}
+
+/** Every answer about one moment. */
+async function answersAt(asking: Asking, view: View): Promise<Record<string, unknown>> {
+  const { query, dependents, planner, cascades } = asking.questions
+  const objects = await objectsOf(asking, view)
+  const held = await heldIn([view], [view.reader], query)
+  const told: Record<string, unknown> = {
+    objects,
+    // What is not carried out is counted for now alone.
+    held: { ...held, partial: '', refused: [], asOf: [] },
+  }
+  for (const { group, kind, namespace, name, uid } of objects) {
+    const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
+    told[`tree ${uid}`] = (await query.tree(view, of, false)).answer
+    told[`owners ${uid}`] = (await query.tree(view, of, true)).answer
+    told[`why ${uid}`] = await query.why(view, of)
+    const page = { limit: 100, isCounted: false, from: '' }
+    told[`dependents ${uid}`] = await dependents.page(view, view.identityOf(of), page, WHOLE)
+    told[`plan ${uid}`] = await planner.plan(view, uid, 'Foreground', 100)
+    told[`cascade ${uid}`] = (await cascades.cascade(view, of))?.answer
+  }
+  return told
+}
+
+/** Of what was deleted long ago the history is forgotten, and that is said. */
+function isForgotten(answer: unknown): boolean {
+  const { partial = '' } = (answer ?? {}) as { readonly partial?: string }
+  return /its history is forgotten/.test(partial)
+}
+
+const FAMILY: readonly PastAction[] = [
+  ['rs', 'a', []],
+  ['cm', 'a', []],
+  ['pod', 'a', [0]],
+  ['pod', 'b', [0]],
+  ['pod', 'c', [0, 1]],
+].map(([kind, name, owners]): PastAction => {
+  const references = (owners as number[]).map((pick) => {
+    return { flaw: 'none', pick, blocking: true } as const
+  })
+  const rest = { namespace: 'ns', references, finalizers: [] }
+  return { type: 'create', kind: String(kind), name: String(name), ...rest }
+})
+
+const pick = fc.nat({ max: 30 })
+const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
+  fc.record({ type: fc.constant('again' as const), pick }),
+  fc.record({ type: fc.constant('unwatch' as const), kind: fc.constantFrom('pod', 'cm') }),
+  fc.record({
+    type: fc.constant('rule' as const),
+    rule: fc.constantFrom('pause' as const, 'guarded', 'guarded', 'resume', 'parity', 'dry-run'),
+  }),
+  fc.constant({ type: 'backup' } as const),
+  fc.constant({ type: 'restore' } as const),
+  fc.record({ type: fc.constant('pass' as const), days: fc.integer({ min: 1, max: 3 }) }),
+)
+
+function mixed(
+  acts: readonly PastAction[],
+  others: readonly PastAction[],
+  chance: Chance,
+): PastAction[] {
+  const all: PastAction[] = [...FAMILY, { type: 'rule', rule: 'guarded' }, ...acts]
+  for (const other of others) all.splice(chance.below(all.length + 1), 0, other)
+  return all
+}
+
+test('every question about a moment is answered as it was answered then', async (t) => {
+  const counted: Record<string, number> = {}
+  let moments = 0
+  await fc.assert(
+    fc.asyncProperty(
+      life({ hasOrphaning: true, hasKindsGone: true, maxLength: 30 }),
+      fc.array(OTHERS, { minLength: 2, maxLength: 12 }),
+      fc.nat(),
+      async (acts, others, seed) => {
+        const chance = seeded(seed)
+        const rig = await PastRig.begin()
+        const stop = new AbortController()
+        const asked = await asking(rig, stop.signal)
+        try {
+        const then = new Map<bigint, Record<string, unknown>>()
+        for (const action of mixed(acts, others, chance)) {
+          await rig.act(action)
+          await rig.drain(chance.below(6))
+          if (chance.below(4) === 0) await rig.beat(chance.below(60_000))
+          if (chance.below(4) !== 0) continue
+          await rig.commit()
+          while ((await asked.index.lagEntries()) > 0n) await setImmediate()
+          then.set(rig.position, await answersAt(asked, asked.view()))
+        }
+        await rig.drain(200)
+        await rig.beat(1_000)
+        await rig.commit()
+        while ((await asked.index.lagEntries()) > 0n) await setImmediate()
+        for (const [position, answers] of then) {
+          moments += 1
+          const at = { type: 'position', partition: 0, position } as const
+          const again = await answersAt(asked, await asked.questions.open(asked.view(), at))
+          for (const [question, answer] of Object.entries(answers)) {
+            const [kind = ''] = question.split(' ')
+            counted[kind] = (counted[kind] ?? 0) + 1
+            if (isForgotten(again[question])) continue
+            deepEqual(again[question], answer, `${question} at ${position}`)
+          }
+          deepEqual(Object.keys(again), Object.keys(answers))
+        }
+        } finally {
+          stop.abort()
+        }
+      },
+    ),
+    { numRuns: Math.ceil(MOMENTS / OF_A_LIFE), endOnFailure: true },
+  )
+  t.diagnostic(`${moments} moments: ${JSON.stringify(counted)}`)
+  ok(moments >= MOMENTS / 2, `${moments} moments`)
+})
