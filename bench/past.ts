@@ -157,6 +157,8 @@ function nodeOf(each: number, position: number, options: PastOptions): Node {
     ...{ type: 'Node', hash: `${position}`, phase: 'observed', position: BigInt(position) },
     object: {
       ...(isOwner ? placeOf(each) : pod),
+      ...{ version: 'v1', resource: isOwner ? 'replicasets' : 'pods', scope: 'Namespaced' },
+      ...{ generation: 1, graceSeconds: null },
       ...{ uid: uidOf(each), resourceVersion: `${position}`, createdAt: START, deletedAt: null },
       ...{ ownerReferences: references, finalizers: [], labels: [], annotations: [] },
     },

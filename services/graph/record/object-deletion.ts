@@ -5,17 +5,19 @@
  */
 import { identityOf } from '../../../core/graph/identity.ts'
 import type { DeletionOf } from '../query/answer/query.ts'
-import { type Histories, historiesAt } from '../query/index/history-at.ts'
 import { attributionOf, ownersDeletedBy } from './attribution.ts'
 import { Deleters, type DeletersParts } from './deleter.ts'
 import { Lives, type LivesParts } from './life.ts'
 
-type Parts = Omit<LivesParts & DeletersParts, 'turns'> & { readonly index: Histories }
+type Parts = Omit<LivesParts & DeletersParts, 'turns'>
+
+const NOT_TOLD = { deletion: null, deletedBy: [], at: null, partial: '' }
 
 export function createDeletionOf(parts: Parts): DeletionOf {
   return async ({ turns, moment }, object, phase) => {
-    const index = { ...parts.index, ...historiesAt(parts.index, moment) }
-    const lives = new Lives({ ...parts, index, turns })
+    // What the record says of a deletion grows for long after it: it is told of now alone.
+    if (moment !== null) return NOT_TOLD
+    const lives = new Lives({ ...parts, turns })
     const deleters = new Deleters({ ...parts, turns })
     const behind = await deleters.caughtUp()
     const life = await lives.lastOf(identityOf(object.cluster, object))

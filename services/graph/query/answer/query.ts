@@ -59,7 +59,7 @@ export interface Why {
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
   readonly asOwner: KnownOwner | null
-  /** Who deleted it, or is deleting it; null of one that is there. */
+  /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
   readonly deletion: Deletion | null
   /** Who asked for its deletion, and for that of its owners, as an audit log says. */
   readonly deletedBy: readonly DeletedBy[]
