@@ -10,7 +10,7 @@ import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './graph/ag
 import { putOwner } from './graph/gets.ts'
 import type { Graph } from './graph/graph.ts'
 import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
-import type { Timer } from './graph/key.ts'
+import type { OwnerTimer, Timer } from './graph/key.ts'
 import { clusterKey, duePrefix, timeOfDueKey, timerOf } from './graph/key.ts'
 import { watchedAt } from './graph/kind-status.ts'
 import { putNode } from './graph/link.ts'
@@ -29,31 +29,30 @@ import {
 import { invariant } from './model/invariant.ts'
 import type { Node } from './model/node.ts'
 import type { ClusterId, Uid } from './model/object.ts'
-import type { BudgetClass } from './model/policy.ts'
-import type { ClusterState, Work } from './model/state.ts'
+import type { ClusterState } from './model/state.ts'
 import { endingDue } from './observe/cause.ts'
 import { wasHere } from './observe/departure.ts'
 import { forgetOwner } from './observe/retention.ts'
 
 /** Timers that are due; true when none is left that is. */
-export function fire(step: Step, work: Work, keys: readonly string[]): boolean {
-  const state = clusterOf(step.graph, work.cluster)
+export function fire(step: Step, cluster: ClusterId, keys: readonly string[]): boolean {
+  const state = clusterOf(step.graph, cluster)
   invariant(state !== undefined, 'timers of a cluster that is not known')
   const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
   for (const key of due) {
     step.graph.remove(key)
-    fireOne(step, work.cluster, timerOf(key))
+    fireOne(step, cluster, timerOf(key))
   }
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
-  const current = clusterOf(step.graph, work.cluster) ?? state
+  const current = clusterOf(step.graph, cluster) ?? state
   // A timer set while these fired has moved nextDue before the first key that this page does not have.
   const nextDue = Math.min(
     next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
     current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
-    earliestSet(step.graph, work.cluster, state),
+    earliestSet(step.graph, cluster, state),
   )
-  step.graph.put(clusterKey(work.cluster), { ...current, nextDue })
+  step.graph.put(clusterKey(cluster), { ...current, nextDue })
   return true
 }
 
@@ -71,20 +70,19 @@ function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): num
 function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
   const state = clusterOf(step.graph, cluster)
   invariant(state !== undefined, 'a timer of a cluster that is not known')
-  switch (timer.what) {
+  switch (timer.type) {
     case 'node':
       return nodeDue(step, state, cluster, timer.uid)
     case 'owner':
       return ownerDue(step, state, cluster, timer)
-    case 'kind': {
-      const kind = timer.coordinates ?? { group: '', kind: '' }
-      if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
+    case 'kind':
+      if (kindOf(step.graph, cluster, timer.kind)?.phase === 'unsynced')
+        judgeWaiters(step, cluster, timer.kind)
       return
-    }
     case 'budget':
-      return budgetDue(step, cluster, timer.uid as BudgetClass)
+      return budgetDue(step, cluster, timer.budget)
     case 'ending':
-      return endingDue(step, cluster, timer.uid)
+      return endingDue(step, cluster, timer.namespace)
   }
 }
 
@@ -123,9 +121,8 @@ function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, nod
   nodeTimer(step, cluster, until, object.uid)
 }
 
-function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {
-  const place = timer.coordinates
-  if (place === null) return
+function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: OwnerTimer): void {
+  const { place } = timer
   const owner = ownerOf(step.graph, cluster, timer.uid, place)
   if (owner === undefined) return
   const isReferenced = isNamed(step.graph, cluster, timer.uid, place)

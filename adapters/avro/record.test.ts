@@ -4,7 +4,7 @@
  * What must stay true: the tables below are typed by the records themselves, so a field or word that is new in core does not compile here until it is
  * drawn, and does not pass until the schema has it.
  */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,21 +38,23 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/model/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
+import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
 import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 import type {
+  CheckedList,
   DefinitionSpan,
   FormerProtection,
   KindPhase,
   MinuteCounts,
+  MissedTodo,
   NamespaceCount,
   Owner,
   Pause,
   ProtectedSubject,
-  Work,
+  Todo,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/record/codec.ts'
 import type {
@@ -78,7 +80,7 @@ import { deleteObject } from '../../testing/rig/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
-import { canonicalForm, fingerprintOf } from './schema.ts'
+import { canonicalForm, fingerprintOf, type Schema } from './schema.ts'
 import { fileName, keepVersions, loadRecordSchema, NAMESPACE } from './schema-file.ts'
 
 type Draw<T> = fc.Arbitrary<T>
@@ -344,6 +346,39 @@ const node: Fields<'Node'> = {
   hold: maybe(hold),
   attempt: maybe(attempt),
 }
+
+const checkedList = record<CheckedList>({
+  ...{ sync: number, resourceVersion: text, clusterEpoch: number },
+  ...{ listed: number, ours: number, others: number },
+})
+/** All cases: leaving one out does not compile. */
+const todos: Readonly<Record<Todo['type'], Readonly<Record<string, Draw<unknown>>>>> = {
+  subject: { uid: text },
+  verify: { uid: text },
+  dependents: { owner: text, place: text },
+  waits: { kind: record(groupKind) },
+  missing: { kind: record(groupKind), list: checkedList },
+  missed: {
+    kind: record(groupKind),
+    list: checkedList,
+    evidence: word<MissedTodo['evidence']>({ missing: 1, bulk: 1 }),
+  },
+  suspects: { kind: record(groupKind) },
+  forget: { kind: record(groupKind) },
+  timers: {},
+  verdicts: {},
+  relist: {},
+  rulings: {},
+  ring: { root: text },
+  'ring-end': { root: text, first: maybe(number) },
+  tickets: {
+    budget: word<BudgetClass>({ deleted: 1, missing: 1, 'not-found': 1 }),
+    isAgain: truth,
+  },
+}
+const todo = fc.oneof(
+  ...Object.entries(todos).map(([type, fields]) => record({ type: just(type), ...fields })),
+) as unknown as Draw<Todo>
 
 const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   ObjectAdded: sighting,
@@ -729,40 +764,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Queued: { isWhole: truth },
   Verification: { witness: number, next: number, isQueued: truth },
   Gets: { count: number, clusterEpoch: number },
-  Work: {
-    work: word<Work['work']>({
-      dependents: 1,
-      waits: 1,
-      missing: 1,
-      missed: 1,
-      suspects: 1,
-      timers: 1,
-      verdicts: 1,
-      relist: 1,
-      ring: 1,
-      'ring-end': 1,
-      forget: 1,
-      rulings: 1,
-      tickets: 1,
-      subject: 1,
-      verify: 1,
-    }),
-    cluster: text,
-    namespace: text,
-    number,
-    isAgain: truth,
-    kind: maybe(record(groupKind)),
-    uid: text,
-    place: text,
-    sync: number,
-    resourceVersion: text,
-    clusterEpoch: number,
-    listed: number,
-    ours: number,
-    others: number,
-    evidence: word<Work['evidence']>({ missing: 1, bulk: 1 }),
-    cursor: text,
-  },
+  Work: { cluster: text, namespace: text, number, cursor: text, todo },
   Ring: { current: text, visited: number, again: truth },
   RingVisit: { index: number, low: number, from: text, cursor: text },
   Agenda: { head: number, tail: number },
@@ -916,4 +918,32 @@ test('a record written before its schema was edited is read after it, once the v
   keepVersions(directory, ['TopRecord'])
   equal(readdirSync(join(directory, 'history', 'top-record')).length, 2)
   deepEqual(load().decode(bytes), { type: 'TopRecord', part: { a: 'x', b: null } })
+})
+
+test('one of several cases is read after cases were added and reordered', () => {
+  const named = (name: string, word: string, ...fields: readonly object[]) => {
+    return { type: 'record', name, word, fields }
+  }
+  const one = named('OneCase', 'one', { name: 'a', type: 'string' })
+  const two = named('TwoCase', 'two-b', { name: 'b', type: 'long' })
+  const three = named('ThreeCase', 'three')
+  const top = (...cases: readonly object[]) => {
+    const fields = [{ name: 'which', type: cases }]
+    return { type: 'record', name: 'Top', namespace: NAMESPACE, fields } as unknown as Schema
+  }
+  const former = top(one, two)
+  const current = top(three, two, one)
+  const before = codecOf([{ name: 'Top', current: former, former: [] }])
+  const after = codecOf([{ name: 'Top', current, former: [former] }])
+  for (const which of [
+    { type: 'one', a: 'x' },
+    { type: 'two-b', b: 2 ** 50 },
+  ]) {
+    const value = { type: 'Top', which } as unknown as Writable
+    deepEqual(after.decode(before.encode(value)), value)
+    deepEqual(after.decode(after.encode(value)), value)
+  }
+  const unknown = { type: 'Top', which: { type: 'three' } } as unknown as Writable
+  deepEqual(after.decode(after.encode(unknown)), unknown)
+  throws(() => before.encode(unknown), /which is an object/)
 })

@@ -26,7 +26,7 @@ import type { Hold, Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
-import type { Budget, ClusterState, Owner, Ticket, Work } from '../model/state.ts'
+import type { Budget, ClusterState, Owner, Ticket, TicketsTodo, Work } from '../model/state.ts'
 import { noteDemand } from './burst.ts'
 import type { Price } from './price.ts'
 
@@ -117,7 +117,7 @@ class Account {
     if (this.budget.dueAt > Math.max(1, this.state.now)) return
     const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
     this.put({ dueAt })
-    const timer = { what: 'budget', uid: this.class, coordinates: null } as const
+    const timer = { type: 'budget', budget: this.class } as const
     setTimer(this.step, this.cluster, dueAt, timer)
   }
 }
@@ -186,19 +186,24 @@ function payForOwner(
 
 /** Judges the waiting objects again. */
 export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
-  enqueue(step, { work: 'tickets', cluster, uid: budget })
+  enqueue(step, { cluster, todo: { type: 'tickets', budget, isAgain: false } })
 }
 
 /**
  * A page of tickets. Each waits until everything requested before it has been judged: so all have asked before the first one is deleted, and a burst is noticed. Returns the key after which it continues; undefined when it is done.
  */
-export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
-  const { cluster, uid, cursor } = work
+export function useTickets(
+  step: Step,
+  work: Work,
+  todo: TicketsTodo,
+  keys: readonly string[],
+): string | undefined {
+  const { cluster, cursor } = work
   // A called object is as new as the objects that ask now.
   step.work = null
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
-  const account = new Account(step, state, cluster, uid as BudgetClass)
+  const account = new Account(step, state, cluster, todo.budget)
   /** Objects of this page that were called: they begin when they are judged. */
   let called = 0
   let former = ''
@@ -208,7 +213,7 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
     former = namespace
     const ticket = step.graph.get(key)
     if (ticket?.type === 'Ticket' && isBehind(step.graph, cluster, namespace, ticket.number)) {
-      replaceFirst(step, { ...work, isAgain: true })
+      replaceFirst(step, { ...work, todo: { ...todo, isAgain: true } })
       return endOfNamespaceTickets(key)
     }
     const price = { class: account.class, namespace }
@@ -222,7 +227,7 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
     useTicket(account, ticket)
   }
   if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
-  if (work.isAgain) enqueue(step, { ...work, cursor: '', isAgain: false })
+  if (todo.isAgain) enqueue(step, { ...work, todo: { ...todo, isAgain: false } })
   else if (cursor !== '') account.lookAgain()
   else if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
   return undefined

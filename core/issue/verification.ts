@@ -38,7 +38,7 @@ import { isUnderWay } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { Standing } from '../model/reference.ts'
-import type { ClusterState, Kind, Verification, Work } from '../model/state.ts'
+import type { ClusterState, DependentsTodo, Kind, Verification, Work } from '../model/state.ts'
 import { UNKNOWN_OWNER } from '../observe/departure.ts'
 import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
@@ -72,7 +72,8 @@ export function verifyOwners(
     return endVerification(step, cluster, object)
   putVerification(step, cluster, object.uid, { witness, next, isQueued: !isAllAsked })
   if (isAllAsked) return
-  if (!isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid: object.uid })
+  if (!isQueued)
+    enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid: object.uid } })
   wakeLane(step, cluster, lane)
 }
 
@@ -92,7 +93,11 @@ export function endVerification(step: Step, cluster: ClusterId, object: ObjectMe
 }
 
 /** A turn of an object's owners in the lane of its namespace's live GETs. */
-export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work): 'done' | 'parked' {
+export function verifyMore(
+  step: Step,
+  { cluster, namespace: lane }: Work,
+  uid: Uid,
+): 'done' | 'parked' {
   const verification = verificationOf(step.graph, cluster, uid)
   const node = nodeOf(step.graph, cluster, uid)
   const state = clusterOf(step.graph, cluster)
@@ -115,7 +120,7 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
   else putVerification(step, cluster, uid, { ...verification, next, isQueued })
   if (!hasRoom) return 'parked'
   // Behind the other objects of the namespace: each has its turn.
-  if (isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid })
+  if (isQueued) enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid } })
   return 'done'
 }
 
@@ -130,12 +135,17 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
  */
 export type VerdictChange = 'stays' | 'perhaps' | 'due'
 
-export function changeBy(step: Step, work: Work, cluster: ClusterId, uid: Uid): VerdictChange {
+export function changeBy(
+  step: Step,
+  todo: DependentsTodo,
+  cluster: ClusterId,
+  uid: Uid,
+): VerdictChange {
   const verification = verificationOf(step.graph, cluster, uid)
   const node = verification && nodeOf(step.graph, cluster, uid)
   const witness = node?.object.ownerReferences[verification?.witness ?? -1]
   if (node === undefined || witness === undefined) return 'due'
-  const owner = { uid: work.uid, place: coordinatesIn(work.place) }
+  const owner = { uid: todo.owner, place: coordinatesIn(todo.place) }
   const { phase, orphanedAt, proof } = ownerAt(step.graph, cluster, owner.uid, owner.place)
   if (orphanedAt !== null || phase === 'orphaning') return 'due'
   // Of such a kind nothing can be verified: the reference blocks.
@@ -197,7 +207,7 @@ function askAgain(
   const next = Math.min(verification.next, index)
   putVerification(step, cluster, object.uid, { ...verification, next, isQueued: true })
   if (!verification.isQueued)
-    enqueue(step, { work: 'verify', cluster, namespace: askedFor, uid: object.uid })
+    enqueue(step, { cluster, namespace: askedFor, todo: { type: 'verify', uid: object.uid } })
   wakeLane(step, cluster, askedFor)
 }
 

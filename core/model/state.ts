@@ -17,7 +17,7 @@ import type {
   Scope,
   Uid,
 } from './object.ts'
-import type { Policy, Protection } from './policy.ts'
+import type { BudgetClass, Policy, Protection } from './policy.ts'
 import type { Proof } from './proof.ts'
 
 export type StateValue =
@@ -291,52 +291,97 @@ export interface Due {
   readonly type: 'Due'
 }
 
-export type WorkType =
-  | 'subject'
-  | 'verify'
-  | 'dependents'
-  | 'waits'
-  | 'missing'
-  | 'missed'
-  | 'suspects'
-  | 'forget'
-  | 'timers'
-  | 'verdicts'
-  | 'relist'
-  | 'ring'
-  | 'ring-end'
-  | 'rulings'
-  | 'tickets'
-
-/** `agenda/<number>`: work that fans out, taken a page at a time. */
+/** `work/<cluster>/<lane>/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
   readonly type: 'Work'
-  readonly work: WorkType
-  readonly cluster: string
-  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster; or that of its live GETs. */
+  /** Empty for all of them. */
+  readonly cluster: ClusterId
+  /**
+   * Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster;
+   * or that of its live GETs.
+   */
   readonly namespace: string
   /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
   readonly number: number
-  /** Of `tickets`: a namespace was skipped, whose work was still to be judged. */
-  readonly isAgain: boolean
-  readonly kind: GroupKind | null
-  /** Of `dependents` and searches for ownership cycles: an owner. Of `tickets`: the class of the budget. */
-  readonly uid: Uid
-  /** Of `dependents`: the coordinates by which the owner is named, as in the edges' keys. */
-  readonly place: string
-  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the cycle found. */
-  readonly sync: SyncId
-  readonly resourceVersion: ResourceVersion
-  /** Of that relist: the cluster's epoch, and how many it listed. */
-  readonly clusterEpoch: number
-  readonly listed: number
-  /** How many are found missing until now: initiated by Kinfold, and others. */
-  readonly ours: number
-  readonly others: number
-  /** Of `missed`: the class of evidence for the others. */
-  readonly evidence: 'missing' | 'bulk'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
+  readonly todo: Todo
+}
+
+/**
+ * What a work does, to each key of its pages.
+ *
+ * - `subject`: judges one object. - `verify`: asks for the owners of one object that are not known.
+ * - `dependents`, `waits`, `verdicts`: judges what names an owner, what waits for a kind, everything.
+ * - `missing`, `missed`: counts the objects that a list did not hold; then they leave.
+ * - `suspects`, `forget`: objects whose kind is no longer served, or no longer watched.
+ * - `timers`: those that are due. - `relist`: asks for lists of all kinds. - `rulings`: what a person said of held objects.
+ * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases the cycle.
+ * - `tickets`: the queue of a budget.
+ */
+export type Todo =
+  | { readonly type: 'subject' | 'verify'; readonly uid: Uid }
+  | DependentsTodo
+  | { readonly type: 'waits'; readonly kind: GroupKind }
+  | { readonly type: 'verdicts' | 'timers' }
+  | KeyTodo
+  | MissingTodo
+  | MissedTodo
+  | { readonly type: 'ring'; readonly root: Uid }
+  | RingEndTodo
+  | TicketsTodo
+
+/** Done to one key after the other. */
+export type KeyTodo =
+  | { readonly type: 'suspects' | 'forget'; readonly kind: GroupKind }
+  | { readonly type: 'relist' | 'rulings' }
+
+export interface DependentsTodo {
+  readonly type: 'dependents'
+  readonly owner: Uid
+  /** The coordinates by which the owner is named, as in the edges' keys. */
+  readonly place: string
+}
+
+export interface MissingTodo {
+  readonly type: 'missing'
+  readonly kind: GroupKind
+  readonly list: CheckedList
+}
+
+export interface MissedTodo {
+  readonly type: 'missed'
+  readonly kind: GroupKind
+  readonly list: CheckedList
+  /** For the objects that others deleted. */
+  readonly evidence: 'missing' | 'bulk'
+}
+
+/** A complete list, and how many objects it is found to miss until now. */
+export interface CheckedList {
+  readonly sync: SyncId
+  readonly resourceVersion: ResourceVersion
+  /** Of the cluster when it was published. */
+  readonly clusterEpoch: number
+  /** How many it held. */
+  readonly listed: number
+  /** Missing ones whose deletion Kinfold initiated, and others. */
+  readonly ours: number
+  readonly others: number
+}
+
+export interface RingEndTodo {
+  readonly type: 'ring-end'
+  readonly root: Uid
+  /** The index at which the cycle begins that the search found; null for none. */
+  readonly first: number | null
+}
+
+export interface TicketsTodo {
+  readonly type: 'tickets'
+  readonly budget: BudgetClass
+  /** A namespace was skipped, whose work was still to be judged. */
+  readonly isAgain: boolean
 }
 
 /** `agenda`: the turns of lanes; `head` is the number of the first, `tail` the next free one. */

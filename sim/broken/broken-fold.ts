@@ -40,7 +40,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: "work.work === 'dependents' ? changeBy(step, work, cluster, uid) : 'due'",
+        from: "todo.type === 'dependents' ? changeBy(step, todo, cluster, uid) : 'due'",
         to: "'due'",
       },
     ],
@@ -338,8 +338,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/work.ts',
-        from: "if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)",
-        to: "if (work.work === 'waits') relink(step, cluster, uid)",
+        from: "if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, cluster, uid)",
+        to: "if (todo.type === 'waits') relink(step, cluster, uid)",
       },
     ],
     by: {
@@ -550,7 +550,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sync.ts',
-        from: "enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })",
+        from: "enqueue(step, { cluster: event.cluster, todo: { type: 'suspects', kind: groupKind(event) } })",
         to: '',
       },
     ],
