@@ -38,6 +38,7 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/model/object.ts'
+import type { KnownOwner, Look } from '../../core/model/owner.ts'
 import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
@@ -51,7 +52,6 @@ import type {
   MinuteCounts,
   MissedTodo,
   NamespaceCount,
-  Owner,
   Pause,
   ProtectedSubject,
   Todo,
@@ -123,6 +123,14 @@ const word = <W extends string>(words: Readonly<Record<W, 1>>): Draw<W> =>
 const record = <T>(fields: { readonly [K in keyof T]: Draw<T[K]> }): Draw<T> =>
   fc.record(fields, { noNullPrototype: true }) as Draw<T>
 const just = <const T>(value: T): Draw<T> => fc.constant(value)
+const cases = <T extends { readonly type: string }>(
+  fields: Readonly<Record<T['type'], Readonly<Record<string, Draw<unknown>>>>>,
+): Draw<T> => {
+  const all = Object.entries<Readonly<Record<string, Draw<unknown>>>>(fields)
+  return fc.oneof(
+    ...all.map(([type, each]) => record({ type: just(type), ...each })),
+  ) as unknown as Draw<T>
+}
 
 const groupKind = { group: text, kind: text }
 const place = { ...groupKind, namespace: text, name: text }
@@ -352,7 +360,7 @@ const checkedList = record<CheckedList>({
   ...{ listed: number, ours: number, others: number },
 })
 /** All cases: leaving one out does not compile. */
-const todos: Readonly<Record<Todo['type'], Readonly<Record<string, Draw<unknown>>>>> = {
+const todo: Draw<Todo> = cases<Todo>({
   subject: { uid: text },
   verify: { uid: text },
   dependents: { owner: text, place: text },
@@ -375,10 +383,22 @@ const todos: Readonly<Record<Todo['type'], Readonly<Record<string, Draw<unknown>
     budget: word<BudgetClass>({ deleted: 1, missing: 1, 'not-found': 1 }),
     isAgain: truth,
   },
-}
-const todo = fc.oneof(
-  ...Object.entries(todos).map(([type, fields]) => record({ type: just(type), ...fields })),
-) as unknown as Draw<Todo>
+})
+
+const look = record<Look>({
+  ...{ command: text, clusterEpoch: number, count: number, since: number, until: number },
+  state: word<Look['state']>({ issued: 1, backoff: 1, answered: 1 }),
+  reason: text,
+  askedFor: text,
+})
+const mark = maybe(number)
+/** All cases: leaving one out does not compile. */
+const known: Draw<KnownOwner> = cases<KnownOwner>({
+  absent: { proof, orphanedAt: mark, turn, leasedAt: number },
+  found: { phase, orphanedAt: mark, lastKnown: offset, times: number, look: maybe(look) },
+  asked: { look },
+  trace: { orphanedAt: mark, lastKnown: offset, look: maybe(look) },
+})
 
 const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   ObjectAdded: sighting,
@@ -693,18 +713,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     waiting: number,
     unserved: number,
   },
-  Owner: {
-    state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),
-    proof: maybe(proof),
-    orphanedAt: maybe(number),
-    phase: maybe(phase),
-    position: offset,
-    checks: number,
-    turn,
-    leasedAt: number,
-    attempt: maybe(attempt),
-    askedFor: text,
-  },
+  Owner: { known },
   KindName: { kinds: list(text) },
   Kind: {
     phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),

@@ -10,7 +10,9 @@
 import { MEMORY_MS, REFERENCES_OF_A_TURN, TURNS_PASSED_ON } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
-import type { Lane, LaneTurn, Owner, RingVisit, Work } from '../model/state.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { goneOf, orphanMarkOf } from '../model/owner.ts'
+import type { Lane, LaneTurn, RingVisit, Work } from '../model/state.ts'
 import type { Graph, StateReader } from './graph.ts'
 import { agendaOf, clusterOf, isNamed, nodeOf, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
@@ -262,9 +264,9 @@ export function ownerTimer(
  * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
  * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
  */
-export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
+export function memoryMs(graph: StateReader, owner: KnownOwner): number {
   const { rememberMs } = policyOf(graph).policy
-  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'deleted'
+  const isPlain = orphanMarkOf(owner) === null && goneOf(owner)?.class === 'deleted'
   return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
 }
 

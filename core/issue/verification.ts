@@ -8,14 +8,7 @@
  */
 import { mayIssue } from '../admit/hold.ts'
 import { enqueue, ownerTimer } from '../graph/agenda.ts'
-import {
-  countedFor,
-  hasRoomForGet,
-  laneOfGets,
-  putOwner,
-  verifyIntent,
-  wakeLane,
-} from '../graph/gets.ts'
+import { countedFor, hasRoomForGet, laneOfGets, putOwner, wakeLane } from '../graph/gets.ts'
 import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
 import { coordinatesIn, verificationKey } from '../graph/key.ts'
@@ -33,13 +26,13 @@ import {
 } from '../model/constant.ts'
 import type { CommandId } from '../model/id.ts'
 import { invariant } from '../model/invariant.ts'
-import type { Attempt, Node } from '../model/node.ts'
-import { isUnderWay } from '../model/node.ts'
+import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
+import type { Look } from '../model/owner.ts'
+import { lookOf } from '../model/owner.ts'
 import type { Standing } from '../model/reference.ts'
 import type { ClusterState, DependentsTodo, Kind, Verification, Work } from '../model/state.ts'
-import { UNKNOWN_OWNER } from '../observe/departure.ts'
 import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -280,9 +273,12 @@ export function verifyOwner(
   if (kind === undefined || !isReadyToAsk(kind, place, state)) return 'not now'
   if (!mayIssue(step.graph, cluster)) return 'not now'
   const owner = ownerOf(step.graph, cluster, uid, place)
-  const intent = verifyIntent(state)
-  const former = owner?.attempt?.intent === intent ? owner.attempt : null
-  if (former !== null && isUnderWay(former, state.now)) return 'asked'
+  // What is proven absent is asked for by nobody.
+  if (owner?.type === 'absent') return 'not now'
+  const { clusterEpoch, now } = state
+  const asked = lookOf(owner)
+  const former = asked?.clusterEpoch === clusterEpoch ? asked : null
+  if (former !== null && now < former.until) return 'asked'
   const isCounted = countedFor(step.graph, cluster, owner) === askedFor
   if (!isCounted && !hasRoomForGet(step.graph, cluster, askedFor)) return 'no room'
 
@@ -298,22 +294,19 @@ export function verifyOwner(
     aggregated: kind.aggregated,
   }
   const command = askFor(step, state, cluster, target)
-  const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
-  const attempt: Attempt = {
+  const until = now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
+  const look: Look = {
     command,
-    verb: 'VerifyOwner',
-    intent,
-    isDryRun: false,
-    finalizer: '',
+    clusterEpoch,
     state: 'issued',
     count: (former?.count ?? 0) + 1,
-    since: former?.since ?? state.now,
+    since: former?.since ?? now,
     until,
-    outcome: null,
     reason: '',
+    askedFor,
   }
-  const about = { uid, place }
-  putOwner(step, cluster, about, { ...(owner ?? UNKNOWN_OWNER), attempt, askedFor })
+  const known = owner === undefined ? ({ type: 'asked', look } as const) : { ...owner, look }
+  putOwner(step, cluster, { uid, place }, known)
   ownerTimer(step, cluster, until, uid, place)
   return 'asked'
 }

@@ -7,7 +7,7 @@
 
 import type { SetHash } from './hash.ts'
 import type { SyncId } from './id.ts'
-import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
+import type { HeldBy, Node, Ruling } from './node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -17,8 +17,8 @@ import type {
   Scope,
   Uid,
 } from './object.ts'
+import type { KnownOwner } from './owner.ts'
 import type { BudgetClass, Policy, Protection } from './policy.ts'
-import type { Proof } from './proof.ts'
 
 export type StateValue =
   | Node
@@ -97,30 +97,10 @@ export interface Count {
   readonly unserved: number
 }
 
-/**
- * `owner/<cluster>/<uid>/<coordinates>`: the recorded state of an owner that is no node here.
- *
- * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
- */
+/** `owner/<cluster>/<uid>/<coordinates>`: an owner that is no node here. */
 export interface Owner {
   readonly type: 'Owner'
-  readonly state: 'unknown' | 'absent' | 'found'
-  readonly proof: Proof | null
-  /** The mark: since when it was orphaning; it was deleted so, and late dependents are orphaned, too. Null for none. */
-  readonly orphanedAt: number | null
-  /** Of `found`: the phase the GET showed. */
-  readonly phase: Phase | null
-  /** Offset of the event that said so. */
-  readonly position: bigint
-  /** How often a `found` owner was verified, for the growing wait. */
-  readonly checks: number
-  /** Of one that was deleted: of its dependents, in the queue of the budget (budget.ts). */
-  readonly turn: Turn
-  /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
-  readonly leasedAt: number
-  readonly attempt: Attempt | null
-  /** The lane whose object `attempt` was made for; empty for none: then it counts for no namespace (`Gets`). */
-  readonly askedFor: string
+  readonly known: KnownOwner
 }
 
 /**

@@ -22,7 +22,9 @@ import type { Node, Phase, Verdict } from '../model/node.ts'
 import { markAfter, mayMove, phaseOf } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import { compareVersions, groupOf, isSamePlace, projectionHash } from '../model/object.ts'
-import type { ClusterState, Owner, Seen } from '../model/state.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
+import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
@@ -49,10 +51,10 @@ export function sight(
   const isHere = node !== undefined && isSamePlace(node.object, object)
   // An object that is a node here has no other record here.
   const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
-  // An owner that a GET could not find (not-found) may have been created since; one whose deletion a watch or a relist observed never comes back under its uid.
-  const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
-  const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
-  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
+  // An owner that a GET could not find (not-found) may have been created since.
+  const gone = goneOf(owner)
+  const isGone = gone?.clusterEpoch === state.clusterEpoch
+  if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
@@ -126,7 +128,7 @@ function appeared(
   step: Step,
   cluster: ClusterId,
   object: ObjectMeta,
-  owner: Owner | undefined,
+  owner: KnownOwner | undefined,
   namedAt: number,
 ): void {
   const places = placesOf(step, cluster, object)
@@ -141,7 +143,7 @@ function appeared(
     orphanedAt:
       object.deletedAt === null
         ? null
-        : (owner?.orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+        : (orphanMarkOf(owner) ?? markAfter(null, object, false, step.at.timestamp)),
     isFreed: false,
     letGoAt: null,
     ringed: false,
@@ -223,12 +225,6 @@ function changed(
   const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
   markDirty(step, cluster, object.uid)
-}
-
-/** It was a node before it was forgotten or missed: a GET may also find an owner that never was one. */
-function wasHere(owner: Owner | undefined): boolean {
-  if (owner?.proof == null) return owner !== undefined && owner.position >= 0n
-  return owner.proof.class !== 'not-found'
 }
 
 /**

@@ -152,8 +152,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/departure.ts',
-        from: 'const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null',
-        to: 'const orphanedAt = null',
+        from: 'absentOwner(proof, node?.orphanedAt ?? orphanMarkOf(former))',
+        to: 'absentOwner(proof, null)',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
@@ -219,7 +219,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {',
+        from: 'if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {',
         to: 'if (isGone && step.at.position < 0n) {',
       },
     ],
@@ -521,8 +521,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/timer.ts',
-        from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
-        to: '} else if (owner.orphanedAt !== 0) {',
+        from: "const left = owner.type === 'trace' ? { ...owner, look: null } : null",
+        to: 'const left = null as KnownOwner | null',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story mark kept with refused look' },

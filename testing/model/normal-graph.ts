@@ -4,7 +4,9 @@
  * What must stay true: the parts left out cannot change a later verdict.
  */
 import type { Verdict } from '../../core/model/node.ts'
-import type { Owner, StateValue } from '../../core/model/state.ts'
+import type { KnownOwner } from '../../core/model/owner.ts'
+import { goneOf, orphanMarkOf } from '../../core/model/owner.ts'
+import type { StateValue } from '../../core/model/state.ts'
 
 export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly string[] {
   const lines: string[] = []
@@ -30,7 +32,7 @@ function normalValue(value: StateValue): unknown {
       return [value.dependents, value.blocking, value.waiting, value.unserved]
     case 'Owner':
       // Which verifications were issued depends on whether a verdict ever needed them; the effect of the answer is in the verdicts.
-      return isToldGone(value) ? ownerState(value) : null
+      return goneOf(value.known) === null ? null : ownerText(value.known)
     case 'Kind':
       return [value.phase, value.versions, value.held]
     default:
@@ -42,10 +44,6 @@ function verdictOf(verdict: Verdict | null): unknown {
   return verdict && [verdict.type, verdict.evidence, verdict.because]
 }
 
-function isToldGone({ proof }: Owner): boolean {
-  return proof !== null && proof.class !== 'not-found'
-}
-
-function ownerState({ state, proof, orphanedAt, phase }: Owner): unknown {
-  return [state, proof?.class ?? null, orphanedAt !== null, phase]
+function ownerText(owner: KnownOwner): unknown {
+  return [owner.type, goneOf(owner)?.class, orphanMarkOf(owner) !== null]
 }

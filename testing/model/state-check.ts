@@ -140,7 +140,7 @@ function checkOne(
       const [, , uid = '', place = ''] = key.split('/')
       const cluster = clusterInKey(key)
       const owner = decodeURIComponent(uid)
-      const lane = countedFor(graph, cluster, value)
+      const lane = countedFor(graph, cluster, value.known)
       if (lane !== '') {
         const counted = getsKey(cluster, lane)
         expected.gets.set(counted, (expected.gets.get(counted) ?? 0) + 1)

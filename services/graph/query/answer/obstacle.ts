@@ -11,6 +11,8 @@ import { CONFIRM_MS } from '../../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
+import type { Look } from '../../../../core/model/owner.ts'
+import { lookOf } from '../../../../core/model/owner.ts'
 import { timeText } from '../../../../core/model/text.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import type { Sight } from '../view/sight.ts'
@@ -133,7 +135,7 @@ export function foreignFinalizers(finalizers: readonly string[]): readonly strin
   return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
 }
 
-function tried(by: ObstacleBy, { reason, since, count, until }: Attempt): Obstacle {
+function tried(by: ObstacleBy, { reason, since, count, until }: Attempt | Look): Obstacle {
   return { by, reason, since, count, until }
 }
 
@@ -142,13 +144,13 @@ function untried(by: ObstacleBy, reason: string): Obstacle {
 }
 
 /** Of the owners that are being asked for, the lookup that was tried most. */
-function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
-  const attempts = node.object.ownerReferences.flatMap((reference) => {
+function lookupOf({ reader, cluster }: View, node: Node): Look | undefined {
+  const looks = node.object.ownerReferences.flatMap((reference) => {
     const { place } = ownerPlace(reader, cluster, node.object, reference)
-    const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
-    return attempt == null || attempt.state === 'done' ? [] : attempt
+    const look = place && lookOf(ownerOf(reader, cluster, reference.uid, place))
+    return look == null || look.state === 'answered' ? [] : look
   })
-  return attempts.sort((a, b) => b.count - a.count)[0]
+  return looks.sort((a, b) => b.count - a.count)[0]
 }
 
 /** With the time of the verdict, where the attempt tells none; null where it is older than the newest entries of history. */

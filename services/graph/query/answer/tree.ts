@@ -13,6 +13,7 @@ import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node, Verdict } from '../../../../core/model/node.ts'
 import type { ClusterId, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
+import { ownerStateOf } from '../../../../core/model/owner.ts'
 import type { Standing } from '../../../../core/model/reference.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import { timeOf } from '../../api/document.ts'
@@ -166,7 +167,7 @@ export class Tree {
       namespace: place?.namespace ?? '',
       name: ref.name,
       uid: ref.uid,
-      phase: known?.state ?? 'unknown',
+      phase: ownerStateOf(known),
       createdAt: null,
       edge,
       verdict: null,

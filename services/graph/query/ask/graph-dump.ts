@@ -306,10 +306,10 @@ function missingText(
     name: reference.name,
     uid: reference.uid,
     cluster: name,
-    missing: owner?.state !== 'found',
+    missing: owner?.type !== 'found',
     beingDeleted: false,
     deletingDependents: false,
-    virtual: owner?.state !== 'absent',
+    virtual: owner?.type !== 'absent',
   })
 }
 

@@ -88,10 +88,12 @@ function asRead(
   const value = decoded.get(key)
   const text = textOf(key, value)
   if (text !== undefined && !read.has(key)) read.set(key, text)
-  if (value?.type === 'Node' || value?.type === 'Owner') {
-    return value.attempt === null ? value : { ...value, attempt: null }
-  }
-  return value
+  if (value?.type === 'Node') return value.attempt === null ? value : { ...value, attempt: null }
+  if (value?.type !== 'Owner' || value.known.type === 'absent') return value
+  // Where only a GET asks, nothing is known.
+  return value.known.type === 'asked'
+    ? undefined
+    : { ...value, known: { ...value.known, look: null } }
 }
 
 function later(state: ClusterState): ClusterState {
