@@ -29,6 +29,7 @@ import {
 } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
 import type { Node } from './model/node.ts'
+import { nodePhase } from './model/node.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import type { KnownOwner } from './model/owner.ts'
 import { lookOf } from './model/owner.ts'
@@ -116,7 +117,8 @@ function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, nod
   if (state.now >= attempt.since + RELIST_MS) {
     askRelist(step, cluster, object, `the deletion of ${object.name} is not confirmed`)
   }
-  const command = node.phase === 'reaped' ? verifyDeletion(step, state, cluster, object) : null
+  const isGone = nodePhase(node) === 'reaped'
+  const command = isGone ? verifyDeletion(step, state, cluster, object) : null
   const asked = command === null ? {} : { command, count: attempt.count + 1 }
   const until = state.now + Math.max(RELIST_MS, backoffMs(attempt.count))
   putNode(step, cluster, node, { ...node, attempt: { ...attempt, ...asked, until } })
@@ -130,7 +132,7 @@ function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, nod
  * |---|---|---|---|
  * | not over, nor its wait | | | `wait` until it is |
  * | over | asked, trace | yes | `ask again`: an object that still needs the answer asks |
- * | long over | asked | yes | `unask`: nobody has asked again, so the question is forgotten |
+ * | long over | asked | yes | `unask`: no object has asked again, so the question is forgotten |
  * | long over | trace | yes | the same, but not that it was here |
  * | | found | yes | `look`: no watch reports it, so it is asked for again |
  * | | | | `retire`: forgotten, once its time is over |

@@ -21,7 +21,9 @@ import type {
 import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
+  AnsweredDeletion,
   Attempt,
+  Doubt,
   EdgePlace,
   HeldBy,
   Hold,
@@ -338,7 +340,8 @@ const chunkName = record<ChunkName>({ name: text, count: number })
 const node: Fields<'Node'> = {
   object,
   hash: text,
-  phase,
+  doubt: maybe(word<Doubt>({ content: 1, unserved: 1 })),
+  deletion: maybe(record<AnsweredDeletion>({ isAccepted: truth, isGone: truth })),
   position: offset,
   places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
   namedAt: list(number),
@@ -346,7 +349,6 @@ const node: Fields<'Node'> = {
   isFreed: truth,
   letGoAt: maybe(number),
   ringed: truth,
-  isReaped: truth,
   protectedUntil: maybe(number),
   isWarned: truth,
   warnedAt: list(number),

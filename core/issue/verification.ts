@@ -273,7 +273,7 @@ export function verifyOwner(
   if (kind === undefined || !isReadyToAsk(kind, place, state)) return 'not now'
   if (!mayIssue(step.graph, cluster)) return 'not now'
   const owner = ownerOf(step.graph, cluster, uid, place)
-  // What is proven absent is asked for by nobody.
+  // Its absence is proven.
   if (owner?.type === 'absent') return 'not now'
   const { clusterEpoch, now } = state
   const asked = lookOf(owner)

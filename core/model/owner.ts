@@ -36,13 +36,13 @@ export interface FoundOwner {
   readonly look: Look | null
 }
 
-/** Nothing: a live GET is under way, or was. */
+/** Nothing is known: a live GET is under way, or was. */
 export interface AskedOwner {
   readonly type: 'asked'
   readonly look: Look
 }
 
-/** It was a node, and is watched no more: whether it is still there nobody knows. */
+/** It was a node, and is unwatched: whether it still exists is unknown. */
 export interface OwnerTrace {
   readonly type: 'trace'
   readonly orphanedAt: OrphanMark
@@ -81,7 +81,7 @@ export function lookOf(owner: KnownOwner | undefined): Look | null {
   return owner === undefined || owner.type === 'absent' ? null : owner.look
 }
 
-/** Of one whose deletion a watch or a relist told of: it never comes back under its uid. Null for any other. */
+/** The proof where a watch or a relist reported its deletion: it never comes back under its uid. Null for any other. */
 export function goneOf(owner: KnownOwner | undefined): Proof | null {
   return owner?.type === 'absent' && owner.proof.class !== 'not-found' ? owner.proof : null
 }

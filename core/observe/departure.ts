@@ -18,7 +18,7 @@ import { MEMORY_MS } from '../model/constant.ts'
 import type { ObjectDeleted } from '../model/event.ts'
 import { withoutMember } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
-import { goesByUs } from '../model/node.ts'
+import { goesByUs, nodePhase } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
@@ -112,7 +112,7 @@ export function forget(step: Step, cluster: ClusterId, node: Node, why: string):
   if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepTrace(step, cluster, node, seen)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
-  tell(step, { ...object, cluster }, 'phase', `${node.phase} → suspect: ${why}`, {
+  tell(step, { ...object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })
   judgeDependents(step, cluster, object.uid, object)

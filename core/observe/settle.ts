@@ -23,7 +23,7 @@ import {
 import type { CommandSettled, OwnerAbsent, OwnerFound } from '../model/event.ts'
 import type { CommandId } from '../model/id.ts'
 import type { Attempt, Node, Phase } from '../model/node.ts'
-import { backedOff, phaseOf } from '../model/node.ts'
+import { backedOff, nodePhase, phaseOf } from '../model/node.ts'
 import type { ClusterId } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
 import type { KnownOwner, Look, OrphanMark } from '../model/owner.ts'
@@ -81,18 +81,21 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       return put({ attempt: { ...settled, state: 'would-go' } })
     case 'done':
     case 'absent': {
-      const isReaped = node.isReaped || (event.verb === 'DeleteObject' && event.outcome === 'done')
       if (event.object !== null && event.list === null) {
-        return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
+        const isAccepted = event.verb === 'DeleteObject' && event.outcome === 'done'
+        const deletion = isAccepted
+          ? { isGone: false, ...node.deletion, isAccepted }
+          : node.deletion
+        return put({ deletion, attempt: carriedOut(step, state, event, settled) })
       }
       // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
       // The same holds for an object whose last finalizer was removed; not for one that was returned, though with an unknown list.
       const mayEnd = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const isGone = mayEnd && event.object === null
-      const phase = isGone ? 'reaped' : node.phase
+      const deletion = isGone ? { isAccepted: false, ...node.deletion, isGone } : node.deletion
       if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
-      return put({ phase, attempt: { ...settled, state: 'confirming', until } })
+      return put({ deletion, attempt: { ...settled, state: 'confirming', until } })
     }
     case 'stale':
     case 'blocked': {
@@ -167,8 +170,9 @@ function isUnconfirmed(
   return true
 }
 
-function verifiedBy({ phase, attempt }: Node, command: CommandId): Attempt | null {
-  return phase === 'reaped' && attempt?.command === command ? attempt : null
+function verifiedBy(node: Node, command: CommandId): Attempt | null {
+  const { attempt } = node
+  return nodePhase(node) === 'reaped' && attempt?.command === command ? attempt : null
 }
 
 export function ownerFound(step: Step, event: OwnerFound): void {

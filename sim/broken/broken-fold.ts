@@ -533,13 +533,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'isReaped: node.isReaped && object.deletedAt !== null,',
-        to: '',
+        from: 'deletion: object.deletedAt === null ? null : deletionOfPresent(node),',
+        to: 'deletion: deletionOfPresent(node),',
       },
       {
         file: 'core/observe/sighting.ts',
-        from: 'isReaped: node.isReaped && node.object.deletedAt !== null,',
-        to: '',
+        from: 'deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),',
+        to: 'deletion: deletionOfPresent(node),',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story reaped and restored' },

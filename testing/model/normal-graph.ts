@@ -4,6 +4,7 @@
  * What must stay true: the parts left out cannot change a later verdict.
  */
 import type { Verdict } from '../../core/model/node.ts'
+import { nodePhase } from '../../core/model/node.ts'
 import type { KnownOwner } from '../../core/model/owner.ts'
 import { goneOf, orphanMarkOf } from '../../core/model/owner.ts'
 import type { StateValue } from '../../core/model/state.ts'
@@ -20,11 +21,11 @@ export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly st
 function normalValue(value: StateValue): unknown {
   switch (value.type) {
     case 'Node': {
-      const { object, phase, places, orphanedAt, ringed, verdict } = value
+      const { object, places, orphanedAt, ringed, verdict } = value
       const { ownerReferences, finalizers } = object
       // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
-      return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
+      return [ownerReferences, finalizers, nodePhase(value), places, orphanedAt !== null, told]
     }
     case 'Seen':
       return value.resourceVersion

@@ -9,6 +9,7 @@ import { kindStatus, watchedAt } from '../../../../core/graph/kind-status.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { CONFIRM_MS } from '../../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
 import type { Look } from '../../../../core/model/owner.ts'
@@ -46,8 +47,8 @@ export interface Obstacle {
 
 /** Null when nothing is in the way. */
 export function obstacleOf(view: View, node: Node): Obstacle | null {
-  const { phase, verdict, attempt, object } = node
-  if (phase === 'suspect') {
+  const { doubt, verdict, attempt, object } = node
+  if (doubt !== null) {
     const because = verdict?.because ?? 'it is untrusted until its kind is listed again'
     return untried('doubt', because)
   }
@@ -92,7 +93,8 @@ export async function obstacleOfWaiting(
   owner: Node,
   sight: Sight,
 ): Promise<Obstacle | null> {
-  if (owner.phase !== 'waiting' && owner.phase !== 'orphaning') return null
+  const phase = nodePhase(owner)
+  if (phase !== 'waiting' && phase !== 'orphaning') return null
   let left = MOST_LOOKED_AT
   for await (const uid of view.dependents(view.identityOf(owner.object))) {
     const dependent = view.node(uid)
@@ -110,7 +112,8 @@ export async function obstacleOfWaiting(
 
 /** The server has removed it, or is about to, and nothing was delivered of its kind since it was asked to: its watch may be broken. */
 function unconfirmedOf({ reader, cluster }: View, node: Node): Obstacle | null {
-  const { object, phase, attempt } = node
+  const { object, attempt } = node
+  const phase = nodePhase(node)
   if (phase !== 'reaped' && phase !== 'deleting') return null
   const state = clusterOf(reader, cluster)
   const kind = kindOf(reader, cluster, object)

@@ -5,6 +5,7 @@
  */
 import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import type { Attempt, Node, Phase, Verdict } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner, OwnerState } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
@@ -274,7 +275,8 @@ function namedBadly({ name }: OwnerReference): string {
 
 /** Null when it is gone, which nobody can say of a store that is being restored. */
 function phaseOf(view: View, node: Node | undefined): Why['phase'] {
-  return node?.phase ?? (view.partial() === '' ? null : 'unknown')
+  if (node !== undefined) return nodePhase(node)
+  return view.partial() === '' ? null : 'unknown'
 }
 
 function asOwner(owner: KnownOwner): AsOwner {

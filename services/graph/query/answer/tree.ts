@@ -11,6 +11,7 @@ import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node, Verdict } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import { ownerStateOf } from '../../../../core/model/owner.ts'
@@ -116,7 +117,9 @@ export class Tree {
     }
   }
 
-  #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
+  #leaf(node: Node, edge: TreeNode['edge']): TreeNode {
+    const { object, verdict } = node
+    const phase = nodePhase(node)
     const { group, kind, namespace, name, uid, createdAt } = object
     return {
       ...{ group, kind, namespace, name, uid, phase },

@@ -9,6 +9,7 @@ import type { Graph, StateReader } from '../../../../core/graph/graph.ts'
 import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
 import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../../core/graph/key.ts'
 import { tableOf } from '../../../../core/graph/table.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import { policyFor } from '../../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../../core/model/state.ts'
 import { keysToRead, pageOfRead, type Store, type StoreEntry } from '../../../../ports/store.ts'
@@ -103,7 +104,7 @@ function later(state: ClusterState): ClusterState {
 /** What a plan rests on, of the keys that other objects' lives do not change; undefined for others. */
 export function textOf(key: string, value: StateValue | undefined): string | undefined {
   if (key.startsWith('node/')) {
-    return value?.type === 'Node' ? `${value.position} ${value.phase}` : 'none'
+    return value?.type === 'Node' ? `${value.position} ${nodePhase(value)}` : 'none'
   }
   if (!key.startsWith('count/')) return undefined
   return value?.type === 'Count' ? String(value.dependents) : 'none'
