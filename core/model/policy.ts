@@ -57,7 +57,7 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-/** What each version decides otherwise than the one before: docs/fold-versions.md. */
+/** What each version decides otherwise than the one before: docs/inside/fold-versions.md. */
 export const FOLD_VERSION = 16
 
 const MINUTE_MS = 60_000
