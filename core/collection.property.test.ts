@@ -17,6 +17,7 @@ import { foldedLog } from '../testing/rig/folded-log.ts'
 import type { Outcome } from './graph/outcome.ts'
 import type { Command, DeleteObject } from './model/command.ts'
 import type { Event } from './model/event.ts'
+import { nodePhase } from './model/node.ts'
 import type { ObjectMeta } from './model/object.ts'
 import { policyFor } from './model/policy.ts'
 
@@ -237,7 +238,7 @@ test('the graph holds at the end what the server holds', () => {
     fc.property(anyLife, turns, (actions, each) => {
       const { cluster, log } = run(actions, each)
       const nodes = [...log.folder.state.values()].filter((value) => value.type === 'Node')
-      const held = nodes.map(({ object, phase }) => `${object.uid} ${phase === 'reaped'}`)
+      const held = nodes.map((node) => `${node.object.uid} ${nodePhase(node) === 'reaped'}`)
       const watched = [...cluster.objects.values()].filter(({ kind }) => kind !== 'Deployment')
       deepEqual(held.sort(), watched.map(({ uid }) => `${uid} false`).sort())
     }),

@@ -29,7 +29,7 @@ import type { Event } from './model/event.ts'
 import { never } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import { objectKey } from './model/partition.ts'
-import type { Work } from './model/state.ts'
+import type { Todo } from './model/state.ts'
 import { objectDeleted } from './observe/departure.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
 import { objectSeen, touched } from './observe/sighting.ts'
@@ -120,9 +120,9 @@ function resume(folding: Folding, keys: readonly string[]): void {
   const { step } = folding
   step.work = firstWork(step.graph) ?? null
   const referencesLeft = step.references
-  const isOver = takeStep(step, keys, (work, cluster, uid) => {
+  const isOver = takeStep(step, keys, (todo, cluster, uid) => {
     const isDone =
-      work.work === 'subject' ? judgeQueued(step, cluster, uid) : judgeFor(step, work, cluster, uid)
+      todo.type === 'subject' ? judgeQueued(step, cluster, uid) : judgeFor(step, todo, cluster, uid)
     // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
@@ -153,8 +153,8 @@ function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
 }
 
 /** Where only an owner of it changed, it is not judged if that cannot change its verdict. */
-function judgeFor(step: Step, work: Work, cluster: ClusterId, uid: Uid): boolean {
-  const change = work.work === 'dependents' ? changeBy(step, work, cluster, uid) : 'due'
+function judgeFor(step: Step, todo: Todo, cluster: ClusterId, uid: Uid): boolean {
+  const change = todo.type === 'dependents' ? changeBy(step, todo, cluster, uid) : 'due'
   if (change === 'due') return judgeOnce(step, cluster, uid)
   if (change === 'perhaps') queueSubject(step, cluster, uid, false)
   return true
@@ -193,7 +193,7 @@ function queueSubject(step: Step, cluster: ClusterId, uid: Uid, isWhole = true):
   step.graph.put(key, { type: 'Queued', isWhole })
   if (isKnown) return
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
-  enqueue(step, { work: 'subject', cluster, namespace, uid })
+  enqueue(step, { cluster, namespace, todo: { type: 'subject', uid } })
 }
 
 /** 0 for an object that does not exist, or that was judged and rests on the same facts. */

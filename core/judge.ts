@@ -26,6 +26,7 @@ import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
 import type { Hold, Node, Verdict } from './model/node.ts'
+import { nodePhase } from './model/node.ts'
 import type { ClusterId, GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { ClusterState } from './model/state.ts'
@@ -140,8 +141,10 @@ export function relistsAwaited(
   graph: StateReader,
   state: ClusterState,
   cluster: ClusterId,
-  { object, phase }: Node,
+  node: Node,
 ): readonly GroupKind[] | undefined {
+  const { object } = node
+  const phase = nodePhase(node)
   if (phase === 'reaped' || phase === 'suspect') return undefined
   // It is about to be forgotten or untrusted, and is unwatched.
   const kind = kindOf(graph, cluster, object)

@@ -10,7 +10,7 @@ import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './graph/ag
 import { putOwner } from './graph/gets.ts'
 import type { Graph } from './graph/graph.ts'
 import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
-import type { Timer } from './graph/key.ts'
+import type { OwnerTimer, Timer } from './graph/key.ts'
 import { clusterKey, duePrefix, timeOfDueKey, timerOf } from './graph/key.ts'
 import { watchedAt } from './graph/kind-status.ts'
 import { putNode } from './graph/link.ts'
@@ -23,37 +23,39 @@ import {
   CATCH_UP_MS,
   CONFIRM_LATE_MS,
   CONFIRM_MS,
+  foundWaitMs,
   KEYS_PER_PAGE,
   RELIST_MS,
 } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
 import type { Node } from './model/node.ts'
+import { nodePhase } from './model/node.ts'
 import type { ClusterId, Uid } from './model/object.ts'
-import type { BudgetClass } from './model/policy.ts'
-import type { ClusterState, Work } from './model/state.ts'
+import type { KnownOwner } from './model/owner.ts'
+import { lookOf } from './model/owner.ts'
+import type { ClusterState } from './model/state.ts'
 import { endingDue } from './observe/cause.ts'
-import { wasHere } from './observe/departure.ts'
 import { forgetOwner } from './observe/retention.ts'
 
 /** Timers that are due; true when none is left that is. */
-export function fire(step: Step, work: Work, keys: readonly string[]): boolean {
-  const state = clusterOf(step.graph, work.cluster)
+export function fire(step: Step, cluster: ClusterId, keys: readonly string[]): boolean {
+  const state = clusterOf(step.graph, cluster)
   invariant(state !== undefined, 'timers of a cluster that is not known')
   const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
   for (const key of due) {
     step.graph.remove(key)
-    fireOne(step, work.cluster, timerOf(key))
+    fireOne(step, cluster, timerOf(key))
   }
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
-  const current = clusterOf(step.graph, work.cluster) ?? state
+  const current = clusterOf(step.graph, cluster) ?? state
   // A timer set while these fired has moved nextDue before the first key that this page does not have.
   const nextDue = Math.min(
     next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
     current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
-    earliestSet(step.graph, work.cluster, state),
+    earliestSet(step.graph, cluster, state),
   )
-  step.graph.put(clusterKey(work.cluster), { ...current, nextDue })
+  step.graph.put(clusterKey(cluster), { ...current, nextDue })
   return true
 }
 
@@ -71,20 +73,19 @@ function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): num
 function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
   const state = clusterOf(step.graph, cluster)
   invariant(state !== undefined, 'a timer of a cluster that is not known')
-  switch (timer.what) {
+  switch (timer.type) {
     case 'node':
       return nodeDue(step, state, cluster, timer.uid)
     case 'owner':
       return ownerDue(step, state, cluster, timer)
-    case 'kind': {
-      const kind = timer.coordinates ?? { group: '', kind: '' }
-      if (kindOf(step.graph, cluster, kind)?.phase === 'unsynced') judgeWaiters(step, cluster, kind)
+    case 'kind':
+      if (kindOf(step.graph, cluster, timer.kind)?.phase === 'unsynced')
+        judgeWaiters(step, cluster, timer.kind)
       return
-    }
     case 'budget':
-      return budgetDue(step, cluster, timer.uid as BudgetClass)
+      return budgetDue(step, cluster, timer.budget)
     case 'ending':
-      return endingDue(step, cluster, timer.uid)
+      return endingDue(step, cluster, timer.namespace)
   }
 }
 
@@ -116,44 +117,63 @@ function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, nod
   if (state.now >= attempt.since + RELIST_MS) {
     askRelist(step, cluster, object, `the deletion of ${object.name} is not confirmed`)
   }
-  const command = node.phase === 'reaped' ? verifyDeletion(step, state, cluster, object) : null
+  const isGone = nodePhase(node) === 'reaped'
+  const command = isGone ? verifyDeletion(step, state, cluster, object) : null
   const asked = command === null ? {} : { command, count: attempt.count + 1 }
   const until = state.now + Math.max(RELIST_MS, backoffMs(attempt.count))
   putNode(step, cluster, node, { ...node, attempt: { ...attempt, ...asked, until } })
   nodeTimer(step, cluster, until, object.uid)
 }
 
-function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: Timer): void {
-  const place = timer.coordinates
-  if (place === null) return
-  const owner = ownerOf(step.graph, cluster, timer.uid, place)
+/**
+ * What becomes of an owner whose timer is due: the first row that fits.
+ *
+ * | its last GET | known | objects name it | then |
+ * |---|---|---|---|
+ * | not over, nor its wait | | | `wait` until it is |
+ * | over | asked, trace | yes | `ask again`: an object that still needs the answer asks |
+ * | long over | asked | yes | `unask`: no object has asked again, so the question is forgotten |
+ * | long over | trace | yes | the same, but not that it was here |
+ * | | found | yes | `look`: no watch reports it, so it is asked for again |
+ * | | | | `retire`: forgotten, once its time is over |
+ */
+type OwnerDue = 'wait' | 'ask again' | 'unask' | 'look' | 'retire'
+
+function dueOf(owner: KnownOwner, isReferenced: boolean, now: number): OwnerDue {
+  const look = lookOf(owner)
+  if (look !== null && now < look.until) return 'wait'
+  if (!isReferenced) return 'retire'
+  if (owner.type === 'found') return 'look'
+  if (look === null) return 'retire'
+  return now < look.until + BACKOFF_LAST_MS ? 'ask again' : 'unask'
+}
+
+function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: OwnerTimer): void {
+  const { uid, place } = timer
+  const owner = ownerOf(step.graph, cluster, uid, place)
   if (owner === undefined) return
-  const isReferenced = isNamed(step.graph, cluster, timer.uid, place)
-  if (owner.attempt !== null) {
-    if (state.now < owner.attempt.until) {
-      return ownerTimer(step, cluster, owner.attempt.until, timer.uid, place)
+  const again = (timeMs: number): void => ownerTimer(step, cluster, timeMs, uid, place)
+  switch (dueOf(owner, isNamed(step.graph, cluster, uid, place), state.now)) {
+    case 'wait':
+      return again(lookOf(owner)?.until ?? state.now)
+    case 'ask again':
+      again(state.now + BACKOFF_LAST_MS)
+      return judgeDependents(step, cluster, uid, place)
+    case 'unask': {
+      const left = owner.type === 'trace' ? { ...owner, look: null } : null
+      putOwner(step, cluster, { uid, place }, left)
+      if (left !== null) again(state.now + BACKOFF_LAST_MS)
+      return judgeDependents(step, cluster, uid, place)
     }
-    if (isReferenced && owner.state !== 'found') {
-      // A dependent that still needs the answer asks again, after growing waits; when none has for a while, the question is forgotten.
-      if (state.now < owner.attempt.until + BACKOFF_LAST_MS) {
-        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      } else if (owner.orphanedAt === null && !wasHere(owner)) {
-        putOwner(step, cluster, { uid: timer.uid, place }, null)
-      } else {
-        putOwner(step, cluster, { uid: timer.uid, place }, { ...owner, attempt: null })
-        ownerTimer(step, cluster, state.now + BACKOFF_LAST_MS, timer.uid, place)
-      }
-      return judgeDependents(step, cluster, timer.uid, place)
+    case 'look': {
+      const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
+      const asked = verifyOwner(step, state, cluster, { uid, place, version, askedFor: '' })
+      // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
+      const times = owner.type === 'found' ? owner.times : 0
+      if (asked !== 'asked') again(state.now + foundWaitMs(times))
+      return
     }
+    case 'retire':
+      return forgetOwner(step, state, cluster, uid, place, owner)
   }
-  if (isReferenced && owner.state === 'found') {
-    const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
-    const about = { uid: timer.uid, place, version, askedFor: '' }
-    const isAsked = verifyOwner(step, state, cluster, about) === 'asked'
-    // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
-    const again = state.now + backoffMs(owner.checks + 5)
-    if (!isAsked) ownerTimer(step, cluster, again, timer.uid, place)
-    return
-  }
-  forgetOwner(step, state, cluster, timer.uid, place, owner)
 }

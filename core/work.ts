@@ -10,7 +10,7 @@
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
-import { firstWork, kindOfWork, parkLane, replaceFirst } from './graph/agenda.ts'
+import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { StateReader } from './graph/graph.ts'
 import { clusterOf, kindOf, nodeOf } from './graph/graph.ts'
 import {
@@ -28,6 +28,7 @@ import {
   ticketsPrefix,
   waitsPrefix,
 } from './graph/key.ts'
+import { isMonitored } from './graph/kind-status.ts'
 import { isSameEdge, placesOf, putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { askRelist } from './graph/outcome.ts'
@@ -37,7 +38,7 @@ import { KEYS_PER_PAGE } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
 import { objectKey } from './model/partition.ts'
-import type { Work } from './model/state.ts'
+import type { KeyTodo, Todo, Work } from './model/state.ts'
 import { forget } from './observe/departure.ts'
 import { countMissing, takeMissed } from './observe/missing.ts'
 import { suspectOfGoneKind } from './observe/sighting.ts'
@@ -46,16 +47,50 @@ import { fire } from './timer.ts'
 /** The page that the first work on the agenda needs next; undefined when there is none. */
 export function nextPage(graph: StateReader): PageRequest | undefined {
   const work = firstWork(graph)
-  if (work === undefined) return undefined
-  if (work.work === 'ring') return { ...ringPage(graph, work), limit: KEYS_PER_PAGE }
-  const prefix = prefixOf(work)
-  return {
-    prefix,
-    after: work.cursor === '' ? startOf(graph, work) : work.cursor,
-    // One subject is no page: it is known.
-    limit: work.work === 'subject' || work.work === 'verify' ? 0 : KEYS_PER_PAGE,
-    countKey: work.work === 'dependents' ? countKeyOfEdges(prefix) : null,
+  return work && pageFor(graph, work)
+}
+
+function pageFor(graph: StateReader, { cluster, cursor, todo }: Work): PageRequest {
+  const within = (prefix: string, after = cursor): PageRequest => {
+    return { prefix, after, limit: KEYS_PER_PAGE, countKey: null }
   }
+  switch (todo.type) {
+    case 'subject':
+    case 'verify':
+      // One subject is no page: it is known.
+      return { ...within(nodesPrefix(cluster)), limit: 0 }
+    case 'dependents': {
+      const prefix = edgesPrefix(cluster, todo.owner, todo.place)
+      return { ...within(prefix), countKey: countKeyOfEdges(prefix) }
+    }
+    case 'waits':
+      return within(waitsPrefix(cluster, todo.kind))
+    case 'missing':
+    case 'missed':
+    case 'suspects':
+    case 'forget':
+      return within(seenPrefix(cluster, todo.kind))
+    case 'timers':
+      return within(duePrefix(cluster), cursor === '' ? firstDue(graph, cluster) : cursor)
+    case 'verdicts':
+      return within(cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(cluster))
+    case 'relist':
+      return within(kindsPrefix(cluster))
+    case 'rulings':
+      return within(heldPrefix(cluster))
+    case 'tickets':
+      return within(ticketsPrefix(cluster, todo.budget))
+    case 'ring':
+      return { ...ringPage(graph, cluster, todo.root), limit: KEYS_PER_PAGE }
+    case 'ring-end':
+      return within(ringPrefix(cluster, todo.root))
+  }
+}
+
+/** Timers that fired are deleted; beginning after them saves the store from scanning its own delete markers. */
+function firstDue(graph: StateReader, cluster: ClusterId): string {
+  const nextDue = clusterOf(graph, cluster)?.nextDue ?? 0
+  return duePrefix(cluster) + Math.trunc(nextDue).toString().padStart(15, '0')
 }
 
 /**
@@ -68,43 +103,44 @@ export function takeStep(step: Step, keys: readonly string[], judge: Judge): boo
   const cursor = take(step, work, keys, judge)
   // It may have written down what it has counted.
   replaceFirst(step, cursor === undefined ? null : { ...(firstWork(step.graph) ?? work), cursor })
-  return cursor === undefined || !WRITES_FACTS.has(work.work)
+  return cursor === undefined || !WRITES_FACTS.has(work.todo.type)
 }
 
-const WRITES_FACTS: ReadonlySet<Work['work']> = new Set(['missed', 'forget', 'suspects'])
+const WRITES_FACTS: ReadonlySet<Todo['type']> = new Set(['missed', 'forget', 'suspects'])
 
-export type Judge = (work: Work, cluster: ClusterId, uid: Uid) => boolean
+export type Judge = (todo: Todo, cluster: ClusterId, uid: Uid) => boolean
 
 /** The key after which the work continues; undefined when this was its last step. */
 function take(step: Step, work: Work, keys: readonly string[], judge: Judge): string | undefined {
-  switch (work.work) {
-    case 'timers':
-      return fire(step, work, keys) ? undefined : lastOf(keys)
-    case 'missing':
-      return countMissing(step, work, keys) ? undefined : lastOf(keys)
-    case 'missed':
-      return takeMissed(step, work, keys) ? undefined : lastOf(keys)
-    case 'tickets':
-      return useTickets(step, work, keys)
-    case 'ring':
-      return walk(step, work, keys) ? undefined : lastOf(keys)
-    case 'ring-end':
-      return endWalk(step, work, keys) ? undefined : lastOf(keys)
+  const { cluster, todo } = work
+  switch (todo.type) {
     case 'subject':
-      return judge(work, work.cluster, work.uid) ? undefined : ''
+      return judge(todo, cluster, todo.uid) ? undefined : ''
     case 'verify':
-      if (verifyMore(step, work) === 'done') return undefined
+      if (verifyMore(step, work, todo.uid) === 'done') return undefined
       parkLane(step)
       return ''
     case 'dependents':
     case 'waits':
     case 'verdicts':
       return judgeEach(step, work, keys, judge)
+    case 'timers':
+      return fire(step, cluster, keys) ? undefined : lastOf(keys)
+    case 'missing':
+      return countMissing(step, work, todo, keys) ? undefined : lastOf(keys)
+    case 'missed':
+      return takeMissed(step, cluster, todo, keys) ? undefined : lastOf(keys)
+    case 'tickets':
+      return useTickets(step, work, todo, keys)
+    case 'ring':
+      return walk(step, work, todo.root, keys) ? undefined : lastOf(keys)
+    case 'ring-end':
+      return endWalk(step, cluster, todo, keys) ? undefined : lastOf(keys)
     case 'suspects':
     case 'forget':
     case 'relist':
     case 'rulings':
-      for (const key of keys) lookAt(step, work, key)
+      for (const key of keys) lookAt(step, cluster, todo, key)
       return keys.length < KEYS_PER_PAGE ? undefined : lastOf(keys)
   }
 }
@@ -120,18 +156,19 @@ function judgeEach(
   keys: readonly string[],
   judge: Judge,
 ): string | undefined {
-  let cursor = work.cursor
+  const { todo } = work
+  let { cursor } = work
   for (const key of keys) {
     const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
     const uid = lastPart(key)
-    if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)
+    if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, cluster, uid)
     // A node that still has to wait when it is judged waits anew, also where this record has judged it before.
-    if (work.work === 'waits') {
+    if (todo.type === 'waits') {
       step.graph.remove(key)
       step.judged.delete(objectKey(cluster, uid))
     }
-    if (isJudgedBy(step, work, cluster, uid) && !judge(work, cluster, uid)) {
-      if (work.work === 'waits') step.graph.put(key, { type: 'Wait' })
+    if (isJudgedBy(step, todo, cluster, uid) && !judge(todo, cluster, uid)) {
+      if (todo.type === 'waits') step.graph.put(key, { type: 'Wait' })
       return cursor
     }
     cursor = key
@@ -140,62 +177,23 @@ function judgeEach(
 }
 
 /** An object without owners that is not being deleted has no verdict. */
-function isJudgedBy({ graph }: Step, { work }: Work, cluster: ClusterId, uid: Uid): boolean {
-  if (work !== 'verdicts') return true
+function isJudgedBy({ graph }: Step, { type }: Todo, cluster: ClusterId, uid: Uid): boolean {
+  if (type !== 'verdicts') return true
   const node = nodeOf(graph, cluster, uid)
   if (node === undefined) return false
   return node.object.ownerReferences.length > 0 || node.object.deletedAt !== null
 }
 
-function prefixOf(work: Work): string {
-  switch (work.work) {
-    case 'dependents':
-      return edgesPrefix(work.cluster, work.uid, work.place)
-    case 'waits':
-      return waitsPrefix(work.cluster, kindOfWork(work))
-    case 'missing':
-    case 'missed':
-    case 'suspects':
-    case 'forget':
-      return seenPrefix(work.cluster, kindOfWork(work))
-    case 'timers':
-      return duePrefix(work.cluster)
-    case 'relist':
-      return kindsPrefix(work.cluster)
-    case 'rulings':
-      return heldPrefix(work.cluster)
-    case 'tickets':
-      return ticketsPrefix(work.cluster, work.uid)
-    case 'ring':
-      return invariant(false, 'a walk has no one prefix') as never
-    case 'ring-end':
-      return ringPrefix(work.cluster, work.uid)
-    case 'subject':
-    case 'verify':
-    case 'verdicts':
-      return work.cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(work.cluster)
-  }
-}
-
-/** Timers that fired are deleted; beginning after them saves the store from scanning its own delete markers. */
-function startOf(graph: StateReader, work: Work): string {
-  if (work.work !== 'timers') return ''
-  const nextDue = clusterOf(graph, work.cluster)?.nextDue ?? 0
-  return duePrefix(work.cluster) + Math.trunc(nextDue).toString().padStart(15, '0')
-}
-
-function lookAt(step: Step, work: Work, key: string): void {
-  const { cluster } = work
-  const last = lastPart(key)
-  switch (work.work) {
+function lookAt(step: Step, cluster: ClusterId, todo: KeyTodo, key: string): void {
+  switch (todo.type) {
     case 'suspects': {
-      const node = nodeOf(step.graph, cluster, last)
+      const node = nodeOf(step.graph, cluster, lastPart(key))
       if (node !== undefined) suspectOfGoneKind(step, cluster, node)
       return
     }
     case 'forget': {
-      const node = nodeOf(step.graph, cluster, last)
-      const kind = kindOf(step.graph, cluster, kindOfWork(work))
+      const node = nodeOf(step.graph, cluster, lastPart(key))
+      const kind = kindOf(step.graph, cluster, todo.kind)
       // It may be watched again by now, and then it is listed.
       if (node !== undefined && kind?.phase === 'unmonitored')
         forget(step, cluster, node, 'its kind is not watched any more')
@@ -203,13 +201,12 @@ function lookAt(step: Step, work: Work, key: string): void {
     }
     case 'relist': {
       const groupKind = groupKindIn(key)
-      const phase = kindOf(step.graph, cluster, groupKind)?.phase
-      const isListed = phase === 'synced' || phase === 'unsynced'
-      if (isListed) askRelist(step, cluster, groupKind, 'a record was unreadable')
+      if (isMonitored(kindOf(step.graph, cluster, groupKind)))
+        askRelist(step, cluster, groupKind, 'a record was unreadable')
       return
     }
-    default:
-      return ruleOn(step, cluster, last)
+    case 'rulings':
+      return ruleOn(step, cluster, lastPart(key))
   }
 }
 

@@ -10,6 +10,7 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Node } from '../core/model/node.ts'
+import { nodePhase } from '../core/model/node.ts'
 import type { Policy } from '../core/model/policy.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Random } from '../ports/random.ts'
@@ -317,7 +318,8 @@ export class WholeWorld implements World {
 }
 
 function said({ references }: OracleObject, node: Node | undefined): string {
-  const { verdict, attempt, phase } = node ?? {}
+  const { verdict, attempt } = node ?? {}
+  const phase = node && nodePhase(node)
   const because = `${phase} ${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
   const tried = `${attempt?.verb} ${attempt?.state} ${attempt?.count} ${attempt?.reason}`
   return `the graph says ${because}; ${tried}; ${JSON.stringify(references)}`

@@ -1,6 +1,7 @@
 /**
  * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
- * the word `dry-run`. A symbol that was renamed is read as the enum's attribute `formerly` says.
+ * the word `dry-run`. A symbol that was renamed is read as the enum's attribute `formerly` says. One
+ * of several cases says by its `type` which of a union's records it is.
  *
  * What must stay true: reading takes time and memory in proportion to the bytes, for any bytes. avsc itself believes an array's length.
  *
@@ -8,6 +9,7 @@
  */
 import avro, { type Type } from 'avsc'
 import type { ComplexSchema, Schema } from './schema.ts'
+import { isCases } from './schema.ts'
 
 /** The buffer that avsc reads from and writes to. */
 interface Tap {
@@ -23,6 +25,9 @@ interface Tap {
 interface InnerType {
   _read(tap: Tap): unknown
   _skip(tap: Tap): void
+  _write(tap: Tap, value: unknown): void
+  _check(value: unknown, flags?: number, hook?: Hook, path?: string[]): boolean
+  createResolver(writer: Type, options?: unknown): InnerResolver
 }
 
 interface InnerResolver {
@@ -46,7 +51,8 @@ function ourType(schema: Schema, options: unknown): Type | undefined {
   if (schema === 'long') return NUMBER
   if (schema === 'bytes') return PLAIN_BYTES
   if (schema === 'string') return TEXT
-  if (typeof schema === 'string' || Array.isArray(schema)) return undefined
+  if (typeof schema === 'string') return undefined
+  if (Array.isArray(schema)) return isCases(schema) ? new CasesType(schema, options) : undefined
   const { type, logicalType } = schema as ComplexSchema
   switch (type) {
     case 'long':
@@ -69,9 +75,64 @@ function makePlain(type: Type): void {
     for (const field of type.fields) makePlain(field.type)
   } else if (type instanceof avro.types.ArrayType) {
     makePlain(type.itemsType)
-  } else if (type instanceof avro.types.UnwrappedUnionType) {
+  } else if (type instanceof avro.types.UnwrappedUnionType || type instanceof CasesType) {
     type.types.forEach(makePlain)
   }
+}
+
+/** A union of records, of which each value says by its `type` which one it is. */
+class CasesType extends avro.types.WrappedUnionType {
+  constructor(schemas: readonly ComplexSchema[], options: unknown) {
+    super(schemas as never, options as never)
+    WORDS.set(
+      this,
+      schemas.map(({ word = '' }) => word),
+    )
+  }
+
+  _check(value: unknown, flags?: number, hook?: Hook, path?: string[]): boolean {
+    const branch = branchesOf(this)[caseOf(this, value)]
+    if (branch !== undefined) return branch._check(value, flags, hook, path)
+    hook?.(value, this)
+    return false
+  }
+
+  _read(tap: Tap): unknown {
+    const index = tap.readLong()
+    const branch = branchesOf(this)[index]
+    if (branch === undefined) throw new Error('a case is not in its list')
+    return { type: WORDS.get(this)?.[index], ...(branch._read(tap) as object) }
+  }
+
+  _write(tap: Tap, value: unknown): void {
+    const index = caseOf(this, value)
+    const branch = branchesOf(this)[index]
+    if (branch === undefined) throw new Error('a case is not in its list')
+    tap.writeLong(index)
+    branch._write(tap, value)
+  }
+
+  /** How to read what `writer` wrote: one of its cases, which is the one of that name here. */
+  _update(resolver: InnerResolver, writer: Type, options?: unknown): void {
+    const index = this.types.findIndex((each) => each.branchName === writer.branchName)
+    const branch = branchesOf(this)[index]?.createResolver(writer, options)
+    if (branch === undefined) return
+    const word = WORDS.get(this)?.[index]
+    resolver._read = (tap) => ({ type: word, ...(branch._read(tap) as object) })
+  }
+}
+
+/** Of each union of cases, in order; avsc freezes its unions, so they have no fields of ours. */
+const WORDS = new WeakMap<object, readonly string[]>()
+
+function branchesOf({ types }: CasesType): readonly InnerType[] {
+  return types as unknown as readonly InnerType[]
+}
+
+/** Below 0 for a value that is none of them. */
+function caseOf(type: CasesType, value: unknown): number {
+  const isObject = typeof value === 'object' && value !== null
+  return isObject ? (WORDS.get(type)?.indexOf((value as { type?: string }).type ?? '') ?? -1) : -1
 }
 
 /** Any length of items that have at least one byte each; all of Kinfold's have. */

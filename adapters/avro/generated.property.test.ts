@@ -234,11 +234,12 @@ function around(numbers: readonly number[]): fc.Arbitrary<number> {
 function drawOf(schema: Schema, named: Map<string, ComplexSchema>): fc.Arbitrary<unknown> {
   if (typeof schema === 'string') return drawOfName(schema, named)
   if (isUnion(schema)) return fc.oneof(...schema.map((branch) => drawOf(branch, named)))
-  const { type, name, logicalType, fields = [], symbols = [], items = 'null' } = schema
+  const { type, name, logicalType, fields = [], symbols = [], items = 'null', word } = schema
   if (name !== undefined) named.set(`kinfold.${name}`, schema)
   switch (type) {
     case 'record': {
       const draws = fields.map((field) => [field.name, drawOf(field.type, named)] as const)
+      if (word !== undefined) draws.push(['type', fc.constant<unknown>(word)])
       return fc.record(Object.fromEntries(draws), { noNullPrototype: true })
     }
     case 'array':

@@ -7,6 +7,7 @@
  * Not here: former schemas (codec.ts has avsc resolve them), the helpers that the generated code calls (wire.ts).
  */
 import type { ComplexSchema, Field, Schema } from './schema.ts'
+import { isCases } from './schema.ts'
 import * as wire from './wire.ts'
 
 export interface Generated {
@@ -78,7 +79,7 @@ class Generator {
     this.#name(schema)
     switch (schema.type) {
       case 'record':
-        this.#record(names, schema.fields ?? [], number === 0)
+        this.#record(names, schema.fields ?? [], number === 0 ? this.#recordType : schema.word)
         break
       case 'array':
         this.#array(names, schema.items ?? 'null')
@@ -101,24 +102,51 @@ class Generator {
     this.#named.set(name, schema)
   }
 
-  #record({ write, read }: FunctionNames, fields: readonly Field[], isTop: boolean): void {
+  /** `type`: in memory, where it has one. */
+  #record({ write, read }: FunctionNames, fields: readonly Field[], type?: string): void {
     if (!fields.every(({ name }) => NAME.test(name))) throw new Unsupported()
-    const writing = fields.map(({ name, type }) => this.#writing(type, `value.${name}`))
+    const writing = fields.map((field) => this.#writing(field.type, `value.${field.name}`))
     this.#code.push(`function ${write}(buffer, at, value) {
   if (typeof value !== 'object' || value === null) refuse()
   ${writing.join('\n  ')}
   return at
 }`)
-    const reading = fields.map(({ name, type }) => {
-      return `const ${name}$ = ${this.#reading(type, name)}`
+    const reading = fields.map((field) => {
+      return `const ${field.name}$ = ${this.#reading(field.type, field.name)}`
     })
     const parts = fields.map(({ name }) => `${name}: ${name}$`)
     // As the literals of core/ begin, so that both have one shape for V8.
-    if (isTop) parts.unshift(`type: ${JSON.stringify(this.#recordType)}`)
+    if (type !== undefined) parts.unshift(`type: ${JSON.stringify(type)}`)
     this.#code.push(`function ${read}(buffer, cursor) {
   ${reading.join('\n  ')}
   return { ${parts.join(', ')} }
 }`)
+  }
+
+  /** A union with a record for each case. */
+  #casesFor(union: readonly ComplexSchema[]): FunctionNames {
+    const known = this.#functions.get(union)
+    if (known !== undefined) return known
+    if (union.length > 64) throw new Unsupported()
+    const number = this.#functions.size
+    const { write, read } = { write: `write${number}`, read: `read${number}` }
+    this.#functions.set(union, { write, read })
+    const cases = union.map((each) => this.#functionsFor(each))
+    const writing = cases.map(({ write: one }, i) => {
+      const word = JSON.stringify(union[i]?.word)
+      return `case ${word}: buffer[at] = ${2 * i}; return ${one}(buffer, at + 1, value)`
+    })
+    const reading = cases.map(({ read: one }, i) => `case ${2 * i}: return ${one}(buffer, cursor)`)
+    this.#code.push(`function ${write}(buffer, at, value) {
+  if (typeof value !== 'object' || value === null) refuse()
+  switch (value.type) { ${writing.join('; ')} }
+  return refuse()
+}`)
+    this.#code.push(`function ${read}(buffer, cursor) {
+  switch (buffer[cursor.pos++]) { ${reading.join('; ')} }
+  return refuse()
+}`)
+    return { write, read }
   }
 
   #array({ write, read }: FunctionNames, items: Schema): void {
@@ -164,6 +192,7 @@ class Generator {
   #writing(type: Schema, value: string): string {
     const schema = this.#resolved(type)
     if (isUnion(schema)) {
+      if (isCases(schema)) return `at = ${this.#casesFor(schema).write}(buffer, at, ${value})`
       return `if (${value} === null) buffer[at++] = 0
   else { buffer[at++] = 2; ${this.#writing(optional(schema), value)} }`
     }
@@ -187,6 +216,7 @@ class Generator {
   /** An expression that reads one value. */
   #reading(type: Schema, field: string): string {
     const schema = this.#resolved(type)
+    if (isUnion(schema) && isCases(schema)) return `${this.#casesFor(schema).read}(buffer, cursor)`
     if (isUnion(schema))
       return `(isNull(buffer, cursor) ? null : ${this.#reading(optional(schema), field)})`
     switch (kindOf(schema)) {
@@ -219,7 +249,7 @@ function kindOf(schema: string | ComplexSchema): Schema {
   return schema.type === 'long' && schema.logicalType === 'offset' ? 'offset' : schema.type
 }
 
-/** The type of a value that is not null; the only unions in Kinfold's schemas. */
+/** The type of a value that is not null; beside unions of cases the only ones in Kinfold's schemas. */
 function optional(union: readonly Schema[]): Schema {
   const [first, second] = union
   const isOptional = union.length === 2 && first === 'null' && second !== undefined

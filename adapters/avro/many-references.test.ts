@@ -89,7 +89,7 @@ function recordsOf(most: ObjectMeta): readonly Writable[] {
 function nodeOf(most: ObjectMeta): Node {
   const indexes = most.ownerReferences.map((_, index) => index)
   return {
-    ...{ type: 'Node', object: most, hash: 'h'.repeat(16), phase: 'observed', position: OFFSET },
+    ...{ type: 'Node', object: most, hash: 'h'.repeat(16), position: OFFSET },
     places: most.ownerReferences.map(({ kind }) => ({ kind, namespace: most.namespace })),
     ...{
       namedAt: [],
@@ -97,7 +97,8 @@ function nodeOf(most: ObjectMeta): Node {
       isFreed: false,
       letGoAt: null,
       ringed: false,
-      isReaped: false,
+      doubt: null,
+      deletion: null,
     },
     ...{ protectedUntil: null, isWarned: false, warnedAt: [], hold: null },
     verdict: { type: 'drop', evidence: 'deleted', because: 'it is gone', basis: basisOf(most) },

@@ -4,7 +4,7 @@
  * What must stay true: the tables below are typed by the records themselves, so a field or word that is new in core does not compile here until it is
  * drawn, and does not pass until the schema has it.
  */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,9 @@ import type {
 import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
+  AnsweredDeletion,
   Attempt,
+  Doubt,
   EdgePlace,
   HeldBy,
   Hold,
@@ -38,21 +40,23 @@ import type {
   PropagationPolicy,
   Scope,
 } from '../../core/model/object.ts'
-import type { Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
+import type { KnownOwner, Look } from '../../core/model/owner.ts'
+import type { BudgetClass, Budgets, Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
 import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
 import type {
+  CheckedList,
   DefinitionSpan,
   FormerProtection,
   KindPhase,
   MinuteCounts,
+  MissedTodo,
   NamespaceCount,
-  Owner,
   Pause,
   ProtectedSubject,
-  Work,
+  Todo,
 } from '../../core/model/state.ts'
 import type { Writable } from '../../ports/record/codec.ts'
 import type { FormerSegment } from '../../ports/record/former-value.ts'
@@ -79,7 +83,7 @@ import { deleteObject } from '../../testing/rig/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
 import { avroCodec, codecOf } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
-import { canonicalForm, fingerprintOf } from './schema.ts'
+import { canonicalForm, fingerprintOf, type Schema } from './schema.ts'
 import { fileName, keepVersions, loadRecordSchema, NAMESPACE } from './schema-file.ts'
 
 type Draw<T> = fc.Arbitrary<T>
@@ -122,6 +126,14 @@ const word = <W extends string>(words: Readonly<Record<W, 1>>): Draw<W> =>
 const record = <T>(fields: { readonly [K in keyof T]: Draw<T[K]> }): Draw<T> =>
   fc.record(fields, { noNullPrototype: true }) as Draw<T>
 const just = <const T>(value: T): Draw<T> => fc.constant(value)
+const cases = <T extends { readonly type: string }>(
+  fields: Readonly<Record<T['type'], Readonly<Record<string, Draw<unknown>>>>>,
+): Draw<T> => {
+  const all = Object.entries<Readonly<Record<string, Draw<unknown>>>>(fields)
+  return fc.oneof(
+    ...all.map(([type, each]) => record({ type: just(type), ...each })),
+  ) as unknown as Draw<T>
+}
 
 const groupKind = { group: text, kind: text }
 const place = { ...groupKind, namespace: text, name: text }
@@ -329,7 +341,8 @@ const chunkName = record<ChunkName>({ name: text, count: number })
 const node: Fields<'Node'> = {
   object,
   hash: text,
-  phase,
+  doubt: maybe(word<Doubt>({ content: 1, unserved: 1 })),
+  deletion: maybe(record<AnsweredDeletion>({ isAccepted: truth, isGone: truth })),
   position: offset,
   places: list(maybe(record<EdgePlace>({ kind: text, namespace: text }))),
   namedAt: list(number),
@@ -337,7 +350,6 @@ const node: Fields<'Node'> = {
   isFreed: truth,
   letGoAt: maybe(number),
   ringed: truth,
-  isReaped: truth,
   protectedUntil: maybe(number),
   isWarned: truth,
   warnedAt: list(number),
@@ -345,6 +357,51 @@ const node: Fields<'Node'> = {
   hold: maybe(hold),
   attempt: maybe(attempt),
 }
+
+const checkedList = record<CheckedList>({
+  ...{ sync: number, resourceVersion: text, clusterEpoch: number },
+  ...{ listed: number, ours: number, others: number },
+})
+/** All cases: leaving one out does not compile. */
+const todo: Draw<Todo> = cases<Todo>({
+  subject: { uid: text },
+  verify: { uid: text },
+  dependents: { owner: text, place: text },
+  waits: { kind: record(groupKind) },
+  missing: { kind: record(groupKind), list: checkedList },
+  missed: {
+    kind: record(groupKind),
+    list: checkedList,
+    evidence: word<MissedTodo['evidence']>({ missing: 1, bulk: 1 }),
+  },
+  suspects: { kind: record(groupKind) },
+  forget: { kind: record(groupKind) },
+  timers: {},
+  verdicts: {},
+  relist: {},
+  rulings: {},
+  ring: { root: text },
+  'ring-end': { root: text, first: maybe(number) },
+  tickets: {
+    budget: word<BudgetClass>({ deleted: 1, missing: 1, 'not-found': 1 }),
+    isAgain: truth,
+  },
+})
+
+const look = record<Look>({
+  ...{ command: text, clusterEpoch: number, count: number, since: number, until: number },
+  state: word<Look['state']>({ issued: 1, backoff: 1, answered: 1 }),
+  reason: text,
+  askedFor: text,
+})
+const mark = maybe(number)
+/** All cases: leaving one out does not compile. */
+const known: Draw<KnownOwner> = cases<KnownOwner>({
+  absent: { proof, orphanedAt: mark, turn, leasedAt: number },
+  found: { phase, orphanedAt: mark, lastKnown: offset, times: number, look: maybe(look) },
+  asked: { look },
+  trace: { orphanedAt: mark, lastKnown: offset, look: maybe(look) },
+})
 
 const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   ObjectAdded: sighting,
@@ -674,18 +731,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     waiting: number,
     unserved: number,
   },
-  Owner: {
-    state: word<Owner['state']>({ unknown: 1, absent: 1, found: 1 }),
-    proof: maybe(proof),
-    orphanedAt: maybe(number),
-    phase: maybe(phase),
-    position: offset,
-    checks: number,
-    turn,
-    leasedAt: number,
-    attempt: maybe(attempt),
-    askedFor: text,
-  },
+  Owner: { known },
   KindName: { kinds: list(text) },
   Kind: {
     phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),
@@ -745,40 +791,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Queued: { isWhole: truth },
   Verification: { witness: number, next: number, isQueued: truth },
   Gets: { count: number, clusterEpoch: number },
-  Work: {
-    work: word<Work['work']>({
-      dependents: 1,
-      waits: 1,
-      missing: 1,
-      missed: 1,
-      suspects: 1,
-      timers: 1,
-      verdicts: 1,
-      relist: 1,
-      ring: 1,
-      'ring-end': 1,
-      forget: 1,
-      rulings: 1,
-      tickets: 1,
-      subject: 1,
-      verify: 1,
-    }),
-    cluster: text,
-    namespace: text,
-    number,
-    isAgain: truth,
-    kind: maybe(record(groupKind)),
-    uid: text,
-    place: text,
-    sync: number,
-    resourceVersion: text,
-    clusterEpoch: number,
-    listed: number,
-    ours: number,
-    others: number,
-    evidence: word<Work['evidence']>({ missing: 1, bulk: 1 }),
-    cursor: text,
-  },
+  Work: { cluster: text, namespace: text, number, cursor: text, todo },
   Ring: { current: text, visited: number, again: truth },
   RingVisit: { index: number, low: number, from: text, cursor: text },
   Agenda: { head: number, tail: number },
@@ -932,4 +945,32 @@ test('a record written before its schema was edited is read after it, once the v
   keepVersions(directory, ['TopRecord'])
   equal(readdirSync(join(directory, 'history', 'top-record')).length, 2)
   deepEqual(load().decode(bytes), { type: 'TopRecord', part: { a: 'x', b: null } })
+})
+
+test('one of several cases is read after cases were added and reordered', () => {
+  const named = (name: string, word: string, ...fields: readonly object[]) => {
+    return { type: 'record', name, word, fields }
+  }
+  const one = named('OneCase', 'one', { name: 'a', type: 'string' })
+  const two = named('TwoCase', 'two-b', { name: 'b', type: 'long' })
+  const three = named('ThreeCase', 'three')
+  const top = (...cases: readonly object[]) => {
+    const fields = [{ name: 'which', type: cases }]
+    return { type: 'record', name: 'Top', namespace: NAMESPACE, fields } as unknown as Schema
+  }
+  const former = top(one, two)
+  const current = top(three, two, one)
+  const before = codecOf([{ name: 'Top', current: former, former: [] }])
+  const after = codecOf([{ name: 'Top', current, former: [former] }])
+  for (const which of [
+    { type: 'one', a: 'x' },
+    { type: 'two-b', b: 2 ** 50 },
+  ]) {
+    const value = { type: 'Top', which } as unknown as Writable
+    deepEqual(after.decode(before.encode(value)), value)
+    deepEqual(after.decode(after.encode(value)), value)
+  }
+  const unknown = { type: 'Top', which: { type: 'three' } } as unknown as Writable
+  deepEqual(after.decode(after.encode(unknown)), unknown)
+  throws(() => before.encode(unknown), /which is an object/)
 })

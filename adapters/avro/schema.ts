@@ -18,6 +18,8 @@ export interface ComplexSchema {
   readonly symbols?: readonly string[]
   /** Kinfold's own attribute: today's symbol by each former one. */
   readonly formerly?: Readonly<Record<string, string>>
+  /** Kinfold's own attribute, of a record that is a case of a union: in memory its `type` is this. */
+  readonly word?: string
   readonly items?: Schema
   readonly values?: Schema
   readonly size?: number
@@ -122,6 +124,13 @@ export function withoutDefaults(schema: Schema): Schema {
     }),
     ...(items && { items: withoutDefaults(items) }),
   }
+}
+
+/** A record for each case: in memory one has the word of its record as `type`. */
+export function isCases(union: readonly Schema[]): union is readonly ComplexSchema[] {
+  return union.every(
+    (each) => typeof each === 'object' && !isUnion(each) && each.word !== undefined,
+  )
 }
 
 /** `kinfold.ObjectMeta` out of `ObjectMeta`, where that is the namespace around it. */

@@ -35,7 +35,7 @@ export function rule(step: Step, event: Directive, verdict: Ruling['verdict']): 
   if (said === undefined) return
   const { position } = step.at
   step.graph.put(rulingKey(cluster), { type: 'PlanRuling', verdict, ...said, until, position })
-  enqueue(step, { work: 'rulings', cluster })
+  enqueue(step, { cluster, todo: { type: 'rulings' } })
 }
 
 /** Who approved it, once there are enough approvals; undefined while another one is needed. */

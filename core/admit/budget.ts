@@ -24,9 +24,10 @@ import { byNamespace, minuteOf, mostOf, since, sumOf, withOne } from '../graph/w
 import { BUDGET_MINUTES, KEYS_PER_PAGE, LEASE_MS } from '../model/constant.ts'
 import type { Hold, Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { AbsentOwner } from '../model/owner.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
-import type { Budget, ClusterState, Owner, Ticket, Work } from '../model/state.ts'
+import type { Budget, ClusterState, Ticket, TicketsTodo, Work } from '../model/state.ts'
 import { noteDemand } from './burst.ts'
 import type { Price } from './price.ts'
 
@@ -55,7 +56,7 @@ export function isLeased(
   now: number,
 ): boolean {
   const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
-  return owner !== undefined && owner.leasedAt > 0 && now < owner.leasedAt + LEASE_MS
+  return owner?.type === 'absent' && owner.leasedAt > 0 && now < owner.leasedAt + LEASE_MS
 }
 
 /** A budget of a cluster, with the step that changes it. */
@@ -97,10 +98,14 @@ class Account {
   }
 
   /** The dependents of an owner may begin to be deleted, for a minute. */
-  lease(uid: Uid, place: Coordinates, owner: Owner): void {
+  lease(uid: Uid, place: Coordinates, owner: AbsentOwner): void {
     this.begin(place.namespace)
-    const leased = { ...owner, turn: 'asked', leasedAt: this.now } as const
-    this.step.graph.put(ownerKey(this.cluster, uid, place), leased)
+    this.putOwner({ uid, place }, { ...owner, turn: 'asked', leasedAt: this.now })
+  }
+
+  /** No GET of it is under way, so none has to be counted. */
+  putOwner({ uid, place }: NonNullable<Price['root']>, known: AbsentOwner): void {
+    this.step.graph.put(ownerKey(this.cluster, uid, place), { type: 'Owner', known })
   }
 
   queue(namespace: string, ticket: Omit<Ticket, 'type' | 'number'>): void {
@@ -117,7 +122,7 @@ class Account {
     if (this.budget.dueAt > Math.max(1, this.state.now)) return
     const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
     this.put({ dueAt })
-    const timer = { what: 'budget', uid: this.class, coordinates: null } as const
+    const timer = { type: 'budget', budget: this.class } as const
     setTimer(this.step, this.cluster, dueAt, timer)
   }
 }
@@ -158,9 +163,10 @@ export function ask(
 ): boolean {
   if (root === null || !isTime(hold, state)) return false
   const owner = ownerOf(step.graph, cluster, root.uid, root.place)
-  if (owner?.turn !== 'none') return false
-  step.graph.put(ownerKey(cluster, root.uid, root.place), { ...owner, turn: 'asked' })
-  new Account(step, state, cluster, budget).ask(root.place.namespace, about)
+  if (owner?.type !== 'absent' || owner.turn !== 'none') return false
+  const account = new Account(step, state, cluster, budget)
+  account.putOwner(root, { ...owner, turn: 'asked' })
+  account.ask(root.place.namespace, about)
   return true
 }
 
@@ -176,29 +182,34 @@ function payForOwner(
 ): void {
   const { step, cluster } = account
   const owner = ownerOf(step.graph, cluster, uid, place)
-  if (owner === undefined) return
+  if (owner?.type !== 'absent') return
   if (by === null) return account.lease(uid, place, owner)
   if (by !== 'budget' || owner.turn === 'queued') return
   const { group, kind, namespace, name } = place
   account.queue(namespace, { uid, coordinates: { group, kind, namespace, name } })
-  step.graph.put(ownerKey(cluster, uid, place), { ...owner, turn: 'queued' })
+  account.putOwner({ uid, place }, { ...owner, turn: 'queued' })
 }
 
 /** Judges the waiting objects again. */
 export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
-  enqueue(step, { work: 'tickets', cluster, uid: budget })
+  enqueue(step, { cluster, todo: { type: 'tickets', budget, isAgain: false } })
 }
 
 /**
  * A page of tickets. Each waits until everything requested before it has been judged: so all have asked before the first one is deleted, and a burst is noticed. Returns the key after which it continues; undefined when it is done.
  */
-export function useTickets(step: Step, work: Work, keys: readonly string[]): string | undefined {
-  const { cluster, uid, cursor } = work
+export function useTickets(
+  step: Step,
+  work: Work,
+  todo: TicketsTodo,
+  keys: readonly string[],
+): string | undefined {
+  const { cluster, cursor } = work
   // A called object is as new as the objects that ask now.
   step.work = null
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return undefined
-  const account = new Account(step, state, cluster, uid as BudgetClass)
+  const account = new Account(step, state, cluster, todo.budget)
   /** Objects of this page that were called: they begin when they are judged. */
   let called = 0
   let former = ''
@@ -208,7 +219,7 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
     former = namespace
     const ticket = step.graph.get(key)
     if (ticket?.type === 'Ticket' && isBehind(step.graph, cluster, namespace, ticket.number)) {
-      replaceFirst(step, { ...work, isAgain: true })
+      replaceFirst(step, { ...work, todo: { ...todo, isAgain: true } })
       return endOfNamespaceTickets(key)
     }
     const price = { class: account.class, namespace }
@@ -222,7 +233,7 @@ export function useTickets(step: Step, work: Work, keys: readonly string[]): str
     useTicket(account, ticket)
   }
   if (keys.length === KEYS_PER_PAGE) return keys.at(-1)
-  if (work.isAgain) enqueue(step, { ...work, cursor: '', isAgain: false })
+  if (todo.isAgain) enqueue(step, { ...work, todo: { ...todo, isAgain: false } })
   else if (cursor !== '') account.lookAgain()
   else if (account.budget.dueAt <= Math.max(1, state.now)) account.put({ dueAt: 0 })
   return undefined
@@ -238,7 +249,7 @@ function useTicket(account: Account, { uid, coordinates: place }: Ticket): void 
     return markDirty(step, cluster, uid)
   }
   const owner = ownerOf(step.graph, cluster, uid, place)
-  if (owner?.turn !== 'queued') return
+  if (owner?.type !== 'absent' || owner.turn !== 'queued') return
   account.lease(uid, place, owner)
   judgeDependents(step, cluster, uid, place)
 }

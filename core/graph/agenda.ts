@@ -10,7 +10,9 @@
 import { MEMORY_MS, REFERENCES_OF_A_TURN, TURNS_PASSED_ON } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
-import type { Lane, LaneTurn, Owner, RingVisit, Work } from '../model/state.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { goneOf, orphanMarkOf } from '../model/owner.ts'
+import type { Lane, LaneTurn, RingVisit, Work } from '../model/state.ts'
 import type { Graph, StateReader } from './graph.ts'
 import { agendaOf, clusterOf, isNamed, nodeOf, policyOf } from './graph.ts'
 import type { Timer } from './key.ts'
@@ -36,13 +38,17 @@ export interface PageRequest {
   readonly countKey: string | null
 }
 
-export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Partial<Work>): void {
+/** A work as it is put on the agenda: without a namespace on a whole kind or cluster, without a number as new as what causes it. */
+type NewWork = Pick<Work, 'cluster' | 'todo'> & Partial<Pick<Work, 'namespace' | 'number'>>
+
+export function enqueue(step: Step, work: NewWork): void {
   const { graph } = step
-  const { cluster, namespace = '' } = work
+  const { cluster, namespace = '', todo } = work
   const known = laneOf(graph, cluster, namespace)
   const lane = known ?? EMPTY_LANE
   const { number = step.work?.number ?? agendaOf(graph).tail } = work
-  graph.put(workKey(cluster, namespace, lane.tail), { ...EMPTY_WORK, ...work, number })
+  const queued: Work = { type: 'Work', cluster, namespace, number, cursor: '', todo }
+  graph.put(workKey(cluster, namespace, lane.tail), queued)
   const tail = lane.tail + 1
   const isLate = number < lane.newest
   const oldest = isLate && lane.head < lane.until ? Math.min(lane.oldest, number) : number
@@ -50,7 +56,7 @@ export function enqueue(step: Step, work: Pick<Work, 'work' | 'cluster'> & Parti
   graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
   if (known === undefined) queueTurn(graph, turnOf(cluster, namespace))
   // Judgements by it rest on facts that may be newer than the last judgement.
-  if (work.work !== 'verify') step.judged.clear()
+  if (todo.type !== 'verify') step.judged.clear()
 }
 
 export function hasWork(graph: StateReader): boolean {
@@ -196,19 +202,21 @@ export function judgeDependents(
 ): void {
   if (!isNamed(step.graph, cluster, uid, place)) return
   const namespace = laneNamed(place.namespace)
-  enqueue(step, { work: 'dependents', cluster, namespace, uid, place: coordinatesPart(place) })
+  const todo = { type: 'dependents', owner: uid, place: coordinatesPart(place) } as const
+  enqueue(step, { cluster, namespace, todo })
 }
 
 /** Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was requested before and has not begun. */
 export function judgeAll(step: Step, cluster: ClusterId): void {
   const lane = laneOf(step.graph, cluster, '')
   const last = lane && step.graph.get(workKey(cluster, '', lane.tail - 1))
-  const isAsked = last?.type === 'Work' && last.work === 'verdicts' && last.cluster === cluster
-  if (!isAsked || last.cursor !== '') enqueue(step, { work: 'verdicts', cluster })
+  const isAsked = last?.type === 'Work' && last.todo.type === 'verdicts' && last.cluster === cluster
+  if (!isAsked || last.cursor !== '') enqueue(step, { cluster, todo: { type: 'verdicts' } })
 }
 
 export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): void {
-  enqueue(step, { work: 'waits', cluster, kind: { group: kind.group, kind: kind.kind } })
+  const todo = { type: 'waits', kind: { group: kind.group, kind: kind.kind } } as const
+  enqueue(step, { cluster, todo })
 }
 
 /** Searches for an ownership cycle among what a waiting owner waits for; once more later if a search is under way. */
@@ -224,7 +232,7 @@ export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
   const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
   // As new as the request for it: a search that is begun again and again is not older than the work queued meanwhile.
   const number = agendaOf(step.graph).tail
-  enqueue(step, { work: 'ring', cluster, namespace, uid, number })
+  enqueue(step, { cluster, namespace, number, todo: { type: 'ring', root: uid } })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
@@ -239,7 +247,7 @@ export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: 
 }
 
 export function nodeTimer(step: Step, cluster: ClusterId, timeMs: number, uid: Uid): void {
-  setTimer(step, cluster, timeMs, { what: 'node', uid, coordinates: null })
+  setTimer(step, cluster, timeMs, { type: 'node', uid })
 }
 
 export function ownerTimer(
@@ -247,46 +255,21 @@ export function ownerTimer(
   cluster: ClusterId,
   timeMs: number,
   uid: Uid,
-  coordinates: Coordinates,
+  place: Coordinates,
 ): void {
-  setTimer(step, cluster, timeMs, { what: 'owner', uid, coordinates })
+  setTimer(step, cluster, timeMs, { type: 'owner', uid, place })
 }
 
 /**
  * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
  * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
  */
-export function memoryMs(graph: StateReader, owner: Pick<Owner, 'proof' | 'orphanedAt'>): number {
+export function memoryMs(graph: StateReader, owner: KnownOwner): number {
   const { rememberMs } = policyOf(graph).policy
-  const isPlain = owner.orphanedAt === null && owner.proof?.class === 'deleted'
+  const isPlain = orphanMarkOf(owner) === null && goneOf(owner)?.class === 'deleted'
   return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
 }
 
 export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {
-  const coordinates = { group: kind.group, kind: kind.kind, namespace: '', name: '' }
-  setTimer(step, cluster, timeMs, { what: 'kind', uid: '', coordinates })
-}
-
-/** Of a work that is about one kind. */
-export function kindOfWork(work: Work): GroupKind {
-  invariant(work.kind !== null, `${work.work} without a kind`)
-  return work.kind
-}
-
-const EMPTY_WORK: Omit<Work, 'work' | 'cluster'> = {
-  type: 'Work',
-  namespace: '',
-  number: 0,
-  isAgain: false,
-  kind: null,
-  uid: '',
-  place: '',
-  sync: 0,
-  resourceVersion: '',
-  clusterEpoch: 0,
-  listed: 0,
-  ours: 0,
-  others: 0,
-  evidence: 'missing',
-  cursor: '',
+  setTimer(step, cluster, timeMs, { type: 'kind', kind })
 }

@@ -10,7 +10,8 @@
  */
 import { GETS_OF_A_NAMESPACE } from '../model/constant.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
-import type { ClusterState, Owner } from '../model/state.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { lookOf } from '../model/owner.ts'
 import { laneNamed, unparkLane } from './agenda.ts'
 import type { StateReader } from './graph.ts'
 import { clusterOf, ownerOf } from './graph.ts'
@@ -22,22 +23,17 @@ export function laneOfGets(namespace: string): string {
   return `gets of ${laneNamed(namespace)}`
 }
 
-/** A GET that was answered in another epoch of the cluster is repeated. */
-export function verifyIntent({ clusterEpoch }: Pick<ClusterState, 'clusterEpoch'>): string {
-  return `verify in epoch ${clusterEpoch}`
-}
-
 /** Null: nothing is known of it any longer. */
 export function putOwner(
   step: Step,
   cluster: ClusterId,
   { uid, place }: { readonly uid: Uid; readonly place: Coordinates },
-  owner: Owner | null,
+  owner: KnownOwner | null,
 ): void {
   const before = countedFor(step.graph, cluster, ownerOf(step.graph, cluster, uid, place))
   const key = ownerKey(cluster, uid, place)
   if (owner === null) step.graph.remove(key)
-  else step.graph.put(key, owner)
+  else step.graph.put(key, { type: 'Owner', known: owner })
   const after = countedFor(step.graph, cluster, owner ?? undefined)
   if (before === after) return
   if (before !== '') add(step, cluster, before, -1)
@@ -48,11 +44,11 @@ export function putOwner(
 export function countedFor(
   graph: StateReader,
   cluster: ClusterId,
-  owner: Owner | undefined,
+  owner: KnownOwner | undefined,
 ): string {
-  if (owner?.attempt?.state !== 'issued') return ''
-  const state = clusterOf(graph, cluster)
-  return state !== undefined && owner.attempt.intent === verifyIntent(state) ? owner.askedFor : ''
+  const look = lookOf(owner)
+  if (look?.state !== 'issued') return ''
+  return look.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch ? look.askedFor : ''
 }
 
 export function getsUnderWay(graph: StateReader, cluster: ClusterId, lane: string): number {

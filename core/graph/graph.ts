@@ -8,6 +8,7 @@
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { KnownOwner } from '../model/owner.ts'
 import { DEFAULT_POLICY } from '../model/policy.ts'
 import type {
   Agenda,
@@ -15,7 +16,6 @@ import type {
   Count,
   Directives,
   Kind,
-  Owner,
   PolicyState,
   Seen,
   StateValue,
@@ -75,8 +75,8 @@ export function ownerOf(
   cluster: ClusterId,
   uid: Uid,
   coordinates: Coordinates,
-): Owner | undefined {
-  return typed(graph.get(ownerKey(cluster, uid, coordinates)), 'Owner')
+): KnownOwner | undefined {
+  return typed(graph.get(ownerKey(cluster, uid, coordinates)), 'Owner')?.known
 }
 
 export function kindOf(graph: StateReader, cluster: ClusterId, kind: GroupKind): Kind | undefined {

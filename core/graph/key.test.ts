@@ -19,15 +19,17 @@ const place: fc.Arbitrary<Coordinates> = fc.record(
 )
 
 const timer: fc.Arbitrary<Timer> = fc.oneof(
+  fc.record({ type: fc.constant('node'), uid: text }, PLAIN),
+  fc.record({ type: fc.constant('owner'), uid: text, place }, PLAIN),
   fc.record(
-    {
-      what: fc.constantFrom('node', 'budget', 'ending'),
-      uid: text,
-      coordinates: fc.constant(null),
-    },
+    { type: fc.constant('kind'), kind: fc.record({ group: text, kind: text }, PLAIN) },
     PLAIN,
   ),
-  fc.record({ what: fc.constantFrom('owner', 'kind'), uid: text, coordinates: place }, PLAIN),
+  fc.record(
+    { type: fc.constant('budget'), budget: fc.constantFrom('deleted', 'not-found') },
+    PLAIN,
+  ),
+  fc.record({ type: fc.constant('ending'), namespace: text }, PLAIN),
 )
 
 test('the key of a timer says what it looks at', () => {

@@ -6,6 +6,7 @@
  */
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { homeOf } from '../model/partition.ts'
+import type { BudgetClass } from '../model/policy.ts'
 import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
 
 /** Every key names a cluster. */
@@ -198,32 +199,60 @@ export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): str
 /** Means all kinds: an object that waits for it is judged again when any kind gets in sync. */
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
-/** What a timer checks again: a node or an owner by its uid, a kind by its coordinates, a budget or a namespace by its name. */
-export interface Timer {
-  readonly what: 'node' | 'owner' | 'kind' | 'budget' | 'ending'
+/** What a timer checks again. `ending`: a namespace that was being deleted. */
+export type Timer =
+  | { readonly type: 'node'; readonly uid: Uid }
+  | OwnerTimer
+  | { readonly type: 'kind'; readonly kind: GroupKind }
+  | { readonly type: 'budget'; readonly budget: BudgetClass }
+  | { readonly type: 'ending'; readonly namespace: string }
+
+export interface OwnerTimer {
+  readonly type: 'owner'
   readonly uid: Uid
-  readonly coordinates: Coordinates | null
+  readonly place: Coordinates
 }
 
 /** `timeMs` in 15 digits sorts as time does until the year 33658. */
 export function dueKey(cluster: ClusterId, timeMs: number, timer: Timer): string {
-  const { what, uid, coordinates } = timer
-  const subject = coordinates === null ? uid : `${uid}/${coordinatesPart(coordinates)}`
-  return `${duePrefix(cluster)}${padded(timeMs, 15)}/${what}/${part(subject)}`
+  return `${duePrefix(cluster)}${padded(timeMs, 15)}/${timer.type}/${part(subjectOf(timer))}`
+}
+
+function subjectOf(timer: Timer): string {
+  switch (timer.type) {
+    case 'node':
+      return timer.uid
+    case 'owner':
+      return `${timer.uid}/${coordinatesPart(timer.place)}`
+    case 'kind':
+      return `/${coordinatesPart({ ...timer.kind, namespace: '', name: '' })}`
+    case 'budget':
+      return timer.budget
+    case 'ending':
+      return timer.namespace
+  }
 }
 
 export function timerOf(key: string): Timer {
-  const what = key.split('/')[3] as Timer['what']
+  const type = key.split('/')[3] as Timer['type']
   const subject = lastPart(key)
-  if (what === 'node' || what === 'budget' || what === 'ending') {
-    return { what, uid: subject, coordinates: null }
-  }
   // A uid may hold any text, coordinates no bare slash.
   const slash = subject.lastIndexOf('/')
-  return {
-    what,
-    uid: subject.slice(0, slash),
-    coordinates: coordinatesIn(subject.slice(slash + 1)),
+  switch (type) {
+    case 'node':
+      return { type, uid: subject }
+    case 'owner': {
+      const place = coordinatesIn(subject.slice(slash + 1))
+      return { type, uid: subject.slice(0, slash), place }
+    }
+    case 'kind': {
+      const { group, kind } = coordinatesIn(subject.slice(slash + 1))
+      return { type, kind: { group, kind } }
+    }
+    case 'budget':
+      return { type, budget: subject as BudgetClass }
+    case 'ending':
+      return { type, namespace: subject }
   }
 }
 

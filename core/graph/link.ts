@@ -6,7 +6,7 @@
  * Nodes are written here only.
  */
 import type { EdgePlace, Node } from '../model/node.ts'
-import { phaseAsOwner } from '../model/node.ts'
+import { nodePhase, phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { groupOf, isSamePlace } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
@@ -68,9 +68,9 @@ function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
 }
 
-/** Untrusted since its kind left discovery (`suspectOfGoneKind`): no other untrusted node has a verdict. */
+/** Its kind left discovery. */
 function isUnserved(node: Node): boolean {
-  return node.phase === 'suspect' && isBlocked(node)
+  return node.doubt === 'unserved'
 }
 
 function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node | null): void {
@@ -151,7 +151,8 @@ function count(
 
 function judgeWaitingOwner(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
   const owner = nodeOf(step.graph, cluster, uid)
-  if (owner?.phase !== 'waiting' && owner?.phase !== 'orphaning') return
+  const phase = owner && nodePhase(owner)
+  if (owner === undefined || (phase !== 'waiting' && phase !== 'orphaning')) return
   if (isSamePlace(owner.object, place)) markDirty(step, cluster, uid)
 }
 

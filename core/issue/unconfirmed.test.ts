@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
 import { CATCH_UP_MS } from '../model/constant.ts'
 import type { Event } from '../model/event.ts'
+import { goneOf } from '../model/owner.ts'
 
 /** A foreground owner, and a dependent that the server removed. */
 function removed(owner = 'rs/web'): World {
@@ -113,6 +114,6 @@ test('an owner that our DELETE removed counts as deleted when its first request 
   const owner = [...world.folder.state].find(([key]) => key.startsWith('owner/c/rs-x/'))?.[1]
   equal(owner?.type, 'Owner')
   if (owner?.type !== 'Owner') return
-  const { at, ageMs, isOurs } = owner.proof ?? {}
+  const { at, ageMs, isOurs } = goneOf(owner.known) ?? {}
   deepEqual([(at ?? 0) - (ageMs ?? 0), isOurs], [10_000, true])
 })

@@ -8,14 +8,7 @@
  */
 import { mayIssue } from '../admit/hold.ts'
 import { enqueue, ownerTimer } from '../graph/agenda.ts'
-import {
-  countedFor,
-  hasRoomForGet,
-  laneOfGets,
-  putOwner,
-  verifyIntent,
-  wakeLane,
-} from '../graph/gets.ts'
+import { countedFor, hasRoomForGet, laneOfGets, putOwner, wakeLane } from '../graph/gets.ts'
 import type { StateReader } from '../graph/graph.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
 import { coordinatesIn, verificationKey } from '../graph/key.ts'
@@ -33,13 +26,13 @@ import {
 } from '../model/constant.ts'
 import type { CommandId } from '../model/id.ts'
 import { invariant } from '../model/invariant.ts'
-import type { Attempt, Node } from '../model/node.ts'
-import { isUnderWay } from '../model/node.ts'
+import type { Node } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
+import type { Look } from '../model/owner.ts'
+import { lookOf } from '../model/owner.ts'
 import type { Standing } from '../model/reference.ts'
-import type { ClusterState, Kind, Verification, Work } from '../model/state.ts'
-import { UNKNOWN_OWNER } from '../observe/departure.ts'
+import type { ClusterState, DependentsTodo, Kind, Verification, Work } from '../model/state.ts'
 import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -72,7 +65,8 @@ export function verifyOwners(
     return endVerification(step, cluster, object)
   putVerification(step, cluster, object.uid, { witness, next, isQueued: !isAllAsked })
   if (isAllAsked) return
-  if (!isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid: object.uid })
+  if (!isQueued)
+    enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid: object.uid } })
   wakeLane(step, cluster, lane)
 }
 
@@ -92,7 +86,11 @@ export function endVerification(step: Step, cluster: ClusterId, object: ObjectMe
 }
 
 /** A turn of an object's owners in the lane of its namespace's live GETs. */
-export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work): 'done' | 'parked' {
+export function verifyMore(
+  step: Step,
+  { cluster, namespace: lane }: Work,
+  uid: Uid,
+): 'done' | 'parked' {
   const verification = verificationOf(step.graph, cluster, uid)
   const node = nodeOf(step.graph, cluster, uid)
   const state = clusterOf(step.graph, cluster)
@@ -115,7 +113,7 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
   else putVerification(step, cluster, uid, { ...verification, next, isQueued })
   if (!hasRoom) return 'parked'
   // Behind the other objects of the namespace: each has its turn.
-  if (isQueued) enqueue(step, { work: 'verify', cluster, namespace: lane, uid })
+  if (isQueued) enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid } })
   return 'done'
 }
 
@@ -130,12 +128,17 @@ export function verifyMore(step: Step, { cluster, namespace: lane, uid }: Work):
  */
 export type VerdictChange = 'stays' | 'perhaps' | 'due'
 
-export function changeBy(step: Step, work: Work, cluster: ClusterId, uid: Uid): VerdictChange {
+export function changeBy(
+  step: Step,
+  todo: DependentsTodo,
+  cluster: ClusterId,
+  uid: Uid,
+): VerdictChange {
   const verification = verificationOf(step.graph, cluster, uid)
   const node = verification && nodeOf(step.graph, cluster, uid)
   const witness = node?.object.ownerReferences[verification?.witness ?? -1]
   if (node === undefined || witness === undefined) return 'due'
-  const owner = { uid: work.uid, place: coordinatesIn(work.place) }
+  const owner = { uid: todo.owner, place: coordinatesIn(todo.place) }
   const { phase, orphanedAt, proof } = ownerAt(step.graph, cluster, owner.uid, owner.place)
   if (orphanedAt !== null || phase === 'orphaning') return 'due'
   // Of such a kind nothing can be verified: the reference blocks.
@@ -197,7 +200,7 @@ function askAgain(
   const next = Math.min(verification.next, index)
   putVerification(step, cluster, object.uid, { ...verification, next, isQueued: true })
   if (!verification.isQueued)
-    enqueue(step, { work: 'verify', cluster, namespace: askedFor, uid: object.uid })
+    enqueue(step, { cluster, namespace: askedFor, todo: { type: 'verify', uid: object.uid } })
   wakeLane(step, cluster, askedFor)
 }
 
@@ -270,9 +273,12 @@ export function verifyOwner(
   if (kind === undefined || !isReadyToAsk(kind, place, state)) return 'not now'
   if (!mayIssue(step.graph, cluster)) return 'not now'
   const owner = ownerOf(step.graph, cluster, uid, place)
-  const intent = verifyIntent(state)
-  const former = owner?.attempt?.intent === intent ? owner.attempt : null
-  if (former !== null && isUnderWay(former, state.now)) return 'asked'
+  // Its absence is proven.
+  if (owner?.type === 'absent') return 'not now'
+  const { clusterEpoch, now } = state
+  const asked = lookOf(owner)
+  const former = asked?.clusterEpoch === clusterEpoch ? asked : null
+  if (former !== null && now < former.until) return 'asked'
   const isCounted = countedFor(step.graph, cluster, owner) === askedFor
   if (!isCounted && !hasRoomForGet(step.graph, cluster, askedFor)) return 'no room'
 
@@ -288,22 +294,19 @@ export function verifyOwner(
     aggregated: kind.aggregated,
   }
   const command = askFor(step, state, cluster, target)
-  const until = state.now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
-  const attempt: Attempt = {
+  const until = now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
+  const look: Look = {
     command,
-    verb: 'VerifyOwner',
-    intent,
-    isDryRun: false,
-    finalizer: '',
+    clusterEpoch,
     state: 'issued',
     count: (former?.count ?? 0) + 1,
-    since: former?.since ?? state.now,
+    since: former?.since ?? now,
     until,
-    outcome: null,
     reason: '',
+    askedFor,
   }
-  const about = { uid, place }
-  putOwner(step, cluster, about, { ...(owner ?? UNKNOWN_OWNER), attempt, askedFor })
+  const known = owner === undefined ? ({ type: 'asked', look } as const) : { ...owner, look }
+  putOwner(step, cluster, { uid, place }, known)
   ownerTimer(step, cluster, until, uid, place)
   return 'asked'
 }

@@ -11,6 +11,7 @@ import { clusterOf, countOf, kindOf } from '../graph/graph.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { CATCH_UP_MS, KIND_PATIENCE_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
+import { nodePhase } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
@@ -24,8 +25,10 @@ export type Completion =
 export function completionOf(
   graph: StateReader,
   cluster: ClusterId,
-  { object, phase, ringed, verdict }: Node,
+  node: Node,
 ): Completion | undefined {
+  const { object, ringed, verdict } = node
+  const phase = nodePhase(node)
   if (phase !== 'waiting' && phase !== 'orphaning') return undefined
   const left = leftOf(graph, cluster, object.uid, object)
   const isDone =
@@ -51,7 +54,7 @@ function wait(because: string): Completion {
 
 /** All that it waits for waits, too, so they may be waiting for each other. */
 export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): boolean {
-  if (node.phase !== 'waiting') return false
+  if (nodePhase(node) !== 'waiting') return false
   const { blocking, waiting } = leftOf(graph, cluster, node.object.uid, node.object)
   return blocking > 0 && blocking === waiting
 }

@@ -25,13 +25,14 @@ import { markDirty } from '../graph/outcome.ts'
 import { KEYS_PER_PAGE } from '../model/constant.ts'
 import { invariant } from '../model/invariant.ts'
 import type { ClusterId, Uid } from '../model/object.ts'
-import type { Ring, RingVisit, Work } from '../model/state.ts'
+import type { Ring, RingEndTodo, RingVisit, Work } from '../model/state.ts'
 import { mayBeRing } from './completion.ts'
 
 /** Where the search continues: the dependents of its current object. */
 export function ringPage(
   graph: StateReader,
-  { cluster, uid: root }: Work,
+  cluster: ClusterId,
+  root: Uid,
 ): Pick<PageRequest, 'prefix' | 'after' | 'countKey'> {
   const { current } = ringOf(graph, cluster, root)
   const place = placeOf(graph, cluster, current)
@@ -47,15 +48,15 @@ function placeOf(graph: StateReader, cluster: ClusterId, uid: Uid): string {
 }
 
 /** One step of the search: on to a dependent not visited yet, or back. True when the search is over. */
-export function walk(step: Step, work: Work, keys: readonly string[]): boolean {
-  const { cluster, uid: root } = work
+export function walk(step: Step, work: Work, root: Uid, keys: readonly string[]): boolean {
+  const { cluster } = work
   const ring = ringOf(step.graph, cluster, root)
   const visit = visitOf(step.graph, cluster, root, ring.current)
   invariant(visit !== undefined, 'a walk stands where it has not been')
   const node = nodeOf(step.graph, cluster, ring.current)
   // What it waits for has changed since, or it was deleted: the owners that still wait are notified of that.
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
-    return end(step, work, NO_RING)
+    return end(step, work, root, null)
   }
   let { low } = visit
   for (const key of keys) {
@@ -64,14 +65,14 @@ export function walk(step: Step, work: Work, keys: readonly string[]): boolean {
     const known = visitOf(step.graph, cluster, root, uid)
     if (known === undefined) {
       put(step, cluster, root, ring.current, { ...visit, low, cursor: key })
-      return goTo(step, work, ring, uid)
+      return goTo(step, work, root, { ring, uid })
     }
     low = Math.min(low, known.index)
   }
   const cursor = keys[keys.length - 1] ?? visit.cursor
   put(step, cluster, root, ring.current, { ...visit, low, cursor })
   if (keys.length === KEYS_PER_PAGE) return false
-  if (low === visit.index) return end(step, work, visit.index)
+  if (low === visit.index) return end(step, work, root, visit.index)
   return goBack(step, cluster, root, ring, { ...visit, low })
 }
 
@@ -80,11 +81,16 @@ function isBlocking(graph: StateReader, cluster: ClusterId, dependent: Uid, edge
   return linksOf(cluster, node).get(edge)?.blocking === true
 }
 
-function goTo(step: Step, work: Work, ring: Ring, uid: Uid): boolean {
-  const { cluster, uid: root } = work
+function goTo(
+  step: Step,
+  work: Work,
+  root: Uid,
+  { ring, uid }: { readonly ring: Ring; readonly uid: Uid },
+): boolean {
+  const { cluster } = work
   const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined || !mayBeRing(step.graph, cluster, node)) {
-    return end(step, work, NO_RING)
+    return end(step, work, root, null)
   }
   const index = ring.visited
   const visit: RingVisit = { type: 'RingVisit', index, low: index, from: ring.current, cursor: '' }
@@ -107,21 +113,24 @@ function goBack(
   return false
 }
 
-const NO_RING = Number.MAX_SAFE_INTEGER
-
-/** The search is over; those visited from `first` on are a cycle. */
-function end(step: Step, { cluster, namespace, uid }: Work, first: number): boolean {
-  enqueue(step, { work: 'ring-end', cluster, namespace, uid, sync: first })
+/** The search is over; those visited from `first` on are a cycle, none where that is null. */
+function end(step: Step, { cluster, namespace }: Work, root: Uid, first: number | null): boolean {
+  enqueue(step, { cluster, namespace, todo: { type: 'ring-end', root, first } })
   return true
 }
 
 /** Removes the visits, and releases the members of the cycle. */
-export function endWalk(step: Step, work: Work, keys: readonly string[]): boolean {
-  const { cluster, uid: root, sync: first } = work
+export function endWalk(
+  step: Step,
+  cluster: ClusterId,
+  { root, first }: RingEndTodo,
+  keys: readonly string[],
+): boolean {
   for (const key of keys) {
     const visit = step.graph.get(key)
     step.graph.remove(key)
-    if (visit?.type === 'RingVisit' && visit.index >= first) letGo(step, cluster, lastPart(key))
+    const isMember = first !== null && visit?.type === 'RingVisit' && visit.index >= first
+    if (isMember) letGo(step, cluster, lastPart(key))
   }
   if (keys.length === KEYS_PER_PAGE) return false
   const { again } = ringOf(step.graph, cluster, root)

@@ -159,26 +159,24 @@ export function ownerAt(
   }
   const owner = ownerOf(graph, cluster, uid, place)
   if (owner === undefined) return NOTHING_KNOWN
-  const { proof, position: basis } = owner
   const state = clusterOf(graph, cluster)
-  switch (owner.state) {
+  switch (owner.type) {
     case 'absent': {
+      const { proof } = owner
       // A restore brings owners back, and may undo their deletion requests with them. If the owner stays away, its request was not revoked: its mark
       // lasts, and it is verified once more before a reference is dropped by it.
-      const isOfEpoch = proof?.clusterEpoch === state?.clusterEpoch
+      const isOfEpoch = proof.clusterEpoch === state?.clusterEpoch
       const isHearsay = owner.orphanedAt !== null && !isOfEpoch
+      const { position: basis } = proof
       return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }
     }
-    case 'found':
+    case 'found': {
+      const { phase, orphanedAt, lastKnown: basis } = owner
       if (basis < (state?.epochAt ?? 0n)) return NOTHING_KNOWN
-      return {
-        phase: owner.phase ?? 'observed',
-        proof: null,
-        orphanedAt: owner.orphanedAt,
-        basis,
-        isHearsay: true,
-      }
-    case 'unknown':
+      return { phase, proof: null, orphanedAt, basis, isHearsay: true }
+    }
+    case 'asked':
+    case 'trace':
       return NOTHING_KNOWN
   }
 }

@@ -98,6 +98,11 @@ export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 /** Of a sighting that no epoch of its cluster confirms any longer. */
 export const NO_CLUSTER_EPOCH = -1
 
+/** Until a found owner is asked for again: no monitor will report its deletion, so the waits begin longer than after a refusal. */
+export function foundWaitMs(times: number): number {
+  return backoffMs(times + 5)
+}
+
 export function backoffMs(count: number): number {
   return Math.min(BACKOFF_LAST_MS, BACKOFF_FIRST_MS * 2 ** Math.min(count - 1, 20))
 }

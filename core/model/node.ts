@@ -1,8 +1,8 @@
 /**
- * A node of the graph: one object that was observed, the phase it is in, and the command under way for it.
+ * A node of the graph: one object that was observed, what is known of it beside its content, and the command under way for it.
  *
- * What must stay true: one `phase`. A move that `mayMove` does not allow is no crash: the node becomes `suspect` (untrusted), gets no verdict and waits for a
- * relist.
+ * What must stay true: its phase follows from the object, the doubt about it and what a server answered (`nodePhase`). A move that `mayMove` does not allow
+ * is no crash: the node is untrusted, gets no verdict and waits for a relist.
  */
 import type { CommandType, Outcome } from './command.ts'
 import { backoffMs } from './constant.ts'
@@ -32,9 +32,36 @@ export function phaseOf(object: ObjectMeta): Phase {
   return 'deleting'
 }
 
+/**
+ * Why a node's content is not trusted, until a list shows it.
+ *
+ * - `content`: it is not what a watcher confirmed, or contradicts itself. - `unserved`: its kind is no longer served.
+ */
+export type Doubt = 'content' | 'unserved'
+
+/** Each of both says that it is deleted because Kinfold requested it. */
+export interface AnsweredDeletion {
+  /** A server has accepted our DELETE, and shown the object. */
+  readonly isAccepted: boolean
+  /** A server has said that it is gone; no watch has confirmed it yet. */
+  readonly isGone: boolean
+}
+
+export type NodeState = Pick<Node, 'object' | 'doubt' | 'deletion'>
+
+export function nodePhase({ object, doubt, deletion }: NodeState): Phase {
+  if (doubt !== null) return 'suspect'
+  return deletion?.isGone === true ? 'reaped' : phaseOf(object)
+}
+
 /** The phase for its dependents: an object that is only said to be deleted counts as it was until that is confirmed. */
-export function phaseAsOwner({ phase, object }: Pick<Node, 'phase' | 'object'>): Phase {
-  return phase === 'reaped' ? phaseOf(object) : phase
+export function phaseAsOwner({ object, doubt }: NodeState): Phase {
+  return doubt === null ? phaseOf(object) : 'suspect'
+}
+
+/** The object exists, after all: the answer that it is gone was wrong, or a restore brought it back. */
+export function deletionOfPresent({ deletion }: NodeState): AnsweredDeletion | null {
+  return deletion?.isAccepted === true ? { isAccepted: true, isGone: false } : null
 }
 
 /** The mark after a sighting. If it is unclear, the mark stays: whichever client removed the finalizer, the request was that dependents stay. */
@@ -54,8 +81,8 @@ export function markAfter(
 }
 
 /** It is deleted because Kinfold requested it, not only tried to; the answer may be lost. If the server refused us, another actor deletes it. */
-export function goesByUs({ phase, attempt, isReaped }: Node): boolean {
-  if (isReaped || phase === 'reaped') return true
+export function goesByUs({ deletion, attempt }: Node): boolean {
+  if (deletion !== null) return true
   if (attempt?.verb !== 'DeleteObject' || attempt.isDryRun) return false
   return attempt.state === 'issued' || attempt.state === 'confirming'
 }
@@ -180,7 +207,10 @@ export interface Node {
   readonly object: ObjectMeta
   /** `projectionHash(object)`. */
   readonly hash: string
-  readonly phase: Phase
+  /** Why its content is not trusted; null where it is. */
+  readonly doubt: Doubt | null
+  /** What a server answered to our commands that delete it; null for nothing. */
+  readonly deletion: AnsweredDeletion | null
   /** Offset of the event that published this content. */
   readonly position: bigint
   /** For each owner reference the place that its edge was made for, or null where it has no edge. */
@@ -198,8 +228,6 @@ export interface Node {
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: objects that still block it do not count. */
   readonly ringed: boolean
-  /** A server has accepted our DELETE of it: its deletion, and what follows from it, is initiated by Kinfold alone. */
-  readonly isReaped: boolean
   /** Until when, in log time, a protecting mark counts that was taken off; null for none. */
   readonly protectedUntil: number | null
   /** The author of these references has been warned of them, named or counted, for this verdict. */

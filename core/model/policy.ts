@@ -57,8 +57,8 @@ export interface Protection {
   readonly othersMarks: boolean
 }
 
-/** 15: an attempt says whether it is a dry run and which finalizer it takes off, an order whether a cluster said who gives it; a cluster is one partition; the cause of an absence never changes. */
-export const FOLD_VERSION = 15
+/** What each version decides otherwise than the one before: docs/inside/fold-versions.md. */
+export const FOLD_VERSION = 16
 
 const MINUTE_MS = 60_000
 const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS

@@ -7,7 +7,7 @@
 
 import type { SetHash } from './hash.ts'
 import type { SyncId } from './id.ts'
-import type { Attempt, HeldBy, Node, Phase, Ruling, Turn } from './node.ts'
+import type { HeldBy, Node, Ruling } from './node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -17,8 +17,8 @@ import type {
   Scope,
   Uid,
 } from './object.ts'
-import type { Policy, Protection } from './policy.ts'
-import type { Proof } from './proof.ts'
+import type { KnownOwner } from './owner.ts'
+import type { BudgetClass, Policy, Protection } from './policy.ts'
 
 export type StateValue =
   | Node
@@ -97,30 +97,10 @@ export interface Count {
   readonly unserved: number
 }
 
-/**
- * `owner/<cluster>/<uid>/<coordinates>`: the recorded state of an owner that is no node here.
- *
- * - `unknown`: being verified. - `absent`: with its proof. - `found`: by a live GET.
- */
+/** `owner/<cluster>/<uid>/<coordinates>`: an owner that is no node here. */
 export interface Owner {
   readonly type: 'Owner'
-  readonly state: 'unknown' | 'absent' | 'found'
-  readonly proof: Proof | null
-  /** The mark: since when it was orphaning; it was deleted so, and late dependents are orphaned, too. Null for none. */
-  readonly orphanedAt: number | null
-  /** Of `found`: the phase the GET showed. */
-  readonly phase: Phase | null
-  /** Offset of the event that said so. */
-  readonly position: bigint
-  /** How often a `found` owner was verified, for the growing wait. */
-  readonly checks: number
-  /** Of one that was deleted: of its dependents, in the queue of the budget (budget.ts). */
-  readonly turn: Turn
-  /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
-  readonly leasedAt: number
-  readonly attempt: Attempt | null
-  /** The lane whose object `attempt` was made for; empty for none: then it counts for no namespace (`Gets`). */
-  readonly askedFor: string
+  readonly known: KnownOwner
 }
 
 /**
@@ -291,52 +271,97 @@ export interface Due {
   readonly type: 'Due'
 }
 
-export type WorkType =
-  | 'subject'
-  | 'verify'
-  | 'dependents'
-  | 'waits'
-  | 'missing'
-  | 'missed'
-  | 'suspects'
-  | 'forget'
-  | 'timers'
-  | 'verdicts'
-  | 'relist'
-  | 'ring'
-  | 'ring-end'
-  | 'rulings'
-  | 'tickets'
-
-/** `agenda/<number>`: work that fans out, taken a page at a time. */
+/** `work/<cluster>/<lane>/<number>`: work that fans out, taken a page at a time. */
 export interface Work {
   readonly type: 'Work'
-  readonly work: WorkType
-  readonly cluster: string
-  /** Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster; or that of its live GETs. */
+  /** Empty for all of them. */
+  readonly cluster: ClusterId
+  /**
+   * Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster;
+   * or that of its live GETs.
+   */
   readonly namespace: string
   /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
   readonly number: number
-  /** Of `tickets`: a namespace was skipped, whose work was still to be judged. */
-  readonly isAgain: boolean
-  readonly kind: GroupKind | null
-  /** Of `dependents` and searches for ownership cycles: an owner. Of `tickets`: the class of the budget. */
-  readonly uid: Uid
-  /** Of `dependents`: the coordinates by which the owner is named, as in the edges' keys. */
-  readonly place: string
-  /** Of `missing` and `missed`: the relist and its version. Of `ring-end`: the first index of the cycle found. */
-  readonly sync: SyncId
-  readonly resourceVersion: ResourceVersion
-  /** Of that relist: the cluster's epoch, and how many it listed. */
-  readonly clusterEpoch: number
-  readonly listed: number
-  /** How many are found missing until now: initiated by Kinfold, and others. */
-  readonly ours: number
-  readonly others: number
-  /** Of `missed`: the class of evidence for the others. */
-  readonly evidence: 'missing' | 'bulk'
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
+  readonly todo: Todo
+}
+
+/**
+ * What a work does, to each key of its pages.
+ *
+ * - `subject`: judges one object. - `verify`: asks for the owners of one object that are not known.
+ * - `dependents`, `waits`, `verdicts`: judges what names an owner, what waits for a kind, everything.
+ * - `missing`, `missed`: counts the objects that a list did not hold; then they leave.
+ * - `suspects`, `forget`: objects whose kind is no longer served, or no longer watched.
+ * - `timers`: those that are due. - `relist`: asks for lists of all kinds. - `rulings`: what a person said of held objects.
+ * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases the cycle.
+ * - `tickets`: the queue of a budget.
+ */
+export type Todo =
+  | { readonly type: 'subject' | 'verify'; readonly uid: Uid }
+  | DependentsTodo
+  | { readonly type: 'waits'; readonly kind: GroupKind }
+  | { readonly type: 'verdicts' | 'timers' }
+  | KeyTodo
+  | MissingTodo
+  | MissedTodo
+  | { readonly type: 'ring'; readonly root: Uid }
+  | RingEndTodo
+  | TicketsTodo
+
+/** Done to one key after the other. */
+export type KeyTodo =
+  | { readonly type: 'suspects' | 'forget'; readonly kind: GroupKind }
+  | { readonly type: 'relist' | 'rulings' }
+
+export interface DependentsTodo {
+  readonly type: 'dependents'
+  readonly owner: Uid
+  /** The coordinates by which the owner is named, as in the edges' keys. */
+  readonly place: string
+}
+
+export interface MissingTodo {
+  readonly type: 'missing'
+  readonly kind: GroupKind
+  readonly list: CheckedList
+}
+
+export interface MissedTodo {
+  readonly type: 'missed'
+  readonly kind: GroupKind
+  readonly list: CheckedList
+  /** For the objects that others deleted. */
+  readonly evidence: 'missing' | 'bulk'
+}
+
+/** A complete list, and how many objects it is found to miss until now. */
+export interface CheckedList {
+  readonly sync: SyncId
+  readonly resourceVersion: ResourceVersion
+  /** Of the cluster when it was published. */
+  readonly clusterEpoch: number
+  /** How many it held. */
+  readonly listed: number
+  /** Missing ones whose deletion Kinfold initiated, and others. */
+  readonly ours: number
+  readonly others: number
+}
+
+export interface RingEndTodo {
+  readonly type: 'ring-end'
+  readonly root: Uid
+  /** The index at which the cycle begins that the search found; null for none. */
+  readonly first: number | null
+}
+
+export interface TicketsTodo {
+  readonly type: 'tickets'
+  readonly budget: BudgetClass
+  /** A namespace was skipped, whose work was still to be judged. */
+  readonly isAgain: boolean
 }
 
 /** `agenda`: the turns of lanes; `head` is the number of the first, `tail` the next free one. */

@@ -39,7 +39,7 @@ export function noteNamespace(
   }
   if (step.graph.get(key) === undefined) return
   const now = clusterOf(step.graph, cluster)?.now ?? 0
-  const timer = { what: 'ending', uid: object.name, coordinates: null } as const
+  const timer = { type: 'ending', namespace: object.name } as const
   setTimer(step, cluster, now + ENDED_MEMORY_MS, timer)
 }
 

@@ -18,11 +18,13 @@ import { MEMORY_MS } from '../model/constant.ts'
 import type { ObjectDeleted } from '../model/event.ts'
 import { withoutMember } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
-import { goesByUs } from '../model/node.ts'
+import { goesByUs, nodePhase } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
+import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
+import { goneOf, orphanMarkOf } from '../model/owner.ts'
 import type { Proof } from '../model/proof.ts'
-import type { ClusterState, Owner, Seen } from '../model/state.ts'
+import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
@@ -70,26 +72,13 @@ export function depart(
   // Another object may have its uid (a server that shows it once more): that one stays.
   const node = known !== undefined && isSamePlace(known.object, object) ? known : undefined
   const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
-  const isTold =
-    former?.proof?.class !== 'not-found' && former?.proof?.clusterEpoch === state.clusterEpoch
-  if (node === undefined && former?.state === 'absent' && isTold) return
+  if (goneOf(former)?.clusterEpoch === state.clusterEpoch) return
   if (node !== undefined) takeOut(step, cluster, node)
   step.observations.push({ type: 'deletion', cluster, object, proof })
   noteDefinition(step, cluster, node?.object ?? object, null)
-  const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null
-  putOwner(
-    step,
-    cluster,
-    { uid: object.uid, place: object },
-    {
-      ...UNKNOWN_OWNER,
-      state: 'absent',
-      proof,
-      orphanedAt,
-      position: step.at.position,
-    },
-  )
-  const forgetAt = state.now + memoryMs(step.graph, { proof, orphanedAt })
+  const absent = absentOwner(proof, node?.orphanedAt ?? orphanMarkOf(former))
+  putOwner(step, cluster, { uid: object.uid, place: object }, absent)
+  const forgetAt = state.now + memoryMs(step.graph, absent)
   ownerTimer(step, cluster, forgetAt, object.uid, object)
   touch(step, cluster, object.uid, {
     object: node?.object ?? object,
@@ -123,7 +112,7 @@ export function forget(step: Step, cluster: ClusterId, node: Node, why: string):
   if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepTrace(step, cluster, node, seen)
   touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
-  tell(step, { ...object, cluster }, 'phase', `${node.phase} → suspect: ${why}`, {
+  tell(step, { ...object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })
   judgeDependents(step, cluster, object.uid, object)
@@ -159,26 +148,12 @@ function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | unde
   const state = clusterOf(step.graph, cluster)
   if (state === undefined) return
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
-  const position = isOfEpoch ? step.at.position : node.position
-  putOwner(step, cluster, { uid, place: object }, { ...UNKNOWN_OWNER, orphanedAt, position })
+  const lastKnown = isOfEpoch ? step.at.position : node.position
+  const trace = { type: 'trace', orphanedAt, lastKnown, look: null } as const
+  putOwner(step, cluster, { uid, place: object }, trace)
   ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
 }
 
-export const UNKNOWN_OWNER: Owner = {
-  type: 'Owner',
-  state: 'unknown',
-  proof: null,
-  orphanedAt: null,
-  phase: null,
-  position: -1n,
-  checks: 0,
-  turn: 'none',
-  leasedAt: 0,
-  attempt: null,
-  askedFor: '',
-}
-
-/** Found by a GET, or watched once: then `position` is where it was last known. */
-export function wasHere({ state, position }: Owner): boolean {
-  return state === 'found' || (state === 'unknown' && position >= 0n)
+export function absentOwner(proof: Proof, orphanedAt: OrphanMark): AbsentOwner {
+  return { type: 'absent', proof, orphanedAt, turn: 'none', leasedAt: 0 }
 }

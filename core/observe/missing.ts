@@ -6,60 +6,70 @@
  *
  * Not here: lists that begin and end (sync.ts), what is remembered about an object that left (departure.ts).
  */
-import { enqueue, judgeWaiters, kindOfWork, replaceFirst } from '../graph/agenda.ts'
+import { enqueue, judgeWaiters, replaceFirst } from '../graph/agenda.ts'
 import { clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
 import { lastPart } from '../graph/key.ts'
 import { isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
 import { goesByUs, type Node } from '../model/node.ts'
-import type { Uid } from '../model/object.ts'
+import type { ClusterId, Uid } from '../model/object.ts'
 import { compareVersions } from '../model/object.ts'
-import type { ClusterState, Work } from '../model/state.ts'
+import type { ClusterState, MissedTodo, MissingTodo, Work } from '../model/state.ts'
 import { depart, proofOf } from './departure.ts'
 
 /**
  * Counts the objects that a relist misses before any is removed: deletions that Kinfold requested are no part of a bulk deletion, however many of them took
  * effect while no watch could report them.
  */
-export function countMissing(step: Step, work: Work, keys: readonly string[]): boolean {
-  let { ours, others } = work
+export function countMissing(
+  step: Step,
+  work: Work,
+  { kind, list }: MissingTodo,
+  keys: readonly string[],
+): boolean {
+  const { cluster } = work
+  let { ours, others } = list
   for (const key of keys) {
-    const found = missingOf(step, work, lastPart(key))
+    const found = missingOf(step, { cluster, kind, list }, lastPart(key))
     if (found === undefined) continue
     if (found.isOurs && !found.isOlderEpoch) ours++
     else others++
   }
-  const counted = { ...work, ours, others }
+  const counted = { ...list, ours, others }
   if (keys.length === KEYS_PER_PAGE) {
-    replaceFirst(step, counted)
+    replaceFirst(step, { ...work, todo: { type: 'missing', kind, list: counted } })
     return false
   }
-  const evidence = isMass(others, others + work.listed) ? 'bulk' : 'missing'
-  if (ours + others > 0) enqueue(step, { ...counted, work: 'missed', evidence, cursor: '' })
-  else judgeWaiters(step, work.cluster, kindOfWork(work))
+  const evidence = isMass(others, others + list.listed) ? 'bulk' : 'missing'
+  const missed: MissedTodo = { type: 'missed', kind, list: counted, evidence }
+  if (ours + others > 0) enqueue(step, { ...work, todo: missed })
+  else judgeWaiters(step, cluster, kind)
   return true
 }
 
-export function takeMissed(step: Step, work: Work, keys: readonly string[]): boolean {
-  for (const key of keys) miss(step, work, lastPart(key))
+export function takeMissed(
+  step: Step,
+  cluster: ClusterId,
+  todo: MissedTodo,
+  keys: readonly string[],
+): boolean {
+  for (const key of keys) miss(step, cluster, todo, lastPart(key))
   if (keys.length === KEYS_PER_PAGE) return false
-  judgeWaiters(step, work.cluster, kindOfWork(work))
+  judgeWaiters(step, cluster, todo.kind)
   return true
 }
 
-function miss(step: Step, work: Work, uid: Uid): void {
-  const found = missingOf(step, work, uid)
+function miss(step: Step, cluster: ClusterId, todo: MissedTodo, uid: Uid): void {
+  const found = missingOf(step, { ...todo, cluster }, uid)
   if (found === undefined) return
   const { node, state, isOurs } = found
-  const { cluster } = work
-  const evidence = evidenceOf(work, found)
-  const proof = { ...proofOf(step, state, cluster, kindOfWork(work), evidence), isOurs }
+  const proof = { ...proofOf(step, state, cluster, todo.kind, evidenceOf(todo, found)), isOurs }
   depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
 }
 
 function evidenceOf(
-  { ours, others, listed, evidence }: Work,
+  { list: { ours, others, listed }, evidence }: MissedTodo,
   { node, isOurs, isOlderEpoch }: Missing,
 ): 'missing' | 'bulk' {
   if (isOlderEpoch) return 'bulk'
@@ -67,6 +77,10 @@ function evidenceOf(
   // It may have been counted as initiated by Kinfold, and the request was refused since.
   const isAsked = node.attempt?.verb === 'DeleteObject'
   return isAsked && isMass(ours + others, ours + others + listed) ? 'bulk' : evidence
+}
+
+interface ListOfKind extends Pick<MissingTodo, 'kind' | 'list'> {
+  readonly cluster: ClusterId
 }
 
 interface Missing {
@@ -77,18 +91,17 @@ interface Missing {
 }
 
 /** Undefined for an object that the relist listed, or that it can prove nothing about. */
-function missingOf(step: Step, work: Work, uid: Uid): Missing | undefined {
-  const kind = kindOfWork(work)
-  const state = clusterOf(step.graph, work.cluster)
-  const seen = seenOf(step.graph, work.cluster, kind, uid)
-  if (state === undefined || seen === undefined || seen.sync >= work.sync) return undefined
+function missingOf(step: Step, { cluster, kind, list }: ListOfKind, uid: Uid): Missing | undefined {
+  const state = clusterOf(step.graph, cluster)
+  const seen = seenOf(step.graph, cluster, kind, uid)
+  if (state === undefined || seen === undefined || seen.sync >= list.sync) return undefined
   // A relist from before the epoch proves nothing about it: the next one searches for all objects that it does not list.
-  if (work.clusterEpoch !== state.clusterEpoch) return undefined
+  if (list.clusterEpoch !== state.clusterEpoch) return undefined
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
-  if (isOlderEpoch && !isSynced(kindOf(step.graph, work.cluster, kind), state)) return undefined
-  const order = compareVersions(seen.resourceVersion, work.resourceVersion)
+  if (isOlderEpoch && !isSynced(kindOf(step.graph, cluster, kind), state)) return undefined
+  const order = compareVersions(seen.resourceVersion, list.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
-  const node = nodeOf(step.graph, work.cluster, uid)
+  const node = nodeOf(step.graph, cluster, uid)
   if (node === undefined) return undefined
   return { node, state, isOurs: goesByUs(node), isOlderEpoch }
 }

@@ -12,9 +12,10 @@ import { isNamed, nodeOf } from '../graph/graph.ts'
 import type { Step } from '../graph/outcome.ts'
 import { FORGET_AGAIN_MS } from '../model/constant.ts'
 import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { orphanMarkOf, wasHere } from '../model/owner.ts'
 import { objectKey } from '../model/partition.ts'
-import type { ClusterState, Owner } from '../model/state.ts'
-import { wasHere } from './departure.ts'
+import type { ClusterState } from '../model/state.ts'
 
 /** Forgets an owner whose time is over; otherwise checks again later. */
 export function forgetOwner(
@@ -23,11 +24,12 @@ export function forgetOwner(
   cluster: ClusterId,
   uid: Uid,
   place: Coordinates,
-  owner: Owner,
+  owner: KnownOwner,
 ): void {
-  const since = owner.proof?.at ?? owner.orphanedAt ?? 0
+  const orphanedAt = orphanMarkOf(owner)
+  const since = owner.type === 'absent' ? owner.proof.at : (orphanedAt ?? 0)
   const forgetAt = since + memoryMs(step.graph, owner)
-  const isRemembered = owner.state === 'absent' || owner.orphanedAt !== null
+  const isRemembered = owner.type === 'absent' || orphanedAt !== null
   const isReferenced = isNamed(step.graph, cluster, uid, place)
   const isMeant = isReferenced && (isRemembered || wasHere(owner))
   if (isMeant || (isRemembered && state.now < forgetAt)) {
@@ -35,7 +37,7 @@ export function forgetOwner(
     return ownerTimer(step, cluster, next, uid, place)
   }
   putOwner(step, cluster, { uid, place }, null)
-  if (owner.state === 'absent' && nodeOf(step.graph, cluster, uid) === undefined) {
+  if (owner.type === 'absent' && nodeOf(step.graph, cluster, uid) === undefined) {
     step.outcome.forgotten.push(objectKey(cluster, uid))
   }
 }

@@ -5,7 +5,7 @@
  * node but one that our DELETE removed before the verification was issued; a result of an earlier epoch of the cluster proves nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
-import { putOwner, verifyIntent } from '../graph/gets.ts'
+import { putOwner } from '../graph/gets.ts'
 import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
 import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
@@ -17,16 +17,19 @@ import {
   COMMAND_MARGIN_MS,
   CONFIRM_MS,
   FREE_REPEATS,
+  foundWaitMs,
   MEMORY_MS,
 } from '../model/constant.ts'
 import type { CommandSettled, OwnerAbsent, OwnerFound } from '../model/event.ts'
 import type { CommandId } from '../model/id.ts'
 import type { Attempt, Node, Phase } from '../model/node.ts'
-import { backedOff, phaseOf } from '../model/node.ts'
+import { backedOff, nodePhase, phaseOf } from '../model/node.ts'
 import type { ClusterId } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
-import type { ClusterState, Owner } from '../model/state.ts'
-import { deletionOf, depart, proofOf, UNKNOWN_OWNER, wasHere } from './departure.ts'
+import type { KnownOwner, Look, OrphanMark } from '../model/owner.ts'
+import { lookOf, orphanMarkOf } from '../model/owner.ts'
+import type { ClusterState } from '../model/state.ts'
+import { absentOwner, deletionOf, depart, proofOf } from './departure.ts'
 import { sight } from './sighting.ts'
 
 function currentEpoch(
@@ -78,18 +81,21 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       return put({ attempt: { ...settled, state: 'would-go' } })
     case 'done':
     case 'absent': {
-      const isReaped = node.isReaped || (event.verb === 'DeleteObject' && event.outcome === 'done')
       if (event.object !== null && event.list === null) {
-        return put({ isReaped, attempt: carriedOut(step, state, event, settled) })
+        const isAccepted = event.verb === 'DeleteObject' && event.outcome === 'done'
+        const deletion = isAccepted
+          ? { isGone: false, ...node.deletion, isAccepted }
+          : node.deletion
+        return put({ deletion, attempt: carriedOut(step, state, event, settled) })
       }
       // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
       // The same holds for an object whose last finalizer was removed; not for one that was returned, though with an unknown list.
       const mayEnd = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const isGone = mayEnd && event.object === null
-      const phase = isGone ? 'reaped' : node.phase
+      const deletion = isGone ? { isAccepted: false, ...node.deletion, isGone } : node.deletion
       if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
-      return put({ phase, attempt: { ...settled, state: 'confirming', until } })
+      return put({ deletion, attempt: { ...settled, state: 'confirming', until } })
     }
     case 'stale':
     case 'blocked': {
@@ -138,11 +144,13 @@ function tellResult(step: Step, event: CommandSettled): void {
 function verificationSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   if (isUnconfirmed(step, state, event, event.reason)) return
   const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
-  if (owner?.attempt?.command !== event.command) return drop(step, 'nobody waits for it')
-  const attempt = backedOff({ ...owner.attempt, outcome: event.outcome }, state.now, event.reason)
-  const about = { uid: event.uid, place: event.place }
-  putOwner(step, event.cluster, about, { ...owner, attempt })
-  ownerTimer(step, event.cluster, attempt.until, event.uid, event.place)
+  const asked = lookOf(owner)
+  if (owner === undefined || owner.type === 'absent' || asked?.command !== event.command)
+    return drop(step, 'nobody waits for it')
+  const until = state.now + backoffMs(asked.count)
+  const look: Look = { ...asked, state: 'backoff', until, reason: event.reason }
+  putOwner(step, event.cluster, { uid: event.uid, place: event.place }, { ...owner, look })
+  ownerTimer(step, event.cluster, until, event.uid, event.place)
 }
 
 /** This command verified an object that a server said is deleted, and proves nothing about it: it is verified again, after growing waits. */
@@ -162,8 +170,9 @@ function isUnconfirmed(
   return true
 }
 
-function verifiedBy({ phase, attempt }: Node, command: CommandId): Attempt | null {
-  return phase === 'reaped' && attempt?.command === command ? attempt : null
+function verifiedBy(node: Node, command: CommandId): Attempt | null {
+  const { attempt } = node
+  return nodePhase(node) === 'reaped' && attempt?.command === command ? attempt : null
 }
 
 export function ownerFound(step: Step, event: OwnerFound): void {
@@ -178,7 +187,7 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   }
   const former = ownerOf(step.graph, cluster, uid, place)
   const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
-  const wasSeenToGo = former?.proof != null && former.proof.command === null
+  const wasSeenToGo = former?.type === 'absent' && former.proof.command === null
   // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is possible, no other source would.
   if (wasSeenToGo && isWatchedOrGone && node === undefined) {
     // Its deletion was observed, and it exists: the cluster may have been restored. A relist settles it.
@@ -187,48 +196,48 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   }
   // A GET that was long under way may show an earlier state: the next one shows whether the owner exists.
   const markSeen = wasSeenToGo ? former.orphanedAt : null
-  const checks = (former?.checks ?? 0) + 1
-  // No monitor may ever report its deletion.
-  const lookAt = state.now + backoffMs(checks + 5)
+  const times = (former?.type === 'found' ? former.times : 0) + 1
+  const lookAt = state.now + foundWaitMs(times)
   const phase = phaseOf(event.object)
-  const found: Owner = {
-    ...UNKNOWN_OWNER,
-    state: 'found',
-    orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
-    phase,
-    position: step.at.position,
-    checks,
-    attempt: answeredAttempt(state, event.command, lookAt),
-  }
-  putOwner(step, cluster, { uid, place }, found)
+  putOwner(
+    step,
+    cluster,
+    { uid, place },
+    {
+      type: 'found',
+      phase,
+      orphanedAt: markOfFound(phase, former, step.at.timestamp) ?? markSeen,
+      lastKnown: step.at.position,
+      times,
+      look: answered(state, event.command, lookAt),
+    },
+  )
   ownerTimer(step, cluster, lookAt, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
     command: event.command,
     basis: [step.at.position],
   })
-  const isOfEpoch = (former?.position ?? -1n) >= state.epochAt
-  const isNews = former?.state !== 'found' || !isOfEpoch || former.phase !== found.phase
-  if (isNews) judgeDependents(step, cluster, uid, place)
+  const isKnown = former?.type === 'found' && former.lastKnown >= state.epochAt
+  if (!isKnown || former.phase !== phase) judgeDependents(step, cluster, uid, place)
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
-function answeredAttempt(state: ClusterState, command: CommandId, until: number): Attempt {
-  return {
-    ...{ command, verb: 'VerifyOwner', intent: verifyIntent(state), state: 'done' },
-    ...{ isDryRun: false, finalizer: '' },
-    ...{ count: 0, since: state.now, until, outcome: 'done', reason: '' },
-  }
+function answered({ clusterEpoch, now }: ClusterState, command: CommandId, until: number): Look {
+  const look = { command, clusterEpoch, count: 0, since: now, until, reason: '', askedFor: '' }
+  return { ...look, state: 'answered' }
 }
 
 /**
  * If the owner is still being deleted, in the foreground as well, it was not observed which client removed the finalizer: then its dependents stay. Where one GET saw it
  * orphaning and the next one sees it waiting, a user changed the propagation policy.
  */
-function markOfFound(phase: Phase, former: Owner | undefined, time: number): number | null {
-  if (phase === 'orphaning') return former?.orphanedAt ?? time
-  const isTurned = phase === 'waiting' && former?.phase === 'orphaning'
+function markOfFound(phase: Phase, former: KnownOwner | undefined, time: number): OrphanMark {
+  const orphanedAt = orphanMarkOf(former)
+  if (phase === 'orphaning') return orphanedAt ?? time
+  const wasOrphaning = former?.type === 'found' && former.phase === 'orphaning'
+  const isTurned = phase === 'waiting' && wasOrphaning
   const isGoing = phase === 'deleting' || phase === 'waiting'
-  return isGoing && !isTurned ? (former?.orphanedAt ?? null) : null
+  return isGoing && !isTurned ? orphanedAt : null
 }
 
 export function ownerAbsent(step: Step, event: OwnerAbsent): void {
@@ -247,26 +256,15 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
     return depart(step, state, cluster, node.object, proof, `verified by a live GET: ${how}`)
   }
   const former = ownerOf(step.graph, cluster, uid, place)
-  if (former?.state === 'absent') return
+  if (former?.type === 'absent') return
   // It was here before the cluster was restored, and did not come back: a bulk deletion.
-  const isOfBefore = former !== undefined && wasHere(former) && former.position < state.epochAt
-  const evidence = isOfBefore ? 'bulk' : 'not-found'
-  const orphanedAt = former?.orphanedAt ?? null
-  putOwner(
-    step,
-    cluster,
-    { uid, place },
-    {
-      ...UNKNOWN_OWNER,
-      state: 'absent',
-      proof: { ...proofOf(step, state, cluster, place, evidence), command: event.command },
-      orphanedAt,
-      position: step.at.position,
-    },
-  )
+  const wasThere = former?.type === 'found' || former?.type === 'trace'
+  const evidence = wasThere && former.lastKnown < state.epochAt ? 'bulk' : 'not-found'
+  const proof = { ...proofOf(step, state, cluster, place, evidence), command: event.command }
+  putOwner(step, cluster, { uid, place }, absentOwner(proof, orphanMarkOf(former)))
   // The timer of the GET finds it absent, and sets the next one: a record for each owner less.
-  const { attempt = null } = former ?? {}
-  const hasTimer = attempt?.state === 'issued' && state.now < attempt.until
+  const look = lookOf(former)
+  const hasTimer = look?.state === 'issued' && state.now < look.until
   if (!hasTimer) ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
   tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,

@@ -18,11 +18,13 @@ import { KIND_SILENT_MS, NO_CLUSTER_EPOCH } from '../model/constant.ts'
 import type { ObjectAdded, ObjectUpdated, Touched } from '../model/event.ts'
 import { withMember } from '../model/hash.ts'
 import type { SyncId } from '../model/id.ts'
-import type { Node, Phase, Verdict } from '../model/node.ts'
-import { markAfter, mayMove, phaseOf } from '../model/node.ts'
+import type { Node, Phase } from '../model/node.ts'
+import { deletionOfPresent, markAfter, mayMove, nodePhase, phaseOf } from '../model/node.ts'
 import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import { compareVersions, groupOf, isSamePlace, projectionHash } from '../model/object.ts'
-import type { ClusterState, Owner, Seen } from '../model/state.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
+import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
 import { protectedUntilAfter } from './former-protection.ts'
@@ -49,10 +51,10 @@ export function sight(
   const isHere = node !== undefined && isSamePlace(node.object, object)
   // An object that is a node here has no other record here.
   const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
-  // An owner that a GET could not find (not-found) may have been created since; one whose deletion a watch or a relist observed never comes back under its uid.
-  const isFinal = owner?.proof != null && owner.proof.class !== 'not-found'
-  const isGone = isFinal && owner.proof.clusterEpoch === state.clusterEpoch
-  if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {
+  // An owner that a GET could not find (not-found) may have been created since.
+  const gone = goneOf(owner)
+  const isGone = gone?.clusterEpoch === state.clusterEpoch
+  if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
@@ -126,7 +128,7 @@ function appeared(
   step: Step,
   cluster: ClusterId,
   object: ObjectMeta,
-  owner: Owner | undefined,
+  owner: KnownOwner | undefined,
   namedAt: number,
 ): void {
   const places = placesOf(step, cluster, object)
@@ -134,18 +136,18 @@ function appeared(
     type: 'Node',
     object,
     hash: projectionHash(object),
-    phase: phaseOf(object),
+    doubt: null,
+    deletion: null,
     position: step.at.position,
     places,
     namedAt: object.ownerReferences.map(() => namedAt),
     orphanedAt:
       object.deletedAt === null
         ? null
-        : (owner?.orphanedAt ?? markAfter(null, object, false, step.at.timestamp)),
+        : (orphanMarkOf(owner) ?? markAfter(null, object, false, step.at.timestamp)),
     isFreed: false,
     letGoAt: null,
     ringed: false,
-    isReaped: false,
     protectedUntil: null,
     isWarned: false,
     warnedAt: [],
@@ -184,11 +186,13 @@ function changed(
     if (how.isListed) listedStill(step, cluster, node)
     return
   }
-  if (hash === node.hash && how.wasCurrent && node.phase === phaseOf(object)) return
+  const before = nodePhase(node)
+  const after = phaseOf(object)
+  if (hash === node.hash && how.wasCurrent && before === after) return
   // An equal version with another content is no answer of an honest server.
-  const isHonest = hash === node.hash || how.isNewer
-  const phase = isHonest ? nextPhase(node, object) : 'suspect'
-  const isSure = hash === node.hash && how.wasCurrent && node.phase !== 'suspect'
+  const isTrusted = (hash === node.hash || how.isNewer) && mayMove(before, after)
+  const phase = isTrusted ? after : 'suspect'
+  const isSure = hash === node.hash && how.wasCurrent && node.doubt === null
   const places = isSure ? node.places : placesOf(step, cluster, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
   const isNamingAlike = namesTheSame(object, node.object)
@@ -201,12 +205,12 @@ function changed(
     position: step.at.position,
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
     isWarned: node.isWarned && isNamingAlike,
-    isReaped: node.isReaped && object.deletedAt !== null,
+    deletion: object.deletedAt === null ? null : deletionOfPresent(node),
     protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
-    ...(phase === 'suspect'
+    ...(!isTrusted
       ? IN_DOUBT
       : {
-          phase,
+          doubt: null,
           hold: how.wasCurrent && isNamingAlike ? node.hold : null,
           orphanedAt,
           isFreed: node.isFreed && orphanedAt !== null,
@@ -218,17 +222,11 @@ function changed(
   noteNamespace(step, cluster, node.object, object)
   noteDefinition(step, cluster, node.object, object)
   if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
-  if (phase === 'suspect') askRelist(step, cluster, object, `${object.name} contradicts itself`)
+  if (!isTrusted) askRelist(step, cluster, object, `${object.name} contradicts itself`)
   tellChange(step, cluster, node, object, phase)
-  const isOtherOwner = phase !== node.phase || orphanedAt !== node.orphanedAt || !how.wasCurrent
+  const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
   markDirty(step, cluster, object.uid)
-}
-
-/** It was a node before it was forgotten or missed: a GET may also find an owner that never was one. */
-function wasHere(owner: Owner | undefined): boolean {
-  if (owner?.proof == null) return owner !== undefined && owner.position >= 0n
-  return owner.proof.class !== 'not-found'
 }
 
 /**
@@ -273,22 +271,17 @@ function isConfirming(node: Node): boolean {
 /** A relist still holds, unchanged, an object that a server said is deleted: that answer is not believed again before its wait is over. */
 function listedStill(step: Step, cluster: ClusterId, node: Node): void {
   const { object, attempt } = node
-  const phase = phaseOf(object)
+  const [before, phase] = [nodePhase(node), phaseOf(object)]
   if (attempt === null) return
   const reason = 'a relist still holds it'
   putNode(step, cluster, node, {
     ...node,
-    phase,
+    deletion: deletionOfPresent(node),
     attempt: { ...attempt, state: 'backoff', reason },
   })
-  if (phase === node.phase) return
+  if (phase === before) return
   touch(step, cluster, object.uid)
-  tell(step, { ...object, cluster }, 'phase', `${node.phase} → ${phase}: ${reason}`, { phase })
-}
-
-function nextPhase(node: Node, object: ObjectMeta): Phase {
-  const phase = phaseOf(object)
-  return mayMove(node.phase, phase) ? phase : 'suspect'
+  tell(step, { ...object, cluster }, 'phase', `${before} → ${phase}: ${reason}`, { phase })
 }
 
 function tellChange(
@@ -300,7 +293,8 @@ function tellChange(
 ): void {
   touch(step, cluster, object.uid)
   const about = { ...object, cluster }
-  if (phase !== node.phase) tell(step, about, 'phase', `${node.phase} → ${phase}`, { phase })
+  const former = nodePhase(node)
+  if (phase !== former) tell(step, about, 'phase', `${former} → ${phase}`, { phase })
   const before = referencesText(node.object)
   const after = referencesText(object)
   if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
@@ -335,7 +329,7 @@ export function touched(step: Step, event: Touched): void {
         sync,
         clusterEpoch,
       })
-      if (node.phase === 'suspect' || !isCurrent || isSetBack) vouch(step, event.cluster, node)
+      if (node.doubt !== null || !isCurrent || isSetBack) vouch(step, event.cluster, node)
       else if (event.sync !== null && isConfirming(node)) listedStill(step, event.cluster, node)
     } else if (order > 0 || isSetBack) {
       if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
@@ -351,8 +345,8 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
   putNode(step, cluster, node, {
     ...node,
     places: placesOf(step, cluster, node.object),
-    phase,
-    isReaped: node.isReaped && node.object.deletedAt !== null,
+    doubt: null,
+    deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),
     orphanedAt,
     isFreed: node.isFreed && orphanedAt !== null,
     verdict: null,
@@ -365,7 +359,7 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
 
 /** No verdict, and nothing under way, until a relist; the objects that waited for it in an ownership cycle may be others by then. */
 const IN_DOUBT = {
-  phase: 'suspect',
+  doubt: 'content',
   verdict: null,
   hold: null,
   attempt: null,
@@ -377,15 +371,16 @@ export function suspect(
   cluster: ClusterId,
   node: Node,
   why: string,
-  verdict: Verdict | null = null,
+  more: Pick<Node, 'doubt' | 'verdict'> | null = null,
 ): void {
-  if (node.phase === 'suspect') {
-    if (verdict !== null) putNode(step, cluster, node, { ...node, verdict })
+  if (node.doubt !== null) {
+    if (more !== null) putNode(step, cluster, node, { ...node, ...more })
     return
   }
-  putNode(step, cluster, node, { ...node, ...IN_DOUBT, verdict })
+  const deletion = deletionOfPresent(node)
+  putNode(step, cluster, node, { ...node, ...IN_DOUBT, deletion, ...more })
   touch(step, cluster, node.object.uid)
-  tell(step, { ...node.object, cluster }, 'phase', `${node.phase} → suspect: ${why}`, {
+  tell(step, { ...node.object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })
   // One that is not served cannot be listed; it is when it is served again.
@@ -405,7 +400,8 @@ export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): v
   const because = 'its kind is no longer served'
   // Blocked: no reaper can delete it, so no owner waits for it.
   const basis = [step.at.position, policyOf(step.graph).position]
-  suspect(step, cluster, node, because, { type: 'blocked', evidence: null, because, basis })
+  const verdict = { type: 'blocked', evidence: null, because, basis } as const
+  suspect(step, cluster, node, because, { doubt: 'unserved', verdict })
 }
 
 function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {

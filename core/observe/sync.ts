@@ -83,7 +83,7 @@ export function heartbeat(step: Step, event: Heartbeat): void {
     aliveAt: step.at.timestamp - ageMs,
   }))
   step.graph.put(clusterKey(event.cluster), { ...state, now, pulses })
-  if (state.nextDue <= now) enqueue(step, { work: 'timers', cluster: event.cluster })
+  if (state.nextDue <= now) enqueue(step, { cluster: event.cluster, todo: { type: 'timers' } })
 }
 
 export function kindServed(step: Step, event: KindServed): void {
@@ -119,7 +119,7 @@ export function kindServed(step: Step, event: KindServed): void {
   if (isOther) judgeAll(step, event.cluster)
   else if (isNews) judgeWaiters(step, event.cluster, event)
   if (former !== undefined && former.phase !== 'unmonitored' && phase === 'unmonitored') {
-    enqueue(step, { work: 'forget', cluster: event.cluster, kind: groupKind(event) })
+    enqueue(step, { cluster: event.cluster, todo: { type: 'forget', kind: groupKind(event) } })
   }
 }
 
@@ -153,7 +153,7 @@ export function kindGone(step: Step, event: KindGone): void {
     goneAt: withGone(kind.goneAt, step.at.timestamp),
   } as const
   putKind(step, state, event, kind, { ...kind, ...gone })
-  enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })
+  enqueue(step, { cluster: event.cluster, todo: { type: 'suspects', kind: groupKind(event) } })
   judgeWaiters(step, event.cluster, event)
   // An object that waits because an owner of this kind was deleted may now wait for an approval.
   if (policyOf(step.graph).policy.preset === 'guarded') judgeAll(step, event.cluster)
@@ -187,15 +187,9 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   const { listed } = event
   if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
   // No node is judged as if the objects that the list misses existed: waiting nodes come after them.
-  enqueue(step, {
-    work: 'missing',
-    cluster: event.cluster,
-    kind: groupKind(event),
-    sync: event.sync,
-    resourceVersion: event.resourceVersion,
-    clusterEpoch,
-    listed: listed.count,
-  })
+  const { sync, resourceVersion } = event
+  const list = { sync, resourceVersion, clusterEpoch, listed: listed.count, ours: 0, others: 0 }
+  enqueue(step, { cluster: event.cluster, todo: { type: 'missing', kind: groupKind(event), list } })
 }
 
 function listedNow(
@@ -247,7 +241,7 @@ export function unreadable(step: Step, event: Unreadable): void {
   const { home, reason } = event
   const { position } = step.at
   step.graph.put(unreadableKey(home), { type: 'UnreadableHome', position, reason })
-  enqueue(step, { work: 'relist', cluster: clusterOfHome(event.home) })
+  enqueue(step, { cluster: clusterOfHome(event.home), todo: { type: 'relist' } })
 }
 
 function groupKind({ group, kind }: GroupKind): GroupKind {

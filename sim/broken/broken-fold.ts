@@ -40,7 +40,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: "work.work === 'dependents' ? changeBy(step, work, cluster, uid) : 'due'",
+        from: "todo.type === 'dependents' ? changeBy(step, todo, cluster, uid) : 'due'",
         to: "'due'",
       },
     ],
@@ -152,8 +152,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/departure.ts',
-        from: 'const orphanedAt = node?.orphanedAt ?? former?.orphanedAt ?? null',
-        to: 'const orphanedAt = null',
+        from: 'absentOwner(proof, node?.orphanedAt ?? orphanMarkOf(former))',
+        to: 'absentOwner(proof, null)',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
@@ -219,7 +219,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'if (isGone && !isListedSince(step, cluster, object, sync, owner.proof.position)) {',
+        from: 'if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {',
         to: 'if (isGone && step.at.position < 0n) {',
       },
     ],
@@ -338,8 +338,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/work.ts',
-        from: "if (work.work === 'waits' || work.work === 'verdicts') relink(step, cluster, uid)",
-        to: "if (work.work === 'waits') relink(step, cluster, uid)",
+        from: "if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, cluster, uid)",
+        to: "if (todo.type === 'waits') relink(step, cluster, uid)",
       },
     ],
     by: {
@@ -521,8 +521,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/timer.ts',
-        from: '} else if (owner.orphanedAt === null && !wasHere(owner)) {',
-        to: '} else if (owner.orphanedAt !== 0) {',
+        from: "const left = owner.type === 'trace' ? { ...owner, look: null } : null",
+        to: 'const left = null as KnownOwner | null',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story mark kept with refused look' },
@@ -533,13 +533,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'isReaped: node.isReaped && object.deletedAt !== null,',
-        to: '',
+        from: 'deletion: object.deletedAt === null ? null : deletionOfPresent(node),',
+        to: 'deletion: deletionOfPresent(node),',
       },
       {
         file: 'core/observe/sighting.ts',
-        from: 'isReaped: node.isReaped && node.object.deletedAt !== null,',
-        to: '',
+        from: 'deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),',
+        to: 'deletion: deletionOfPresent(node),',
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story reaped and restored' },
@@ -550,7 +550,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sync.ts',
-        from: "enqueue(step, { work: 'suspects', cluster: event.cluster, kind: groupKind(event) })",
+        from: "enqueue(step, { cluster: event.cluster, todo: { type: 'suspects', kind: groupKind(event) } })",
         to: '',
       },
     ],

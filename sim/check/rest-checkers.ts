@@ -2,6 +2,7 @@
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { kindKey } from '../../core/graph/key.ts'
 import type { Node } from '../../core/model/node.ts'
+import { nodePhase } from '../../core/model/node.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
 import { DEFAULT_REAPER_CONFIG } from '../../services/reaper/config.ts'
@@ -122,7 +123,7 @@ function differences(
     const at = key.slice('node/'.length)
     const isSame = held.get(at) === whatOf({ ...rest, deletionTimestamp })
     if (!isSame && !isLeftInDoubt(sites, entries, at, value))
-      found.push(`${at} (${name}, ${value.phase}) is not as the server has it (I19)`)
+      found.push(`${at} (${name}, ${nodePhase(value)}) is not as the server has it (I19)`)
     held.delete(at)
   }
   return found
@@ -136,12 +137,12 @@ function isLeftInDoubt(
   sites: readonly Site[],
   entries: ReadonlyMap<string, StateValue>,
   at: string,
-  { phase, object }: Node,
+  { doubt, object }: Node,
 ): boolean {
   const [cluster = ''] = at.split('/')
   const server = sites.find(({ id }) => id === cluster)?.server
   if (object.kind !== 'Widget' || server === undefined || widgetScope(server) !== undefined)
     return false
   const kind = entries.get(kindKey(cluster, object))
-  return phase === 'suspect' && kind?.type === 'Kind' && kind.phase === 'unserved'
+  return doubt !== null && kind?.type === 'Kind' && kind.phase === 'unserved'
 }

@@ -5,6 +5,7 @@
  */
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
+import { nodePhase } from '../../core/model/node.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import { CLUSTER, type ModelCluster } from '../../testing/model/model-cluster.ts'
 import { normalGraph } from '../../testing/model/normal-graph.ts'
@@ -45,7 +46,7 @@ export function wholeGraph(fold: SmallFold): string {
 /** For where only they can be compared. */
 export function verdicts({ state }: SmallFold): string {
   const lines = [...state.values()].flatMap((value) =>
-    value.type === 'Node' ? [`${value.object.uid} ${value.phase} ${value.verdict?.type}`] : [],
+    value.type === 'Node' ? [`${value.object.uid} ${nodePhase(value)} ${value.verdict?.type}`] : [],
   )
   return lines.sort().join('\n')
 }

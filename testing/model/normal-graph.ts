@@ -4,7 +4,10 @@
  * What must stay true: the parts left out cannot change a later verdict.
  */
 import type { Verdict } from '../../core/model/node.ts'
-import type { Owner, StateValue } from '../../core/model/state.ts'
+import { nodePhase } from '../../core/model/node.ts'
+import type { KnownOwner } from '../../core/model/owner.ts'
+import { goneOf, orphanMarkOf } from '../../core/model/owner.ts'
+import type { StateValue } from '../../core/model/state.ts'
 
 export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly string[] {
   const lines: string[] = []
@@ -18,11 +21,11 @@ export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly st
 function normalValue(value: StateValue): unknown {
   switch (value.type) {
     case 'Node': {
-      const { object, phase, places, orphanedAt, ringed, verdict } = value
+      const { object, places, orphanedAt, ringed, verdict } = value
       const { ownerReferences, finalizers } = object
       // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
-      return [ownerReferences, finalizers, phase, places, orphanedAt !== null, told]
+      return [ownerReferences, finalizers, nodePhase(value), places, orphanedAt !== null, told]
     }
     case 'Seen':
       return value.resourceVersion
@@ -30,7 +33,7 @@ function normalValue(value: StateValue): unknown {
       return [value.dependents, value.blocking, value.waiting, value.unserved]
     case 'Owner':
       // Which verifications were issued depends on whether a verdict ever needed them; the effect of the answer is in the verdicts.
-      return isToldGone(value) ? ownerState(value) : null
+      return goneOf(value.known) === null ? null : ownerText(value.known)
     case 'Kind':
       return [value.phase, value.versions, value.held]
     default:
@@ -42,10 +45,6 @@ function verdictOf(verdict: Verdict | null): unknown {
   return verdict && [verdict.type, verdict.evidence, verdict.because]
 }
 
-function isToldGone({ proof }: Owner): boolean {
-  return proof !== null && proof.class !== 'not-found'
-}
-
-function ownerState({ state, proof, orphanedAt, phase }: Owner): unknown {
-  return [state, proof?.class ?? null, orphanedAt !== null, phase]
+function ownerText(owner: KnownOwner): unknown {
+  return [owner.type, goneOf(owner)?.class, orphanMarkOf(owner) !== null]
 }

@@ -34,7 +34,7 @@ import { relistsAwaited } from '../../core/judge.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node, Verdict } from '../../core/model/node.ts'
-import type { ClusterId, Coordinates, Uid } from '../../core/model/object.ts'
+import type { ClusterId } from '../../core/model/object.ts'
 import { projectionHash } from '../../core/model/object.ts'
 import { kindOfReference } from '../../core/model/reference.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
@@ -115,16 +115,9 @@ function timersOf(entries: Entries): Timers {
 }
 
 /** Whether there is a timer of any time for the subject. */
-function hasTimer(
-  timers: Timers,
-  cluster: ClusterId,
-  what: Timer['what'],
-  uid: Uid,
-  coordinates: Coordinates | null = null,
-): boolean {
-  const key = dueKey(cluster, 0, { what, uid, coordinates })
-  const [, encoded = '', , , part = ''] = key.split('/')
-  return timers.subjects.has(`${encoded}/${what}/${part}`)
+function hasTimer(timers: Timers, cluster: ClusterId, timer: Timer): boolean {
+  const [, encoded = '', , , part = ''] = dueKey(cluster, 0, timer).split('/')
+  return timers.subjects.has(`${encoded}/${timer.type}/${part}`)
 }
 
 function checkOne(
@@ -147,7 +140,7 @@ function checkOne(
       const [, , uid = '', place = ''] = key.split('/')
       const cluster = clusterInKey(key)
       const owner = decodeURIComponent(uid)
-      const lane = countedFor(graph, cluster, value)
+      const lane = countedFor(graph, cluster, value.known)
       if (lane !== '') {
         const counted = getsKey(cluster, lane)
         expected.gets.set(counted, (expected.gets.get(counted) ?? 0) + 1)
@@ -157,7 +150,7 @@ function checkOne(
       if (node !== undefined && coordinatesPart(node.object) === place) {
         complaints.push('it is a node at these coordinates, too')
       }
-      if (!hasTimer(timers, cluster, 'owner', owner, coordinatesIn(place))) {
+      if (!hasTimer(timers, cluster, { type: 'owner', uid: owner, place: coordinatesIn(place) })) {
         complaints.push('no timer')
       }
       return complaints
@@ -200,11 +193,12 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   if (graph.get(seenKey(cluster, object, object.uid)) === undefined) complaints.push('no version')
   const { attempt } = node
   const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
-  if (isAwaited && !hasTimer(timers, cluster, 'node', object.uid)) {
+  const hasNodeTimer = hasTimer(timers, cluster, { type: 'node', uid: object.uid })
+  if (isAwaited && !hasNodeTimer) {
     complaints.push('its command has no timer')
   }
   const isTimed = node.hold?.until != null
-  if (isTimed && !hasTimer(timers, cluster, 'node', object.uid)) {
+  if (isTimed && !hasNodeTimer) {
     complaints.push('its hold has no timer')
   }
   complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))

@@ -18,6 +18,7 @@ import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../../core/m
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { IGNORED } from '../../core/model/kind-reason.ts'
+import { nodePhase } from '../../core/model/node.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../../core/model/object.ts'
 import { projectionHash } from '../../core/model/object.ts'
 import type { Mode, Preset } from '../../core/model/policy.ts'
@@ -301,7 +302,8 @@ export class World {
   #why(text: string): string {
     const node = nodeOf(this.folder.graph, this.#at.cluster, object(text, '0').uid)
     if (node === undefined) return '= gone'
-    const { phase, verdict } = node
+    const { verdict } = node
+    const phase = nodePhase(node)
     if (verdict === null) return `= ${phase}, no verdict`
     return `= ${phase}, ${verdict.type}${evidenceText(verdict.evidence)}: ${verdict.because}`
   }

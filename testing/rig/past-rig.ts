@@ -10,6 +10,7 @@ import { POLICY_KEY } from '../../core/graph/key.ts'
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET } from '../../core/model/hash.ts'
+import { nodePhase } from '../../core/model/node.ts'
 import type { GroupKind, ObjectMeta } from '../../core/model/object.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Pause } from '../../core/model/state.ts'
@@ -243,7 +244,7 @@ export class PastRig {
     for (const uid of this.#uids) {
       const node = nodeOf(this.#batch.graph, CLUSTER, uid)
       if (node === undefined) continue
-      nodes.set(uid, { object: node.object, phase: node.phase, held: knownHold(node) })
+      nodes.set(uid, { object: node.object, phase: nodePhase(node), held: knownHold(node) })
     }
     const unwatched = [...this.#kinds].flatMap(([name, kind]) => {
       return kindOf(this.#batch.graph, CLUSTER, kind)?.phase === 'unmonitored' ? [name] : []

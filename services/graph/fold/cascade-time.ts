@@ -8,6 +8,7 @@
 import { ownerOf, type StateReader } from '../../../core/graph/graph.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
+import { goneOf } from '../../../core/model/owner.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { BoundedMap } from '../../../runtime/telemetry/bounded-map.ts'
 
@@ -28,7 +29,7 @@ export class CascadeTimes {
     const { cluster, object } = event
     const key = objectKey(cluster, object.uid)
     if (outcome.touched.get(key)?.last?.phase !== 'gone') return undefined
-    const isOurs = ownerOf(graph, cluster, object.uid, object)?.proof?.isOurs === true
+    const isOurs = goneOf(ownerOf(graph, cluster, object.uid, object))?.isOurs === true
     // Of several owners the one whose cascade began last: until then the object had an owner.
     const owners = object.ownerReferences.map(({ uid }) =>
       this.#beganMs.get(objectKey(cluster, uid)),

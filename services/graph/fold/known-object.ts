@@ -12,7 +12,8 @@ import { nodeOf } from '../../../core/graph/graph.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
-import type { Node } from '../../../core/model/node.ts'
+import type { Node, Phase } from '../../../core/model/node.ts'
+import { nodePhase } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
@@ -101,7 +102,7 @@ function isOther(node: ChangedNode): boolean {
 }
 
 function isOtherPhase({ before, after }: ChangedNode): boolean {
-  if (before?.phase !== after?.phase) return true
+  if (phaseName(before) !== phaseName(after)) return true
   return (before?.object.deletedAt ?? null) !== (after?.object.deletedAt ?? null)
 }
 
@@ -148,18 +149,22 @@ function referencesText({ before, after }: ChangedNode): string {
 }
 
 function phaseText({ before, after }: ChangedNode): string {
-  const [was, is] = [before?.phase ?? 'unknown', after?.phase ?? 'unknown']
+  const [was, is] = [phaseName(before), phaseName(after)]
   return `${was} → ${is}${was === is ? ': its deletionTimestamp is another' : ''}`
+}
+
+function phaseName(node: Node | undefined): Phase | 'unknown' {
+  return node === undefined ? 'unknown' : nodePhase(node)
 }
 
 /** `before`: what the entries before this one know of it. */
 function knownObject(node: Node | undefined, before: Node | undefined): KnownObject {
   if (node === undefined) return NOT_THERE
-  const { phase, object } = node
+  const { object } = node
   const { createdAt, deletedAt, ownerReferences } = object
   const long = longOwners(before, node)
   const owners = long === null ? ownerReferences : ownerReferences.slice(0, SHOWN_OWNERS)
-  return { phase, createdAt, deletedAt, owners, held: knownHold(node), long }
+  return { phase: nodePhase(node), createdAt, deletedAt, owners, held: knownHold(node), long }
 }
 
 /** Null when nothing holds it, or a mode that only records. */

@@ -8,6 +8,7 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
+import { nodePhase } from '../../../core/model/node.ts'
 import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownHold, SHOWN_OWNERS } from './known-object.ts'
 
@@ -31,7 +32,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     name: object.name,
     version: object.version,
     scope: object.scope,
-    phase: told.phase,
+    phase: 'phase' in told ? told.phase : nodePhase(told),
     owners: object.ownerReferences.slice(0, shown).map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,

@@ -209,8 +209,8 @@ function danglingOf(reader: StateReader, key: string, value: StateValue | undefi
   if (value?.type !== 'Count') return 0
   const owner = reader.get(ownerKeyOfCount(key))
   // A dependent of an owner that orphaned loses the reference whatever else is known.
-  if (owner?.type !== 'Owner' || owner.orphanedAt !== null) return 0
-  return owner.state === 'absent' ? value.dependents : 0
+  if (owner?.type !== 'Owner' || owner.known.type !== 'absent') return 0
+  return owner.known.orphanedAt === null ? value.dependents : 0
 }
 
 function countBlocked(

@@ -7,7 +7,7 @@
  * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
  */
 import type { FastifyInstance } from 'fastify'
-import type { Node } from '../../../core/model/node.ts'
+import { type Node, nodePhase } from '../../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
 import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
@@ -238,9 +238,9 @@ function rowOf(
   }
 }
 
-function stateOf({ phase, object }: Node): StateThen {
-  const { deletedAt, ownerReferences } = object
-  return { phase, deletionTimestamp: timeOf(deletedAt), owners: ownerReferences }
+function stateOf(node: Node): StateThen {
+  const { deletedAt, ownerReferences } = node.object
+  return { phase: nodePhase(node), deletionTimestamp: timeOf(deletedAt), owners: ownerReferences }
 }
 
 /** All pages of a cluster are about what was folded by the first one. */

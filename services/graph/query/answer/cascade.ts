@@ -10,6 +10,7 @@ import { countOf } from '../../../../core/graph/graph.ts'
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { AsOf } from '../../api/document.ts'
@@ -178,7 +179,7 @@ export function createCascades(
 
 function isGoing(view: View, { uid }: Named): boolean {
   const node = view.node(uid)
-  if (node === undefined || node.phase === 'reaped') return true
+  if (node === undefined || nodePhase(node) === 'reaped') return true
   return node.object.deletedAt !== null
 }
 
@@ -247,7 +248,7 @@ class Walk {
     const looked = lookedAt(this.#options.view, uid)
     // Who asks may get it.
     if (looked !== undefined) this.#note(looked, true)
-    return looked?.node.phase
+    return looked && nodePhase(looked.node)
   }
 
   async all(root: Identity): Promise<void> {
@@ -342,7 +343,7 @@ class Walk {
       return node.attempt === null ? 'waiting' : 'reaping'
     }
     const isAsked =
-      node.phase === 'reaped' || node.attempt !== null || node.object.deletedAt !== null
+      nodePhase(node) === 'reaped' || node.attempt !== null || node.object.deletedAt !== null
     return isAsked ? 'reaping' : 'queued'
   }
 
@@ -376,7 +377,8 @@ class Walk {
 function lookedAt(view: View, uid: Uid): Looked | undefined {
   const node = view.node(uid)
   if (node === undefined) return undefined
-  const isWaiting = node.phase === 'waiting' || node.phase === 'orphaning'
+  const phase = nodePhase(node)
+  const isWaiting = phase === 'waiting' || phase === 'orphaning'
   return {
     node,
     obstacle: obstacleOf(view, node),
@@ -401,11 +403,12 @@ async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterab
   }
 }
 
-function waitingOf({ reader, cluster }: View, { object, phase, verdict }: Node): WaitingOwner {
+function waitingOf({ reader, cluster }: View, node: Node): WaitingOwner {
+  const { object, verdict } = node
   const count = countOf(reader, cluster, object.uid, object)
   return {
     ...nameOf(object),
-    phase,
+    phase: nodePhase(node),
     because: verdict?.because ?? '',
     dependents: count?.dependents ?? 0,
     blocking: count?.blocking ?? 0,

@@ -10,6 +10,7 @@
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
 import type { Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import { timeOf } from '../../api/document.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
@@ -112,7 +113,8 @@ function dependentOf(
   reference: OwnerReference,
   isShown: boolean,
 ): Dependent {
-  const { object, phase, verdict } = node
+  const { object, verdict } = node
+  const phase = nodePhase(node)
   const { group, kind, namespace, name, uid, createdAt, deletedAt } = object
   const edge = edgeOf(view, node, reference)
   const place = { group, kind, namespace }

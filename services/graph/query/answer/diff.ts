@@ -11,7 +11,7 @@
  */
 import { kindOf } from '../../../../core/graph/graph.ts'
 import { lastPart, nodesPrefix } from '../../../../core/graph/key.ts'
-import type { Node } from '../../../../core/model/node.ts'
+import { type Node, nodePhase } from '../../../../core/model/node.ts'
 import type { Coordinates, Uid } from '../../../../core/model/object.ts'
 import {
   changedBetween,
@@ -102,9 +102,10 @@ export function createDiffer(clusters: Pick<Clusters, 'kindWord'>): Differ {
       if (lastChangeBefore(to.now, to.codec, key, span.to) !== position) continue
       const uid = lastPart(key)
       const [before, is] = [from.node(uid), to.node(uid)]
-      const object = (is ?? before)?.object
-      if (object === undefined) continue
-      const shown = { ...object, phase: (is ?? before)?.phase ?? '' }
+      const known = is ?? before
+      if (known === undefined) continue
+      const { object } = known
+      const shown = { ...object, phase: nodePhase(known) }
       if (!isAsked({ ...asked, name: undefined }, shown, meant, word)) continue
       const change = changeOf(before, is)
       if (change === undefined) continue
@@ -167,6 +168,6 @@ function changeOf(
 }
 
 function isSame(a: Node, b: Node): boolean {
-  if (a.phase !== b.phase || a.object.deletedAt !== b.object.deletedAt) return false
+  if (nodePhase(a) !== nodePhase(b) || a.object.deletedAt !== b.object.deletedAt) return false
   return JSON.stringify(a.object.ownerReferences) === JSON.stringify(b.object.ownerReferences)
 }

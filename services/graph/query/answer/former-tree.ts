@@ -8,6 +8,7 @@
  * Not here: a tree at a moment (tree.ts), who deleted it (record/attribution.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
@@ -82,6 +83,7 @@ function asNow(view: View, then: TreeNode): TreeNode {
     const isUnknown = then.phase === 'unknown' || view.partial() !== ''
     return { ...then, phase: isUnknown ? 'unknown' : 'gone' }
   }
-  const { phase, verdict } = node
+  const { verdict } = node
+  const phase = nodePhase(node)
   return { ...then, phase, verdict: verdict && { type: verdict.type, because: verdict.because } }
 }

@@ -9,6 +9,7 @@
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../../core/graph/key.ts'
 import type { Node, Verdict } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type {
   Coordinates,
   GroupKind,
@@ -237,7 +238,9 @@ function objectOf(
   }
 }
 
-function existing(cluster: ClusterRef, { object, phase, verdict }: Node): ListedObject {
+function existing(cluster: ClusterRef, node: Node): ListedObject {
+  const { object, verdict } = node
+  const phase = nodePhase(node)
   const { group, kind, namespace, name, uid, createdAt, deletedAt, ownerReferences } = object
   return {
     ...{ cluster, group, kind, namespace, name, uid, phase },

@@ -9,8 +9,11 @@ import { kindStatus, watchedAt } from '../../../../core/graph/kind-status.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { CONFIRM_MS } from '../../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
+import type { Look } from '../../../../core/model/owner.ts'
+import { lookOf } from '../../../../core/model/owner.ts'
 import { timeText } from '../../../../core/model/text.ts'
 import type { Histories } from '../index/history-at.ts'
 import type { Sight } from '../view/sight.ts'
@@ -44,8 +47,8 @@ export interface Obstacle {
 
 /** Null when nothing is in the way. */
 export function obstacleOf(view: View, node: Node): Obstacle | null {
-  const { phase, verdict, attempt, object } = node
-  if (phase === 'suspect') {
+  const { doubt, verdict, attempt, object } = node
+  if (doubt !== null) {
     const because = verdict?.because ?? 'it is untrusted until its kind is listed again'
     return untried('doubt', because)
   }
@@ -90,7 +93,8 @@ export async function obstacleOfWaiting(
   owner: Node,
   sight: Sight,
 ): Promise<Obstacle | null> {
-  if (owner.phase !== 'waiting' && owner.phase !== 'orphaning') return null
+  const phase = nodePhase(owner)
+  if (phase !== 'waiting' && phase !== 'orphaning') return null
   let left = MOST_LOOKED_AT
   for await (const uid of view.dependents(view.identityOf(owner.object))) {
     const dependent = view.node(uid)
@@ -108,7 +112,8 @@ export async function obstacleOfWaiting(
 
 /** The server has removed it, or is about to, and nothing was delivered of its kind since it was asked to: its watch may be broken. */
 function unconfirmedOf({ reader, cluster }: View, node: Node): Obstacle | null {
-  const { object, phase, attempt } = node
+  const { object, attempt } = node
+  const phase = nodePhase(node)
   if (phase !== 'reaped' && phase !== 'deleting') return null
   const state = clusterOf(reader, cluster)
   const kind = kindOf(reader, cluster, object)
@@ -133,7 +138,7 @@ export function foreignFinalizers(finalizers: readonly string[]): readonly strin
   return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
 }
 
-function tried(by: ObstacleBy, { reason, since, count, until }: Attempt): Obstacle {
+function tried(by: ObstacleBy, { reason, since, count, until }: Attempt | Look): Obstacle {
   return { by, reason, since, count, until }
 }
 
@@ -142,13 +147,13 @@ function untried(by: ObstacleBy, reason: string): Obstacle {
 }
 
 /** Of the owners that are being asked for, the lookup that was tried most. */
-function lookupOf({ reader, cluster }: View, node: Node): Attempt | undefined {
-  const attempts = node.object.ownerReferences.flatMap((reference) => {
+function lookupOf({ reader, cluster }: View, node: Node): Look | undefined {
+  const looks = node.object.ownerReferences.flatMap((reference) => {
     const { place } = ownerPlace(reader, cluster, node.object, reference)
-    const attempt = (place && ownerOf(reader, cluster, reference.uid, place))?.attempt
-    return attempt == null || attempt.state === 'done' ? [] : attempt
+    const look = place && lookOf(ownerOf(reader, cluster, reference.uid, place))
+    return look == null || look.state === 'answered' ? [] : look
   })
-  return attempts.sort((a, b) => b.count - a.count)[0]
+  return looks.sort((a, b) => b.count - a.count)[0]
 }
 
 /** With the time of the verdict, where the attempt tells none; null where it is older than the newest entries of history. */

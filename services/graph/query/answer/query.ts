@@ -5,12 +5,14 @@
  */
 import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import type { Attempt, Node, Phase, Verdict } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
+import type { KnownOwner, OwnerState } from '../../../../core/model/owner.ts'
+import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import { objectKey } from '../../../../core/model/partition.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
 import type { Standing } from '../../../../core/model/reference.ts'
-import type { Owner } from '../../../../core/model/state.ts'
 import { partitionOf } from '../../../../ports/partition.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
 import { timeOf } from '../../api/document.ts'
@@ -58,7 +60,7 @@ export interface Why {
   /** What is in the way of what the verdict asks for. */
   readonly obstacle: Obstacle | null
   /** Of one that is not here: what is known of it as an owner. */
-  readonly asOwner: KnownOwner | null
+  readonly asOwner: AsOwner | null
   /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
   readonly deletion: Deletion | null
   /** Who asked for its deletion, and for that of its owners, as an audit log says. */
@@ -72,7 +74,11 @@ export interface OwnershipTree {
   readonly misnamed: Misnamed
 }
 
-export interface KnownOwner extends Pick<Owner, 'state' | 'phase' | 'orphanedAt'> {
+export interface AsOwner {
+  readonly state: OwnerState
+  /** Of one that a GET found. */
+  readonly phase: Phase | null
+  readonly orphanedAt: number | null
   /** How and when its absence was learnt; null where it was not. */
   readonly proof: {
     readonly evidence: Evidence
@@ -271,7 +277,7 @@ function standingIn(
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
     attempt: attemptOf(node),
     obstacle: node === undefined ? null : obstacleOf(view, node),
-    asOwner: owner === undefined ? null : knownOwner(owner),
+    asOwner: owner === undefined ? null : asOwner(owner),
   }
 }
 
@@ -288,12 +294,16 @@ function namedBadly({ name }: OwnerReference): string {
 
 /** Null when it is gone, which nobody can say of a store that is being restored. */
 function phaseOf(view: View, node: Node | undefined): Why['phase'] {
-  return node?.phase ?? (view.partial() === '' ? null : 'unknown')
+  if (node !== undefined) return nodePhase(node)
+  return view.partial() === '' ? null : 'unknown'
 }
 
-function knownOwner({ state, phase, orphanedAt, proof }: Owner): KnownOwner {
-  const told = proof && { evidence: proof.class, at: proof.at, position: proof.position }
-  return { state, phase, orphanedAt, proof: told }
+function asOwner(owner: KnownOwner): AsOwner {
+  const phase = owner.type === 'found' ? owner.phase : null
+  const known = { state: ownerStateOf(owner), phase, orphanedAt: orphanMarkOf(owner) }
+  if (owner.type !== 'absent') return { ...known, proof: null }
+  const { class: evidence, at, position } = owner.proof
+  return { ...known, proof: { evidence, at, position } }
 }
 
 /** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */

@@ -11,8 +11,10 @@ import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node, Verdict } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
+import { ownerStateOf } from '../../../../core/model/owner.ts'
 import type { Standing } from '../../../../core/model/reference.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import { timeOf } from '../../api/document.ts'
@@ -115,7 +117,9 @@ export class Tree {
     }
   }
 
-  #leaf({ object, phase, verdict }: Node, edge: TreeNode['edge']): TreeNode {
+  #leaf(node: Node, edge: TreeNode['edge']): TreeNode {
+    const { object, verdict } = node
+    const phase = nodePhase(node)
     const { group, kind, namespace, name, uid, createdAt } = object
     return {
       ...{ group, kind, namespace, name, uid, phase },
@@ -166,7 +170,7 @@ export class Tree {
       namespace: place?.namespace ?? '',
       name: ref.name,
       uid: ref.uid,
-      phase: known?.state ?? 'unknown',
+      phase: ownerStateOf(known),
       createdAt: null,
       edge,
       verdict: null,

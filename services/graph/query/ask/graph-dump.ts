@@ -16,6 +16,7 @@ import {
 } from '../../../../core/graph/key.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import type { Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId, ObjectMeta, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace, versionOf } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
@@ -277,13 +278,14 @@ async function* namedWith(view: View, uid: Uid): AsyncIterable<Identity> {
   }
 }
 
-function nodeText(view: View, key: string, { object, phase }: Node): string {
+function nodeText(view: View, key: string, node: Node): string {
+  const { object } = node
   return vertexText(key, {
     ...object,
     cluster: view.name,
     missing: false,
     beingDeleted: object.deletedAt !== null,
-    deletingDependents: phase === 'waiting',
+    deletingDependents: nodePhase(node) === 'waiting',
     virtual: false,
   })
 }
@@ -306,10 +308,10 @@ function missingText(
     name: reference.name,
     uid: reference.uid,
     cluster: name,
-    missing: owner?.state !== 'found',
+    missing: owner?.type !== 'found',
     beingDeleted: false,
     deletingDependents: false,
-    virtual: owner?.state !== 'absent',
+    virtual: owner?.type !== 'absent',
   })
 }
 

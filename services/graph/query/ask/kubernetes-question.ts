@@ -9,6 +9,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Node } from '../../../../core/model/node.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { failureOf, Problem } from '../../../../runtime/http/problem.ts'
 import {
@@ -249,9 +250,10 @@ async function found(
   throw new Problem(404, `no object "${name}" exists${where}`)
 }
 
-function itemOf({ object, phase, verdict }: Node): OwnedObject {
+function itemOf(node: Node): OwnedObject {
+  const { object, verdict } = node
   const short = verdict && { type: verdict.type, because: verdict.because }
-  return ownedObject(object, { phase, verdict: short })
+  return ownedObject(object, { phase: nodePhase(node), verdict: short })
 }
 
 function warn(reply: FastifyReply, doubts: readonly string[]): void {

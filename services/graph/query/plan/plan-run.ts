@@ -254,13 +254,13 @@ function ownersText(references: ObjectMeta['ownerReferences']): string {
 }
 
 /** It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait for. */
-function isLeaving({ phase, object }: Node): boolean {
-  return phase === 'reaped' || (object.deletedAt !== null && object.finalizers.length === 0)
+function isLeaving({ deletion, object }: Node): boolean {
+  return deletion?.isGone === true || (object.deletedAt !== null && object.finalizers.length === 0)
 }
 
 /** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
-function blockedBecause({ phase, object, verdict }: Node): string {
-  if (phase === 'suspect') return 'it is untrusted until its kind is listed again'
+function blockedBecause({ doubt, object, verdict }: Node): string {
+  if (doubt !== null) return 'it is untrusted until its kind is listed again'
   if (object.deletedAt !== null) {
     const others = foreignFinalizers(object.finalizers)
     if (others.length > 0) return `it is being deleted and has finalizers ${others.join(', ')}`

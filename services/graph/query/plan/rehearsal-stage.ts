@@ -9,6 +9,7 @@ import type { Graph, StateReader } from '../../../../core/graph/graph.ts'
 import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
 import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../../core/graph/key.ts'
 import { tableOf } from '../../../../core/graph/table.ts'
+import { nodePhase } from '../../../../core/model/node.ts'
 import { policyFor } from '../../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../../core/model/state.ts'
 import { keysToRead, pageOfRead, type Store, type StoreEntry } from '../../../../ports/store.ts'
@@ -87,10 +88,12 @@ function asRead(
   const value = decoded.get(key)
   const text = textOf(key, value)
   if (text !== undefined && !read.has(key)) read.set(key, text)
-  if (value?.type === 'Node' || value?.type === 'Owner') {
-    return value.attempt === null ? value : { ...value, attempt: null }
-  }
-  return value
+  if (value?.type === 'Node') return value.attempt === null ? value : { ...value, attempt: null }
+  if (value?.type !== 'Owner' || value.known.type === 'absent') return value
+  // Where only a GET asks, nothing is known.
+  return value.known.type === 'asked'
+    ? undefined
+    : { ...value, known: { ...value.known, look: null } }
 }
 
 function later(state: ClusterState): ClusterState {
@@ -100,7 +103,7 @@ function later(state: ClusterState): ClusterState {
 /** What a plan rests on, of the keys that other objects' lives do not change; undefined for others. */
 export function textOf(key: string, value: StateValue | undefined): string | undefined {
   if (key.startsWith('node/')) {
-    return value?.type === 'Node' ? `${value.position} ${value.phase}` : 'none'
+    return value?.type === 'Node' ? `${value.position} ${nodePhase(value)}` : 'none'
   }
   if (!key.startsWith('count/')) return undefined
   return value?.type === 'Count' ? String(value.dependents) : 'none'
