@@ -33,5 +33,11 @@ test('of a suite that cannot begin those that would have run are listed', async 
   const named = (text: string): string[] => text.match(/needs a \w+|is later|fails|servers/g) ?? []
   deepEqual(named(failing), ['needs a server', 'servers', 'fails'])
   // Each suite is shown twice, where it begins and where it ends.
-  deepEqual([...new Set(named(all))].sort(), ['fails', 'is later', 'needs a broker', 'needs a server', 'servers'])
+  deepEqual([...new Set(named(all))].sort(), [
+    'fails',
+    'is later',
+    'needs a broker',
+    'needs a server',
+    'servers',
+  ])
 })
