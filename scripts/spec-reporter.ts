@@ -1,9 +1,10 @@
 /**
- * The runner's own reporter `spec`, without skipped tests among the failing ones: where a suite cannot begin, the runner calls every test of it
- * cancelled, also those that are not to run here, and whoever reads the list looks for what broke among them.
+ * The runner's own reporter `spec`, without skipped tests among the failing ones. Where a suite
+ * cannot begin, the runner calls every test of it cancelled, also those that are not to run here, and
+ * a developer looks for what broke among them.
  *
- * What must stay true: nothing that failed is left out, and what is skipped is still shown in its place. What did not run is told at the end
- * (skip-reporter.ts).
+ * What must stay true: nothing that failed is left out, and what is skipped is still shown in its
+ * place. What did not run is reported at the end (skip-reporter.ts).
  */
 import { Readable } from 'node:stream'
 import { spec as Spec, type TestEvent } from 'node:test/reporters'
