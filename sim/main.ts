@@ -1,6 +1,6 @@
 /**
- * `npm run sim -- --seed N` runs one world, `--seeds COUNT --from N` many: exit code 0 when all is well, 1 when a
- * world went wrong, or when in none of many worlds some fault happened, 2 for bad input.
+ * `npm run sim` runs what a release has to have had: the worlds that failed once, and 3,000 others. `--seed N` runs one world, `--seeds COUNT --from N`
+ * other ones: exit code 0 when all is well, 1 when a world went wrong, or when in none of many worlds some fault happened, 2 for bad input.
  *
  * What must stay true: every failure can be run again by the line that is printed.
  *
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { FAULTS } from './fault/faults.ts'
 import { draw, NARROW_FROM, type SimOptions } from './options.ts'
 import { runSeeds } from './seeds/crowd.ts'
+import { releaseSeeds } from './seeds/seeds.ts'
 import { shrink } from './seeds/shrink.ts'
 import { Tally } from './seeds/tally.ts'
 import { type Report, report } from './seeds/worker.ts'
@@ -17,6 +18,7 @@ import { stamp } from './trace.ts'
 
 const HELP = `npm run sim -- [options]
   --seed N        one world, and a digest of all that happened
+                  without any option those that failed once, and 3,000 others: what a release has to have had
   --seeds COUNT   many, from --from N (100001; smaller ones serve every kind and take longer); told one by one up to a hundred, beyond that those that went wrong and, each minute, how far it is;
                   of 300 and more every fault must come about
   --processes N   at once (2)
@@ -27,6 +29,7 @@ const HELP = `npm run sim -- [options]
 /** With more than that, seeds are not printed one by one, unless they fail. */
 const MOST_TOLD = 100
 const PROGRESS_MS = 60_000
+const RELEASE_SEEDS = 3_000
 const BAD_INPUT = 2
 /** As shells have it. */
 const INTERRUPTED = 130
@@ -46,7 +49,17 @@ const { values } = parseArgs({
 
 if (values.help === true) console.log(HELP)
 else if (values.seed !== undefined) await one(numberOf('seed', 0))
-else await many(numberOf('seeds', 20), numberOf('from', NARROW_FROM + 1), numberOf('processes', 2))
+else if (values.seeds === undefined && values.from === undefined)
+  await many(releaseSeeds(RELEASE_SEEDS), numberOf('processes', 2))
+else
+  await many(
+    range(numberOf('from', NARROW_FROM + 1), numberOf('seeds', 20)),
+    numberOf('processes', 2),
+  )
+
+function range(from: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => from + index)
+}
 
 /** A number that is none would run nothing, and all would seem well. */
 function numberOf(name: 'seed' | 'seeds' | 'from' | 'processes', otherwise: number): number {
@@ -84,8 +97,8 @@ function kept(options: SimOptions, only: string | undefined): SimOptions {
 }
 
 /** Until it is done or interrupted; what is known by then is printed. */
-async function many(count: number, from: number, processes: number): Promise<void> {
-  const seeds = Array.from({ length: count }, (_, index) => from + index)
+async function many(seeds: readonly number[], processes: number): Promise<void> {
+  const count = seeds.length
   const tally = new Tally(count)
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())

@@ -14,8 +14,6 @@ import { OldBroker } from '../../testing/kafka/old-broker.ts'
 import { makeTopic } from '../../testing/kafka/records.ts'
 import { type Ran, runKinfold, startKinfold } from '../../testing/process/kinfold-command.ts'
 
-/** On a machine with other work; without, most need one second, and twelve who nobody answers. */
-const WITHIN_MS = 30_000
 const FEW = { concurrency: 2 }
 
 let plain: Kafka
@@ -357,7 +355,6 @@ async function fails(
   t.diagnostic(`ended after ${(tookMs / 1000).toFixed(1)} s`)
   equal(ran.code, code, ran.stderr)
   match(ran.stderr, message)
-  ok(tookMs < WITHIN_MS, `after ${tookMs} ms`)
   const errors = ran.stderr.split('\n').filter((line) => line.startsWith('error: '))
   equal(errors.length, 1, ran.stderr)
   ok(!ran.stderr.includes('    at '), ran.stderr)

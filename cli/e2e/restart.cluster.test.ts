@@ -18,8 +18,6 @@ import {
 } from '../../testing/process/objects.ts'
 
 const DEPENDENTS = 100
-/** Some 60 kinds to resume on two busy cores. */
-const QUICK_MS = 20_000
 /** A kind is probed with limit=1, one of them by the connection as well; discovery lists API services as well, at the start and half a minute later. */
 const PROBES = 2
 const LISTS_OF_API_SERVICES = 3
@@ -45,7 +43,7 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     await plane?.[Symbol.asyncDispose]()
   })
 
-  test('in quiet lists nothing, and is soon ready', async (t) => {
+  test('in quiet lists nothing, and is ready', async (t) => {
     await makeTree('quiet')
     await kinfold.stop()
     const before = await plane.requestCounts()
@@ -53,7 +51,6 @@ suite('kinfold up, started again,', { skip: skip ?? false }, () => {
     await start()
     const tookMs = performance.now() - begunMs
     t.diagnostic(`ready in ${Math.round(tookMs)} ms`)
-    ok(tookMs < QUICK_MS, `ready after ${tookMs} ms`)
     equal(await kinfold.metric('kinfold_watcher_lists_total'), 0)
     const lists = [...(await plane.requestCounts())].flatMap(([key, count]): string[] => {
       if (!key.startsWith('LIST ')) return []

@@ -49,19 +49,17 @@ for (const manner of ['refuse', 'hang'] as const satisfies readonly Manner[]) {
     collector.manner = manner
     const queue = { OTEL_BSP_MAX_QUEUE_SIZE: '16', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '8' }
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_METRICS_EXPORTER: 'none' }
-    const data = playground(t, { ...endpoint, ...SOON, ...queue })
+    // An end that waited for the collector would come in an hour.
+    const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '3600000' }
+    const data = playground(t, { ...endpoint, ...patient, ...SOON, ...queue })
     await eventually('spans are dropped, and objects deleted all the same', async () => {
       const text = await data.metrics()
       const isDropped = /^kinfold_telemetry_spans_total\{.*result="dropped".*\} [1-9]/m.test(text)
       const isDeleting = /^kinfold_commands_total\{.*result="done".*\} [1-9]/m.test(text)
       return (isDropped && isDeleting) || `${isDropped} ${isDeleting} of ${collector.requests}`
     })
-    const began = performance.now()
     const { code, stderr } = await data.stop()
     equal(code, 0, stderr)
-    const tookMs = performance.now() - began
-    t.diagnostic(`it ended within ${Math.round(tookMs)} ms`)
-    ok(tookMs < 9_000, 'a collector has ten seconds to answer, and the end does not wait for them')
   })
 }
 

@@ -72,7 +72,9 @@ async function secret(world: World): Promise<Command> {
 
 test('has the whole object before it goes, with one call more', async () => {
   const world = await World.open()
-  const pod = await world.dependent('pod')
+  await world.dependent('pod')
+  await world.patch('pod', { annotations: { team: 'a' } })
+  const pod = await world.read('pod')
   const { shown, calls } = await reapOne(world, world.deleteOf(pod))
   equal(shown, 'done')
   deepEqual(calls, { GET: 1, DELETE: 1 })
@@ -85,6 +87,7 @@ test('has the whole object before it goes, with one call more', async () => {
   )
   const object = JSON.parse(textOf(records))
   deepEqual(object.metadata.ownerReferences, [GONE])
+  deepEqual(object.metadata.annotations, { team: 'a' })
   deepEqual([object.kind, 'managedFields' in object.metadata], ['ConfigMap', false])
 })
 

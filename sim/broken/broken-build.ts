@@ -1,30 +1,35 @@
 /**
  * A broken build: a program with a named mistake in it, which some check must notice. It exists in tests only.
  *
- * What must stay true: a change names a function or a text that occurs in its file exactly once, so that the list keeps up with the code.
+ * What must stay true: a change names a file and a function of it, and says what that does instead; of the text in the function it knows nothing.
+ * What is not there exactly once is refused, and so is a body with a name that its file does not know.
  *
- * Not here: the list (broken-builds.ts), the path of a file (broken-file.ts), how a mistake gets into a program (broken-hook.ts), which check
- * notices it (broken-catch.ts).
+ * Not here: the list (broken-builds.ts), the path of a file (broken-file.ts), where a function stands in its file (broken-function.ts), how a mistake
+ * gets into a program (broken-hook.ts), which check notices it (broken-catch.ts).
  */
+import type { Family } from '../small/small-world.ts'
+import { functionIn } from './broken-function.ts'
 
-export type Change = BodyChange | TextChange
+export type Change = BodyChange | ConstantChange
 
-/** Where a mistake is all that a function does: it survives every change of the function's body. */
 export interface BodyChange {
   /** As in broken-file.ts. */
   readonly file: string
-  /** A function that is exported, or is at the top level of its file. */
+  /** `name`, `Class.method`, or `outer.inner` for a function inside of another one. */
   readonly function: string
-  /** Its statements instead. */
-  readonly body: string
+  /**
+   * The lines of its body instead. The parameters have the names that they have in the program;
+   * `original` is the function as it was, with its `this`.
+   */
+  readonly body: readonly string[]
 }
 
-/** For a mistake in one place of a function. */
-export interface TextChange {
+/** For a bound that the program has once, at the top level of a file. */
+export interface ConstantChange {
   /** As in broken-file.ts. */
   readonly file: string
-  readonly from: string
-  readonly to: string
+  readonly constant: string
+  readonly value: string
 }
 
 /** A test that must fail. */
@@ -35,18 +40,18 @@ export interface FailingTest {
   readonly test: string
 }
 
-/**
- * - `small`: a small world (small-world.ts). - `sim`: a seed of the simulator. - a test: for
- *   mistakes that neither can see, such as a damaged disk.
- */
-export type Catcher = 'small' | 'sim' | FailingTest
+/** A small world that must go wrong (small-world.ts). */
+export interface FailingWorld {
+  readonly family: Family
+  readonly world: string
+}
 
 export interface BrokenBuild {
   readonly name: string
   /** The mistake, and its consequence. */
   readonly mistake: string
   readonly changes: readonly Change[]
-  readonly by: Catcher
+  readonly by: FailingTest | FailingWorld
 }
 
 export function brokenBuild(builds: readonly BrokenBuild[], name: string): BrokenBuild {
@@ -56,27 +61,56 @@ export function brokenBuild(builds: readonly BrokenBuild[], name: string): Broke
 }
 
 export function brokenText(change: Change, text: string): string {
-  return 'body' in change ? withBody(change, text) : withText(change, text)
+  return 'body' in change ? withBody(change, text) : withConstant(change, text)
 }
 
-/** As the formatter leaves them: a head begins its line, and its body ends with the first line that is a brace alone. */
-function withBody({ file, function: name, body }: BodyChange, text: string): string {
+function withBody({ file, function: path, body }: BodyChange, text: string): string {
   const lines = text.split('\n')
-  const isHead = (line: string): boolean =>
-    new RegExp(`^(export )?(async )?function ${name}\\b`).test(line)
-  const head = lines.findIndex(isHead)
-  if (head < 0 || lines.findLastIndex(isHead) !== head)
-    throw new Error(`${file} has no function ${name}, or several, for a broken build`)
-  const end = lines.indexOf('}', head)
-  // The last of them: what it returns may be described over several lines.
-  const begin = lines.slice(0, end).findLastIndex((line) => /^\S.*\{$/.test(line))
-  return [...lines.slice(0, begin + 1), body, ...lines.slice(end)].join('\n')
+  const found = functionIn(lines, path)
+  if (found === undefined)
+    throw new Error(`${file} has no function ${path}, or several, for a broken build`)
+  const unknown = unknownName(body, text)
+  if (unknown !== undefined)
+    throw new Error(`the body for ${path} says ${unknown}, which ${file} does not know`)
+  const { head, begin, end, name, kind } = found
+  const isWrapped = /\boriginal\(/.test(body.join('\n'))
+  const former = `${name}Original`
+  const shown = lines.slice(head, begin + 1)
+  const wrapped = kind === 'method' ? `this.${former}.bind(this)` : former
+  return [
+    ...lines.slice(0, head),
+    ...(isWrapped ? renamed(lines.slice(head, end + 1), name, former) : []),
+    ...shown,
+    ...(isWrapped ? [`const original = ${wrapped}`] : []),
+    ...body,
+    ...lines.slice(end),
+  ].join('\n')
 }
 
-function withText({ file, from, to }: TextChange, text: string): string {
-  const places = text.split(from).length - 1
-  if (places === 1) return text.replace(from, () => to)
-  throw new Error(
-    `the text of a broken build stands in ${file} ${places} times and not once: "${from}"`,
-  )
+function renamed([first = '', ...rest]: readonly string[], from: string, to: string): string[] {
+  return [first.replace('export ', '').replace(from, () => to), ...rest]
+}
+
+function withConstant({ file, constant, value }: ConstantChange, text: string): string {
+  const places = [...text.matchAll(new RegExp(`^(export )?const ${constant} = .*$`, 'gm'))]
+  const [place] = places
+  if (place === undefined || places.length > 1)
+    throw new Error(`${file} has no constant ${constant}, or several, for a broken build`)
+  return text.replace(place[0], () => `${place[1] ?? ''}const ${constant} = ${value}`)
+}
+
+/** Of the language, and what a change has besides the names of its file. */
+const KNOWN =
+  'arguments async await bind catch const delete else finally for function if in instanceof let new null of original return this throw true try false typeof undefined void while yield ' +
+  'JSON Map Math Number Object Promise Set'
+
+/** Not names: what follows a dot, keys, and what stands in quotes or between slashes. */
+function unknownName(body: readonly string[], text: string): string | undefined {
+  const bare = body.join('\n').replaceAll(/'[^']*'|\/[^/\n]+\/|(?<!\.\.)\.\s*#?\w+|\w+: /g, ' ')
+  const own = [...bare.matchAll(/(?:const|let) (?:\{([^}]*)\}|\[([^\]]*)\]|(\w+))/g)]
+  const parameters = [...bare.matchAll(/(?:\(([^()]*)\)|(\w+)) =>|catch \((\w+)/g)]
+  const declared = [...own, ...parameters].flatMap((found) => found.slice(1))
+  const known = new Set(`${KNOWN} ${declared.join(' ')}`.match(/\w+/g))
+  const names = bare.match(/(?<![\w$])[A-Za-z_]\w*/g) ?? []
+  return names.find((name) => !known.has(name) && !new RegExp(`\\b${name}\\b`).test(text))
 }

@@ -6,20 +6,14 @@
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Family } from '../small/small-world.ts'
 import type { BrokenBuild, FailingTest } from './broken-build.ts'
 import { placeOf, sourceFiles } from './broken-file.ts'
 
-/** The check that noticed it, and its first words. */
-export type Caught =
-  | { readonly by: 'sim'; readonly seed: number; readonly wrong: string }
-  | {
-      readonly by: 'small'
-      readonly family: Family
-      readonly world: string
-      readonly wrong: string
-    }
-  | { readonly by: 'test'; readonly wrong: string }
+/** What noticed it, and its first words. */
+export interface Caught {
+  readonly by: string
+  readonly wrong: string
+}
 
 export interface Seeds {
   readonly from: number
@@ -36,38 +30,35 @@ const MOST_MS = 3_600_000
 const MOST_HEAP_MIB = 2_048
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Searches for a check that notices it; undefined when none does. */
-export async function search(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
+/** Whether the check that it names notices it; undefined when not. */
+export async function caughtBy(build: BrokenBuild): Promise<Caught | undefined> {
   const { by } = build
-  if (by === 'sim') return await searchSeeds(build, seeds)
-  return by === 'small' ? await run(build, ['--small']) : await failing(build, by)
+  if ('test' in by) return await failing(build, by)
+  return await run(build, ['--family', by.family, '--world', by.world])
 }
 
-/** Searches for a seed that notices it, also if another check does. */
+/** Searches for a seed of the simulator that notices it, also if another check does. */
 export async function searchSeeds(build: BrokenBuild, seeds: Seeds): Promise<Caught | undefined> {
   return await run(build, ['--from', String(seeds.from), '--to', String(seeds.to)])
 }
 
-/** Whether the check that noticed it once does so again. */
-export async function replay(
-  build: BrokenBuild,
-  caught: Caught | undefined,
-): Promise<Caught | undefined> {
-  switch (caught?.by) {
-    case 'sim':
-      return await searchSeeds(build, { from: caught.seed, to: caught.seed })
-    case 'small': {
-      const { family, world } = caught
-      return await run(build, ['--small', '--family', family, '--world', world])
-    }
-    default:
-      return typeof build.by === 'object' ? await failing(build, build.by) : undefined
-  }
+/** Searches for a small world that notices it. */
+export async function searchWorlds(build: BrokenBuild): Promise<Caught | undefined> {
+  return await run(build, ['--small'])
+}
+
+/** Of a change that no longer fits its file: what fails then shows nothing of the check. */
+const UNFIT = /\b(?:ReferenceError|SyntaxError|TypeError)\b.*/
+
+function assertFit(build: BrokenBuild, text: string): void {
+  const [unfit] = UNFIT.exec(text) ?? []
+  if (unfit !== undefined) throw new Error(`build "${build.name}" does not run: ${unfit}`)
 }
 
 async function run(build: BrokenBuild, args: readonly string[]): Promise<Caught | undefined> {
   const { code, out, errors } = await broken(build, ['sim/broken/broken-run.ts', ...args])
   if (code !== 0) throw new Error(`build "${build.name}" ended with ${code}: ${errors}`)
+  assertFit(build, out)
   return (JSON.parse(out) as Caught | null) ?? undefined
 }
 
@@ -82,10 +73,12 @@ async function failing(
   const isIt = (name = ''): boolean =>
     name.replaceAll('\\#', '#').split(' # SKIP')[0]?.trim() === test
   const result = results.find(([, , name]) => isIt(name))
-  if (result?.[2]?.includes(' # SKIP') === true) return { by: 'test', wrong: SKIPPED }
+  if (result?.[2]?.includes(' # SKIP') === true) return { by: test, wrong: SKIPPED }
   if (result === undefined)
     throw new Error(`"${test}" of ${file} did not run under build "${build.name}": ${errors}${out}`)
-  return result[1] === 'ok' ? undefined : { by: 'test', wrong: test }
+  if (result[1] === 'ok') return undefined
+  assertFit(build, out)
+  return { by: test, wrong: 'it fails' }
 }
 
 interface Ended {

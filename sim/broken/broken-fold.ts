@@ -12,8 +12,14 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/issue.ts',
-        from: 'return proof.at - proof.ageMs',
-        to: 'return proof.at',
+        function: 'decidedUpTo',
+        body: [
+          'const isAtOnce = stands.map((stand) => ({',
+          '  ...stand,',
+          '  proof: stand.proof && { ...stand.proof, ageMs: 0 },',
+          '}))',
+          'return original(step, cluster, isAtOnce)',
+        ],
       },
     ],
     by: {
@@ -27,11 +33,17 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: 'if (cost > step.references && !isFirst) return false',
-        to: 'void isFirst',
+        function: 'judgeWithin',
+        body: [
+          'step.references = REFERENCES_PER_RECORD',
+          'return original(step, cluster, uid, cost)',
+        ],
       },
     ],
-    by: 'sim',
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'T10: a namespace whose objects have many references leaves as many turns to others as that costs',
+    },
   },
   {
     name: 'an object with many owners is judged at each answer',
@@ -40,8 +52,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: "todo.type === 'dependents' ? changeBy(step, todo, cluster, uid) : 'due'",
-        to: "'due'",
+        function: 'judgeFor',
+        body: ['return judgeOnce(step, cluster, uid)'],
       },
     ],
     by: {
@@ -55,11 +67,14 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/standing.ts',
-        from: "return stand('unverified', `${name} has not been seen`)",
-        to: "return stand('dangling', `${name} has not been seen`)",
+        function: 'ofUnknown',
+        body: [
+          'const found = original(kind, stand, name)',
+          "return found.standing === 'unverified' ? stand('dangling', found.reason) : found",
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'orders', world: '+ rs/a; + pod/d <- rs/a' },
   },
   {
     name: 'an owner is known by its uid alone',
@@ -67,11 +82,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/standing.ts',
-        from: 'if (node !== undefined && isSamePlace(node.object, place)) {',
-        to: 'if (node !== undefined) {',
+        function: 'ownerAt',
+        body: [
+          'return original(graph, cluster, uid, nodeOf(graph, cluster, uid)?.object ?? place)',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a in other; + pod/d <- rs/a' },
   },
   {
     name: 'the version is part of the identity',
@@ -80,42 +97,50 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/model/reference.ts',
         function: 'kindOfReference',
-        body: '  return { group: reference.apiVersion, kind: reference.kind }',
+        body: ['return { group: reference.apiVersion, kind: reference.kind }'],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'an illegal scope is no matter',
     mistake: 'an owner in a namespace may own what is in none',
     changes: [
-      { file: 'core/graph/owner-place.ts', function: 'isIllegalScope', body: '  return false' },
+      { file: 'core/graph/owner-place.ts', function: 'isIllegalScope', body: ['return false'] },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + pv/d <- rs/a!' },
   },
   {
     name: 'a waiting owner is gone',
     mistake: 'what a waiting owner owns goes though somebody may still turn it to orphan',
     changes: [
       {
-        file: 'core/judge/verdict.ts',
-        from: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0) {",
-        to: "const useless = [...of('dangling'), ...of('waiting')]\n  if (of('solid').length > 0 && of('waiting').length === 0) {",
+        file: 'core/judge/standing.ts',
+        function: 'standsOf',
+        body: [
+          'const stands = original(...arguments)',
+          "const isWaiting = stands.some(({ standing }) => standing === 'waiting')",
+          "return isWaiting ? stands.filter(({ standing }) => standing !== 'solid') : stands",
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + job/a; + pod/d <- rs/a!, job/a!; - job-a Foreground' },
   },
   {
     name: 'one owner gone is all gone',
     mistake: 'an object goes with the first of its owners',
     changes: [
       {
-        file: 'core/judge/verdict.ts',
-        from: "if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })",
-        to: "if (of('dangling').length === 0) return conclude('keep', of('solid'), null, { type: 'none' })\n    if (of('dangling').length > 0) return conclude('reap', useless, 'deleted', { type: 'delete', policy: 'Background' })",
+        file: 'core/judge/standing.ts',
+        function: 'standsOf',
+        body: [
+          'const stands = original(...arguments)',
+          "const isGone = stands.some(({ standing }) => standing === 'dangling')",
+          "return isGone ? stands.filter(({ standing }) => standing !== 'solid') : stands",
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + job/a; + pod/d <- rs/a!, job/a!; - job-a Background' },
   },
   {
     name: 'orphans are not let go of',
@@ -123,16 +148,18 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/standing.ts',
-        from: "case 'orphaning':\n      return stand('orphaned',",
-        to: "case 'orphaning':\n      return stand('waiting',",
-      },
-      {
-        file: 'core/judge/standing.ts',
-        from: 'if (owner.orphanedAt !== null)\n',
-        to: "if (owner.orphanedAt !== null && owner.phase !== 'orphaning')\n",
+        function: 'standingOf',
+        body: [
+          'const found = original(...arguments)',
+          'const { place } = found',
+          'const owner = place && ownerAt(graph, cluster, reference.uid, place)',
+          "return owner?.phase === 'orphaning' && found.standing === 'orphaned'",
+          "  ? { ...found, standing: 'waiting' }",
+          '  : found',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Orphan' },
   },
   {
     name: 'the mark is cleared too early',
@@ -140,8 +167,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/model/node.ts',
-        from: 'return !wasTaken || isOurs || before.isFreed ? orphanedAt : null',
-        to: 'return wasTaken ? null : orphanedAt',
+        function: 'markAfter',
+        body: [
+          "const wasTaken = before !== null && phaseOf(before.object) === 'orphaning'",
+          "return wasTaken && phaseOf(object) !== 'orphaning' ? null : original(...arguments)",
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphan adopted again' },
@@ -152,8 +182,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/departure.ts',
-        from: 'absentOwner(proof, node?.orphanedAt ?? orphanMarkOf(former))',
-        to: 'absentOwner(proof, null)',
+        function: 'depart',
+        body: [
+          'original(...arguments)',
+          'const owner = ownerOf(step.graph, cluster, object.uid, object)',
+          'if (owner === undefined) return',
+          'putOwner(step, cluster, { uid: object.uid, place: object }, { ...owner, orphanedAt: null })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphan by own finalizer' },
@@ -165,7 +200,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/graph/agenda.ts',
         function: 'memoryMs',
-        body: '  return policyOf(graph).policy.rememberMs',
+        body: ['return policyOf(graph).policy.rememberMs'],
       },
     ],
     by: {
@@ -180,8 +215,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/standing.ts',
-        from: "return { phase: 'absent', proof, orphanedAt: owner.orphanedAt, basis, isHearsay }",
-        to: "return { phase: 'absent', proof, orphanedAt: isOfEpoch ? owner.orphanedAt : null, basis, isHearsay }",
+        function: 'ownerAt',
+        body: [
+          'const owner = original(...arguments)',
+          "return owner.phase === 'absent' && owner.isHearsay ? { ...owner, orphanedAt: null } : owner",
+        ],
       },
     ],
     by: {
@@ -195,8 +233,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/standing.ts',
-        from: 'const isHearsay = owner.orphanedAt !== null && !isOfEpoch',
-        to: 'const isHearsay = owner.orphanedAt !== null && !isOfEpoch && false',
+        function: 'ownerAt',
+        body: [
+          'const owner = original(...arguments)',
+          "return owner.phase === 'absent' ? { ...owner, isHearsay: false } : owner",
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story orphaned and gone before restore' },
@@ -207,11 +248,16 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'if (compared < 0 && !isSetBack) {\n    // It is listed',
-        to: 'if (compared < -1e9) {\n    // It is listed',
+        function: 'sight',
+        body: [
+          'const seen = seenOf(step.graph, cluster, object, object.uid)',
+          'if (seen !== undefined && compareVersions(object.resourceVersion, seen.resourceVersion) < 0)',
+          "  putSeen(step, cluster, object, { ...seen, resourceVersion: '0' })",
+          'original(...arguments)',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'faults', world: '+ rs/a; + pod/d; = pod/d <- rs/a!' },
   },
   {
     name: 'a deletion is not final',
@@ -219,11 +265,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {',
-        to: 'if (isGone && step.at.position < 0n) {',
+        function: 'isListedSince',
+        body: [
+          'return nodeOf(step.graph, cluster, kind.uid) === undefined || original(...arguments)',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'faults', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'edges are counted one too many',
@@ -231,11 +279,17 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/graph/link.ts',
-        from: 'dependents: old.dependents + dependents,',
-        to: 'dependents: (old.dependents || Number(dependents > 0)) + dependents,',
+        function: 'count',
+        body: [
+          'const key = countKey(cluster, link.owner, link.place)',
+          'const isFirst = dependents > 0 && step.graph.get(key) === undefined',
+          'original(...arguments)',
+          'const counted = step.graph.get(key)',
+          'if (isFirst) step.graph.put(key, { ...counted, dependents: counted.dependents + 1 })',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Orphan' },
   },
   {
     name: 'what blocks is counted one too few',
@@ -243,11 +297,17 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/completion.ts',
-        from: ': left.blocking === 0 || (ringed',
-        to: ': left.blocking <= 1 || (ringed',
+        function: 'leftOf',
+        body: [
+          'const left = original(...arguments)',
+          'return left.blocking === 1 ? { ...left, blocking: 0 } : left',
+        ],
       },
     ],
-    by: 'small',
+    by: {
+      family: 'orders',
+      world: '+ rs/a; + job/a; + pod/d <- rs/a!, job/a!; + cm/e <- job/a!; - job-a Foreground',
+    },
   },
   {
     name: 'rings are not looked for',
@@ -255,59 +315,51 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge.ts',
-        from: '} else if (mayBeRing(step.graph, cluster, node)) beginWalk(step, cluster, uid)',
-        to: '}',
+        function: 'lookAgain',
+        body: ['if (until !== null) original(...arguments)'],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a <- rs/a!; - rs-a Foreground' },
   },
   {
-    name: 'dependents are judged before their owner goes',
-    mistake: 'nobody judges them when it has gone',
+    name: 'nobody judges the dependents of an owner that went',
+    mistake: 'a dependent that nothing else wakes stays',
     changes: [
       {
-        file: 'core/observe/departure.ts',
-        from: 'basis: [step.at.position],\n  })\n  judgeDependents(step, cluster, object.uid, object)\n}\n\nfunction takeOut',
-        to: 'basis: [step.at.position],\n  })\n}\n\nfunction takeOut',
+        file: 'core/graph/agenda.ts',
+        function: 'judgeDependents',
+        body: [
+          "const isOfIt = (each) => each.type === 'deletion' && each.object.uid === uid",
+          'if (!step.observations.some(isOfIt)) original(...arguments)',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'nobody waits for a kind',
     mistake: 'what could not be judged before its kind was listed is never judged again',
-    changes: [
-      {
-        file: 'core/judge.ts',
-        from: 'for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)',
-        to: 'kindsAwaited(decision)',
-      },
-    ],
-    by: 'small',
+    changes: [{ file: 'core/judge/verdict.ts', function: 'kindsAwaited', body: ['return []'] }],
+    by: { family: 'lists', world: '+ pod/d <- rs/a | 1' },
   },
   {
     name: 'timers are lost',
-    mistake: 'a command whose answer was lost is never asked for again',
-    changes: [
-      {
-        file: 'core/issue/issue.ts',
-        from: 'nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)',
-        to: 'void nodeTimer',
-      },
-    ],
-    by: 'small',
+    mistake:
+      'an object that waits for a time, such as that of a lost answer, is not looked at again',
+    changes: [{ file: 'core/graph/agenda.ts', function: 'nodeTimer', body: [] }],
+    by: { family: 'faulty loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'what was refused is not asked again',
     mistake: 'a command that was blocked once is never asked for again',
     changes: [
       {
-        file: 'core/observe/settle.ts',
-        from: 'nodeTimer(step, event.cluster, next.until, event.uid)\n      return put({ attempt: next })',
-        to: "return put({ attempt: { ...next, state: 'would-go' } })",
+        file: 'core/model/node.ts',
+        function: 'backedOff',
+        body: ["return { ...original(...arguments), state: 'would-go' }"],
       },
     ],
-    by: 'small',
+    by: { family: 'faulty loops', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'nothing changed is asked again',
@@ -315,8 +367,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/issue.ts',
-        from: 'if (former !== null && isUnderWay(former, state.now)) return former',
-        to: 'void isUnderWay',
+        function: 'attemptFor',
+        body: [
+          "const attempt = node.attempt && { ...node.attempt, state: 'backoff', until: 0 }",
+          'return original(step, state, cluster, { ...node, attempt }, decision)',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story adopted again and again' },
@@ -325,23 +380,17 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'what stands on a kind is not looked at again',
     mistake:
       'a kind in another scope, or without a version that it had, judges only who waits for it',
-    changes: [{ file: 'core/observe/sync.ts', function: 'isOtherGround', body: '  return false' }],
+    changes: [{ file: 'core/observe/sync.ts', function: 'isOtherGround', body: ['return false'] }],
     by: {
       file: 'core/observe/served.test.ts',
       test: 'blocks a dependent that it kept by a version that is served no more',
     },
   },
   {
-    name: 'only who waits is led elsewhere',
+    name: 'nobody is led elsewhere',
     mistake:
-      'a kind changes its scope, and who named an owner that went has its edge where that was for longer',
-    changes: [
-      {
-        file: 'core/work.ts',
-        from: "if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, cluster, uid)",
-        to: "if (todo.type === 'waits') relink(step, cluster, uid)",
-      },
-    ],
+      'a kind changes its scope, and who named an owner that went keeps its edge where that was',
+    changes: [{ file: 'core/work.ts', function: 'relink', body: [] }],
     by: {
       file: 'core/observe/served.test.ts',
       test: 'leads an edge elsewhere at once when its kind has another scope',
@@ -352,7 +401,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake:
       'of a kind made again in another scope, whoever is named from before counts as never seen',
     changes: [
-      { file: 'core/judge/verdict.ts', function: 'isOlderThanKind', body: '  return false' },
+      { file: 'core/judge/verdict.ts', function: 'isOlderThanKind', body: ['return false'] },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story scope changed' },
   },
@@ -362,8 +411,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/missing.ts',
-        from: 'if (!isOlderEpoch && (order === undefined || order > 0)) return undefined',
-        to: 'if (!isOlderEpoch && order === undefined) return undefined',
+        function: 'missingOf',
+        body: ["return original(step, { ...work, resourceVersion: '9'.repeat(18) }, uid)"],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story seen during relist' },
@@ -374,11 +423,15 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sync.ts',
-        from: 'if (isSameSet(listed, kind.held)) return',
-        to: 'if (listed.count <= kind.held.count) return',
+        function: 'syncFinished',
+        body: [
+          'const kind = kindOf(step.graph, event.cluster, event)',
+          'const isFewer = kind !== undefined && event.listed.count <= kind.held.count',
+          'original(step, isFewer ? { ...event, listed: kind.held } : event)',
+        ],
       },
     ],
-    by: 'small',
+    by: { family: 'faults', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
   },
   {
     name: 'a sync that was dropped counts when it ends',
@@ -386,8 +439,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sync.ts',
-        from: 'if (kind === undefined || kind.openSync !== event.sync) {',
-        to: 'if (kind === undefined) {',
+        function: 'syncFinished',
+        body: [
+          'const kind = kindOf(step.graph, event.cluster, event)',
+          'if (kind !== undefined)',
+          '  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync })',
+          'original(step, event)',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story dropped sync' },
@@ -398,8 +456,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/graph/outcome.ts',
-        from: 'if (state !== undefined && event.epoch >= state.epoch) return state',
-        to: 'if (state !== undefined) return state',
+        function: 'currentCluster',
+        body: ['return original(step, { ...event, epoch: Number.MAX_SAFE_INTEGER })'],
       },
     ],
     by: {
@@ -413,8 +471,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/judge/verdict.ts',
-        from: "if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'",
-        to: '',
+        function: 'classOf',
+        body: [
+          'const clusterEpoch = clusterOf(graph, cluster)?.clusterEpoch',
+          'return original(graph, cluster, node, arguments[3], { ...proof, clusterEpoch })',
+        ],
       },
     ],
     by: {
@@ -428,8 +489,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/issue.ts',
-        from: ' || position < relistedAt',
-        to: '',
+        function: 'stalenessOf.isBefore',
+        body: ['return position < state.startedAt || position < enforcedAt'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story still listed' },
@@ -440,8 +501,14 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: '} else if (entry.hash === node.hash) {',
-        to: '} else if (order >= 0) {',
+        function: 'touched',
+        body: [
+          'const entries = event.entries.map((entry) => {',
+          '  const { hash } = nodeOf(step.graph, event.cluster, entry.uid) ?? entry',
+          '  return { ...entry, hash }',
+          '})',
+          'original(step, { ...event, entries })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story touched' },
@@ -449,13 +516,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'what cannot be read changes nothing',
     mistake: 'a home of which a record was lost is judged as before',
-    changes: [
-      {
-        file: 'core/judge.ts',
-        from: 'if (unreadableAt < 0n) return []',
-        to: 'if (unreadableAt < 0n || state.epoch >= 0) return []',
-      },
-    ],
+    changes: [{ file: 'core/observe/sync.ts', function: 'unreadable', body: [] }],
     by: {
       file: 'services/graph/fold/task.test.ts',
       test: 'what cannot be read goes to the dead letters, and its home is not judged (F47)',
@@ -467,8 +528,12 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/bytes/overlay.ts',
-        from: 'return [...keys].sort(byAscii)',
-        to: 'void byAscii\n      return [...keys]',
+        function: 'graphOver.overlaid',
+        body: [
+          'const left = [...stored]',
+          'const keys = original(left, { prefix, after, upTo })',
+          'return [...new Set([...left.filter((key) => keys.includes(key)), ...keys])]',
+        ],
       },
     ],
     by: {
@@ -479,13 +544,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'work has no bound',
     mistake: 'one record judges all dependents of an owner',
-    changes: [
-      {
-        file: 'core/model/constant.ts',
-        from: 'export const KEYS_PER_RECORD = 512',
-        to: 'export const KEYS_PER_RECORD = 1e9',
-      },
-    ],
+    changes: [{ file: 'core/model/constant.ts', constant: 'KEYS_PER_RECORD', value: '1e9' }],
     by: {
       file: 'core/bounded-work.test.ts',
       test: 'a relist that misses 5,000 takes them out in slices',
@@ -497,8 +556,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/issue.ts',
-        from: 'if (proof !== null) return proof.at - proof.ageMs',
-        to: 'if (proof !== null) return []',
+        function: 'decidedUpTo',
+        body: [
+          'const isNews = stands.map((stand) => ({ ...stand, proof: null }))',
+          'return original(step, cluster, isNews)',
+        ],
       },
     ],
     by: {
@@ -509,7 +571,13 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'an ambiguous kind is asked for',
     mistake: 'an owner is looked for in the other resource of its kind, and is not there',
-    changes: [{ file: 'core/issue/verification.ts', from: 'kind.ambiguous || ', to: '' }],
+    changes: [
+      {
+        file: 'core/issue/verification.ts',
+        function: 'isReadyToAsk',
+        body: ['return original({ ...kind, ambiguous: false }, about, state)'],
+      },
+    ],
     by: {
       file: 'core/observe/served.test.ts',
       test: 'an owner that a GET found is not looked for again while two resources share its kind',
@@ -521,8 +589,15 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/timer.ts',
-        from: "const left = owner.type === 'trace' ? { ...owner, look: null } : null",
-        to: 'const left = null as KnownOwner | null',
+        function: 'ownerDue',
+        body: [
+          'const place = timer.coordinates',
+          'const owner = place && ownerOf(step.graph, cluster, timer.uid, place)',
+          'const until = owner?.attempt?.until ?? Number.POSITIVE_INFINITY',
+          "if (state.now < until + BACKOFF_LAST_MS || owner.state === 'found') return original(...arguments)",
+          'putOwner(step, cluster, { uid: timer.uid, place }, null)',
+          'judgeDependents(step, cluster, timer.uid, place)',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story mark kept with refused look' },
@@ -533,13 +608,23 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'deletion: object.deletedAt === null ? null : deletionOfPresent(node),',
-        to: 'deletion: deletionOfPresent(node),',
+        function: 'changed',
+        body: [
+          'original(...arguments)',
+          'const after = nodeOf(step.graph, cluster, node.object.uid)',
+          'if (after !== undefined)',
+          '  putNode(step, cluster, after, { ...after, isReaped: after.isReaped || node.isReaped })',
+        ],
       },
       {
         file: 'core/observe/sighting.ts',
-        from: 'deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),',
-        to: 'deletion: deletionOfPresent(node),',
+        function: 'vouch',
+        body: [
+          'original(...arguments)',
+          'const after = nodeOf(step.graph, cluster, node.object.uid)',
+          'if (after !== undefined)',
+          '  putNode(step, cluster, after, { ...after, isReaped: after.isReaped || node.isReaped })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story reaped and restored' },
@@ -549,9 +634,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'of objects that nobody can ask for any more it is said that they are there',
     changes: [
       {
-        file: 'core/observe/sync.ts',
-        from: "enqueue(step, { cluster: event.cluster, todo: { type: 'suspects', kind: groupKind(event) } })",
-        to: '',
+        file: 'core/work.ts',
+        function: 'lookAt',
+        body: ["if (work.work !== 'suspects') original(...arguments)"],
       },
     ],
     by: {
@@ -563,13 +648,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'what went by us counts as a mass',
     mistake:
       'one object that a person deletes while no watch can tell waits for a person, since a relist misses many of ours with it',
-    changes: [
-      {
-        file: 'core/observe/missing.ts',
-        from: 'if (found.isOurs && !found.isOlderEpoch) ours++\n    else others++',
-        to: 'others++',
-      },
-    ],
+    changes: [{ file: 'core/model/node.ts', function: 'goesByUs', body: ['return false'] }],
     by: {
       file: 'core/observe/ours.test.ts',
       test: 'what a person deletes beside them is no mass either',
@@ -578,13 +657,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'an object with many references is judged with each of its owners',
     mistake: 'the work of a thousand deleted owners grows with its square',
-    changes: [
-      {
-        file: 'core/model/constant.ts',
-        from: 'export const REFERENCES_OF_NEWS = 128',
-        to: 'export const REFERENCES_OF_NEWS = 1e9',
-      },
-    ],
+    changes: [{ file: 'core/model/constant.ts', constant: 'REFERENCES_OF_NEWS', value: '1e9' }],
     by: {
       file: 'core/hostile-tenant.test.ts',
       test: '1,000 owners deleted at once cost their shared dependent a few judgements, and it is deleted',
@@ -596,10 +669,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/fold.ts',
-        from: '  if (isKnown && (former.isWhole || !isWhole)) return\n',
-        to: '',
+        function: 'queueSubject',
+        body: ['step.graph.remove(queuedKey(cluster, uid))', 'original(...arguments)'],
       },
-      { file: 'core/fold.ts', from: '  if (isKnown) return\n', to: '' },
     ],
     by: {
       file: 'core/hostile-tenant.test.ts',
@@ -612,8 +684,14 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/issue/verification.ts',
-        from: "  if (orphanedAt !== null || phase === 'orphaning') return 'due'\n",
-        to: '',
+        function: 'changeBy',
+        body: [
+          'const isVerified = verificationOf(step.graph, cluster, uid) === undefined',
+          'const place = coordinatesIn(work.place)',
+          'const { phase, orphanedAt } = ownerAt(step.graph, cluster, work.uid, place)',
+          "const isOrphaning = orphanedAt !== null || phase === 'orphaning'",
+          "return isOrphaning && !isVerified ? 'stays' : original(...arguments)",
+        ],
       },
     ],
     by: {
@@ -625,11 +703,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     name: 'the witness of an object is passed over',
     mistake: 'an object is not judged when the last of its owners is verified, and stays for good',
     changes: [
-      {
-        file: 'core/issue/verification.ts',
-        from: "  if (!isWitness) return 'stays'\n",
-        to: "  return 'stays'\n",
-      },
+      { file: 'core/issue/verification.ts', function: 'moveWitness', body: ["return 'stays'"] },
     ],
     by: {
       file: 'core/many-owners.property.test.ts',
@@ -643,7 +717,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/issue/issue.ts',
         function: 'followedBy',
-        body: '  return attempt?.intent === intent',
+        body: ['return attempt?.intent === intent'],
       },
     ],
     by: {
@@ -654,13 +728,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'a namespace owes no turns',
     mistake: 'others have one turn for each large object of a namespace',
-    changes: [
-      {
-        file: 'core/model/constant.ts',
-        from: 'export const TURNS_PASSED_ON = 64',
-        to: 'export const TURNS_PASSED_ON = 0',
-      },
-    ],
+    changes: [{ file: 'core/model/constant.ts', constant: 'TURNS_PASSED_ON', value: '0' }],
     by: {
       file: 'core/hostile-tenant.test.ts',
       test: 'T10: a namespace whose objects have many references leaves as many turns to others as that costs',
@@ -669,19 +737,16 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
   {
     name: 'a namespace asks for all of its owners at once',
     mistake: 'a tenant fills the reaper with live GETs for owners that never were',
-    changes: [{ file: 'core/graph/gets.ts', function: 'hasRoomForGet', body: '  return true' }],
-    by: 'sim',
+    changes: [{ file: 'core/graph/gets.ts', function: 'hasRoomForGet', body: ['return true'] }],
+    by: {
+      file: 'core/hostile-tenant.test.ts',
+      test: 'T10: eight objects with 1,000 owners each that never were cost a few judgements a reference, and the GETs of their namespace are few at any time',
+    },
   },
   {
     name: 'a namespace has all its owners verified at once',
     mistake: 'others wait behind its live GETs',
-    changes: [
-      {
-        file: 'core/model/constant.ts',
-        from: 'export const GETS_OF_A_NAMESPACE = 32',
-        to: 'export const GETS_OF_A_NAMESPACE = 1e9',
-      },
-    ],
+    changes: [{ file: 'core/model/constant.ts', constant: 'GETS_OF_A_NAMESPACE', value: '1e9' }],
     by: {
       file: 'core/hostile-tenant.test.ts',
       test: 'an object that references one uid by 1,000 names delays the cascade of another namespace by a few records, and is deleted itself',

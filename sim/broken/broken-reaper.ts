@@ -12,8 +12,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: "if (facts.policyMode === 'dry-run') return",
-        to: "if (facts.policyMode === command.mode && facts.policyMode === 'dry-run') return",
+        function: 'judge',
+        body: [
+          "const isOlder = command.mode !== facts.policyMode && facts.policyMode === 'dry-run'",
+          "return original(command, isOlder ? { ...facts, policyMode: 'enforce' } : facts, bounds)",
+        ],
       },
     ],
     by: {
@@ -25,11 +28,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'a patch removes by its place what it cannot compare',
     mistake: 'where the list has moved meanwhile, another owner is taken off',
     changes: [
-      {
-        file: 'services/reaper/decide/guard.ts',
-        from: 'if (entries.every(({ value }) => value !== undefined)) return []',
-        to: 'if (entries.length > 0) return []',
-      },
+      { file: 'services/reaper/decide/guard.ts', function: 'unmoved', body: ['return []'] },
     ],
     by: {
       file: 'services/reaper/decide/guard.test.ts',
@@ -42,8 +41,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/settle.ts',
-        from: '  if (digest !== null) return listDigest(held) === digest\n',
-        to: '  if (digest !== null) return true\n',
+        function: 'hasReferences',
+        body: ['return digest !== null || original(...arguments)'],
       },
     ],
     by: {
@@ -57,8 +56,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: 'object.uid.length > UID_LENGTH',
-        to: 'object.uid.length > 2 * UID_LENGTH',
+        function: 'readGet',
+        body: [
+          'const object = reply.status === 200 ? objectIn(parsed(reply), asked) : null',
+          "return object === null ? original(reply, asked) : { type: 'Found', object, code: 200 }",
+        ],
       },
     ],
     by: {
@@ -72,8 +74,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/cluster.ts',
-        from: 'preconditions: { uid, resourceVersion },',
-        to: 'preconditions: { resourceVersion },',
+        function: 'HttpCluster.#call',
+        body: [
+          'const sent = JSON.parse(body)',
+          'delete sent?.preconditions?.uid',
+          'return await original(method, path, sent && JSON.stringify(sent), ...[...arguments].slice(3))',
+        ],
       },
     ],
     by: {
@@ -87,8 +93,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/cluster.ts',
-        from: 'preconditions: { uid, resourceVersion },',
-        to: 'preconditions: { uid },',
+        function: 'HttpCluster.#call',
+        body: [
+          'const sent = JSON.parse(body)',
+          'delete sent?.preconditions?.resourceVersion',
+          'return await original(method, path, sent && JSON.stringify(sent), ...[...arguments].slice(3))',
+        ],
       },
     ],
     by: {
@@ -102,8 +112,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/guard.ts',
-        from: "value === undefined ? [] : [{ op: 'test', path, value } as const],",
-        to: 'value === undefined ? [] : [],',
+        function: 'patchGuard',
+        body: [
+          "const isTest = ({ op, path }) => op === 'test' && /ownerReferences|finalizers/.test(path)",
+          'return original(command, resourceVersion).filter((operation) => !isTest(operation))',
+        ],
       },
     ],
     by: {
@@ -115,7 +128,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'a conflict is tried again blindly',
     mistake: 'an object that has another owner by now goes under its new version',
     changes: [
-      { file: 'services/reaper/decide/settle.ts', function: 'isAsJudged', body: '  return true' },
+      { file: 'services/reaper/decide/settle.ts', function: 'isAsJudged', body: ['return true'] },
     ],
     by: {
       file: 'services/reaper/reap.test.ts',
@@ -128,8 +141,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: 'return isTypedNotFound(reply, body) && unfit(body, asked).length === 0',
-        to: 'return reply.status === 404',
+        function: 'isAbsence',
+        body: ['return reply.status === 404'],
       },
     ],
     by: {
@@ -143,8 +156,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: "const told = details[field] ?? (field === 'group' ? '' : undefined)",
-        to: 'const told = details[field] ?? expected[0]',
+        function: 'unfit',
+        body: [
+          "const told = isJson(status['details']) ? status['details'] : {}",
+          'const details = { name, group, kind: resource, ...told }',
+          'return original({ ...status, details }, { name, group, resource, kind })',
+        ],
       },
     ],
     by: { file: 'adapters/kubernetes/answer.test.ts', test: 'of 404, with empty details' },
@@ -155,8 +172,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/answer.ts',
-        from: "if (isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }\n  return unknown(",
-        to: "if (reply.status === 403 || isAbsence(reply, body, asked.target)) return { type: 'Absent', code: 404 }\n  return unknown(",
+        function: 'readGet',
+        body: [
+          "return reply.status === 403 ? { type: 'Absent', code: 404 } : original(reply, asked)",
+        ],
       },
     ],
     by: {
@@ -170,8 +189,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: 'return `${owner} could not be looked up: ${look.reason}`',
-        to: 'return undefined',
+        function: 'disproof',
+        body: ["return look.type === 'Unknown' ? undefined : original(claim, look)"],
       },
     ],
     by: { file: 'services/reaper/decide/gate.test.ts', test: 'is told by no answer' },
@@ -182,8 +201,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: "if (command.freshness === 'recheck') return command.owners",
-        to: '',
+        function: 'claimsToProve',
+        body: [
+          "const isRecheck = command.freshness === 'recheck'",
+          "const live = isRecheck ? { ...command, freshness: 'live' } : command",
+          'return original(live, { newsMs, isUnbroken }, bounds)',
+        ],
       },
     ],
     by: {
@@ -197,8 +220,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: '!isUnbroken || newsMs > bounds.goneProofAfterMs',
-        to: '!isUnbroken',
+        function: 'claimsToProve',
+        body: [
+          'const young = Math.min(newsMs, bounds.goneProofAfterMs)',
+          'return original(command, { newsMs: young, isUnbroken }, bounds)',
+        ],
       },
     ],
     by: {
@@ -212,8 +238,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/moment.ts',
-        from: 'Math.min(timestamp - aheadMs, clock.monotonicMs()',
-        to: 'Math.min(timestamp, clock.monotonicMs()',
+        function: 'createLogTime.momentOf',
+        body: ['return Math.min(timestamp, clock.monotonicMs() - ageMs(timestamp))'],
       },
     ],
     by: {
@@ -228,7 +254,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       {
         file: 'services/reaper/intake/moment.ts',
         function: 'unwitnessed',
-        body: '  return moments',
+        body: ['return moments'],
       },
     ],
     by: {
@@ -242,8 +268,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/cluster.ts',
-        from: 'if (home === cluster) return undefined',
-        to: 'if (home !== undefined) return undefined',
+        function: 'HttpCluster.#strangerTo',
+        body: ['await original(...arguments)', 'return undefined'],
       },
     ],
     by: {
@@ -257,8 +283,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/connection/connections.ts',
-        from: 'line.connection = {}',
-        to: 'void line',
+        function: 'Connections.onOpened',
+        body: [],
       },
     ],
     by: {
@@ -272,8 +298,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/reap.ts',
-        from: 'if (marksAskedFor(facts) === marks) return undefined',
-        to: 'if (marks !== undefined) return undefined',
+        function: 'lateObjection',
+        body: [
+          'const known = { read, marks: marksAskedFor(site.facts(command, moments)) }',
+          'return original(command, resourceVersion, known, { conflicts }, { moments, site })',
+        ],
       },
     ],
     by: {
@@ -287,8 +316,13 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/reap.ts',
-        from: 'const pass = await gate(command, life)\n        if (pass.type',
-        to: 'const pass = judge(command, site.facts(command, moments), site.config)\n        if (pass.type',
+        function: 'gate',
+        body: [
+          'const { moments, site } = life',
+          'if (life.hasLooked) return judge(command, site.facts(command, moments), site.config)',
+          'life.hasLooked = true',
+          'return await original(command, life)',
+        ],
       },
     ],
     by: {
@@ -300,15 +334,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'a finalizer goes off whatever has it',
     mistake: 'what a restore brought back to life loses its finalizer',
     changes: [
-      {
-        file: 'services/reaper/decide/guard.ts',
-        from: '    ...deletion(command),\n',
-        to: '',
-      },
+      { file: 'services/reaper/decide/guard.ts', function: 'deletion', body: ['return []'] },
       {
         file: 'services/reaper/decide/settle.ts',
-        from: ' && isStillDeleted(object, command)',
-        to: '',
+        function: 'isStillDeleted',
+        body: ['return true'],
       },
     ],
     by: {
@@ -322,8 +352,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: '!isUnbroken || newsMs',
-        to: 'newsMs',
+        function: 'claimsToProve',
+        body: ['return original(command, { newsMs, isUnbroken: true }, bounds)'],
       },
     ],
     by: {
@@ -337,8 +367,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: 'if (newsMs <= bounds.waitingProofAfterMs) return NONE',
-        to: 'if (newsMs >= 0) return NONE',
+        function: 'claimsToProve',
+        body: [
+          'const young = newsMs > bounds.goneProofAfterMs ? newsMs : 0',
+          'return original(command, { newsMs: young, isUnbroken }, bounds)',
+        ],
       },
     ],
     by: {
@@ -353,8 +386,14 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/connection/exchange.ts',
-        from: 'if (isWrite) {',
-        to: 'if (isWrite && isWrite !== true) {',
+        function: 'UndiciExchange.request',
+        body: [
+          'const response = await original(request, signal)',
+          "if (response.status !== 401 || request.method === 'GET') return response",
+          'const renewed = await this.#wait(true, signal)',
+          'for await (const _ of response.body);',
+          'return await this.#send(renewed, request, signal)',
+        ],
       },
     ],
     by: {
@@ -369,8 +408,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/moment.ts',
-        from: 'Math.min(command.decidedAt, appendedAt)',
-        to: 'Math.max(command.decidedAt, appendedAt)',
+        function: 'createLogTime.momentsOf',
+        body: [
+          "const isDecided = 'decidedAt' in command",
+          'return original(isDecided ? { ...command, decidedAt: appendedAt } : command, appendedAt)',
+        ],
       },
     ],
     by: {
@@ -383,11 +425,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     mistake:
       'what a watcher that is behind tells of an owner that waits counts from when it tells it',
     changes: [
-      {
-        file: 'core/issue/issue.ts',
-        from: 'return Math.min(step.at.timestamp, ...times)',
-        to: 'return Math.max(step.at.timestamp, ...times)',
-      },
+      { file: 'core/issue/issue.ts', function: 'decidedUpTo', body: ['return step.at.timestamp'] },
     ],
     by: {
       file: 'core/issue/decided-at.test.ts',
@@ -400,8 +438,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        from: 'if (isOfUse && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen',
-        to: 'if (isOfUse) return known.seen',
+        function: 'createProofs.owner',
+        body: [
+          'const known = owners.get(placeOf(claim))',
+          'const isOfUse = known !== undefined && known.askedAt() >= since',
+          'return isOfUse ? known.seen : original(claim, since, onCall, signal)',
+        ],
       },
     ],
     by: {
@@ -415,8 +457,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/backlog.ts',
-        from: 'underWay < mostCalls(limit) && lane.underWay < limit / 8',
-        to: 'underWay < mostCalls(limit) && lane.underWay < 0',
+        function: 'createBacklog.mayBegin',
+        body: ['return underWay < limit && original(lane, limit)'],
       },
     ],
     by: {
@@ -430,8 +472,16 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/rotation.ts',
-        from: 'namespaces.delete(namespace)',
-        to: 'if (queues.size === 0) namespaces.delete(namespace)',
+        function: 'createRotation.takeOf',
+        body: [
+          'const item = original(namespace, kind)',
+          'const queues = namespaces.get(namespace)',
+          'if (queues === undefined) return item',
+          'const others = [...namespaces].filter(([name]) => name !== namespace)',
+          'namespaces.clear()',
+          'for (const [name, each] of [[namespace, queues], ...others]) namespaces.set(name, each)',
+          'return item',
+        ],
       },
     ],
     by: {
@@ -446,7 +496,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
       {
         file: 'services/reaper/intake/backlog.ts',
         function: 'subjectOf',
-        body: '  return command.target.uid',
+        body: ['return command.target.uid'],
       },
     ],
     by: {
@@ -458,11 +508,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'an answer is as young as its arrival',
     mistake: 'an owner that a server slept on still waits, though it orphans by now',
     changes: [
-      {
-        file: 'services/reaper/reap.ts',
-        from: "return { type: isOld ? 'Outdated' : 'Proven' }",
-        to: "return { type: isOld ? 'Proven' : 'Proven' }",
-      },
+      { file: 'services/reaper/long-proof.ts', function: 'areOutdated', body: ['return false'] },
     ],
     by: {
       file: 'services/reaper/reap.test.ts',
@@ -472,13 +518,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
   {
     name: 'looks outlive a broken connection',
     mistake: 'what was seen before a restore counts after it',
-    changes: [
-      {
-        file: 'services/reaper/proof.ts',
-        from: 'identityLook = undefined\n      owners.clear()',
-        to: 'void owners',
-      },
-    ],
+    changes: [{ file: 'services/reaper/proof.ts', function: 'createProofs.voidAll', body: [] }],
     by: {
       file: 'services/reaper/proof.test.ts',
       test: 'trusts nothing seen before a connection broke',
@@ -490,14 +530,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        from: 'if (identityLook !== undefined && isFresh(identityLook.since, lifeMs)) {',
-        to: 'if (identityLook !== undefined && lifeMs > 0) {',
+        function: 'createProofs.identity',
+        body: ['return await (identityLook?.answer ?? original(onCall, signal))'],
       },
-      {
-        file: 'services/reaper/site.ts',
-        from: 'proofs.voidAll()',
-        to: 'void proofs',
-      },
+      { file: 'services/reaper/site.ts', function: 'OneCluster.onBroken', body: ['onTrouble()'] },
     ],
     by: {
       file: 'services/reaper/reaper.test.ts',
@@ -510,8 +546,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: "if (facts.ageMs > bounds.commandLifeMs) return 'expired'",
-        to: '',
+        function: 'hindrance',
+        body: ['return original(command, { ...facts, ageMs: 0 }, bounds)'],
       },
     ],
     by: {
@@ -525,8 +561,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: 'if (facts.clusterEpoch !== command.clusterEpoch) {',
-        to: 'if (facts.clusterEpoch < 0) {',
+        function: 'hindrance',
+        body: [
+          'const clusterEpoch = facts.clusterEpoch === undefined ? undefined : command.clusterEpoch',
+          'return original(command, { ...facts, clusterEpoch }, bounds)',
+        ],
       },
     ],
     by: {
@@ -540,8 +579,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'for (const entry of entries) obey(entry)',
-        to: 'for (const entry of entries) if (!entry.key.startsWith(PAUSE_PREFIX)) obey(entry)',
+        function: 'follower',
+        body: [
+          'const isOld = ({ key }) => !key.startsWith(PAUSE_PREFIX)',
+          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
+        ],
       },
     ],
     by: {
@@ -555,8 +597,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/cluster.ts',
-        from: "${dryRun ? '&dryRun=All' : ''}",
-        to: '',
+        function: 'HttpCluster.#call',
+        body: [
+          "const asked = method === 'PATCH' ? path.replace('&dryRun=All', '') : path",
+          'return await original(method, asked, ...[...arguments].slice(2))',
+        ],
       },
     ],
     by: { file: 'services/reaper/reap.test.ts', test: 'changes nothing in a dry run' },
@@ -567,8 +612,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/cluster.ts',
-        from: "      ...(dryRun && { dryRun: ['All'] }),\n    })\n    // The body decides.",
-        to: '    })\n    // The body decides.',
+        function: 'HttpCluster.#call',
+        body: [
+          'const sent = JSON.parse(body)',
+          'delete sent?.dryRun',
+          'return await original(method, path, sent && JSON.stringify(sent), ...[...arguments].slice(3))',
+        ],
       },
     ],
     by: { file: 'services/reaper/reap.test.ts', test: 'changes nothing in a dry run' },
@@ -579,8 +628,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/settle.ts',
-        from: "if (mayHaveTaken(answer) && !isWarning && !tried.dryRun) return { type: 'ReadBack' }",
-        to: "if (mayHaveTaken(answer) && !isWarning && !tried.dryRun) return settle('done', '', answer.code)",
+        function: 'onAnswer',
+        body: [
+          'const next = original(command, answer, tried, bounds)',
+          "const isUnanswered = answer.type === 'Unknown' && next.type === 'ReadBack'",
+          "return isUnanswered ? settle('done', '', answer.code) : next",
+        ],
       },
     ],
     by: {
@@ -594,8 +647,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/outbox.ts',
-        from: "await retry(() => log.append('events', partition, records), signal)\n      for (const { onAppended } of batch) onAppended()",
-        to: "for (const { onAppended } of batch) onAppended()\n      await retry(() => log.append('events', partition, records), signal)",
+        function: 'createOutbox.flush',
+        body: [
+          'for (const { onAppended } of queue.waiting) onAppended()',
+          'await original(partition, queue)',
+        ],
       },
     ],
     by: { file: 'services/reaper/outbox.test.ts', test: 'settles nothing before the log has it' },
@@ -606,8 +662,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/window.ts',
-        from: 'const offset = offsets[head] ?? next',
-        to: 'const offset = next',
+        function: 'openWindow.position',
+        body: ['return { ...original(), offset: next }'],
       },
     ],
     by: {
@@ -619,7 +675,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     name: 'an older decision goes after a newer one',
     mistake: 'what was decided before it had an owner again is carried out',
     changes: [
-      { file: 'services/reaper/intake/backlog.ts', function: 'isEarlier', body: '  return false' },
+      { file: 'services/reaper/intake/backlog.ts', function: 'isEarlier', body: ['return false'] },
     ],
     by: {
       file: 'services/reaper/intake/backlog.test.ts',
@@ -632,8 +688,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'loaded(entries, end < next)',
-        to: 'loaded(entries, end < 0n)',
+        function: 'follower',
+        body: [
+          'return original(topic, { log, retry, clock, bounds }, (entries) => loaded(entries, false), more)',
+        ],
       },
     ],
     by: {
@@ -647,8 +705,12 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: 'if (look.object.uid !== claim.uid) return undefined',
-        to: 'if (look.object.name !== claim.name) return undefined',
+        function: 'disproof',
+        body: [
+          "const isNamesake = look.type === 'Found' && look.object.name === claim.name",
+          'const object = isNamesake ? { ...look.object, uid: claim.uid } : undefined',
+          'return original(claim, isNamesake ? { ...look, object } : look)',
+        ],
       },
     ],
     by: { file: 'services/reaper/decide/gate.test.ts', test: 'is told by another uid' },
@@ -659,8 +721,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/lane.ts',
-        from: 'from = await this.#start(signal)',
-        to: "from = { offset: (await log.bounds('commands', partition)).end, detail: '' }",
+        function: 'OnePartition.#start',
+        body: [
+          'const { log, partition } = this.#parts',
+          "return { offset: (await log.bounds('commands', partition)).end, detail: '' }",
+        ],
       },
     ],
     by: {
@@ -674,8 +739,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: "if (facts.barredBecause !== '') return facts.barredBecause",
-        to: 'void facts.barredBecause',
+        function: 'hindrance',
+        body: ["return original(command, { ...facts, barredBecause: '' }, bounds)"],
       },
     ],
     by: {
@@ -689,8 +754,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'cli/process/copied-data.ts',
-        from: "if (start === '' || start === own.start || own.former.includes(start)) {",
-        to: 'if (own.start.length > 0) {',
+        function: 'CopiedData.#isOthers',
+        body: ['known.other = undefined', 'return false'],
       },
     ],
     by: {
@@ -704,8 +769,11 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        from: 'for (const entry of entries) obey(entry)',
-        to: 'for (const entry of entries) if (!entry.key.startsWith(PROTECT_PREFIX)) obey(entry)',
+        function: 'follower',
+        body: [
+          'const isOld = ({ key }) => !key.startsWith(PROTECT_PREFIX)',
+          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
+        ],
       },
     ],
     by: {
@@ -719,8 +787,10 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/long-proof.ts',
-        from: 'if (askedAt < steady.since || troubledMs() >= askedAt) return false',
-        to: 'if (askedAt < steady.since) return false',
+        function: 'isLasting',
+        body: [
+          'return original({ claim, askedAt }, steady, nowMs, { bounds, troubledMs: () => -1 })',
+        ],
       },
     ],
     by: {
@@ -734,8 +804,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/long-proof.ts',
-        from: 'since: isBreak ? next.askedAt : since',
-        to: 'since: isBreak && next.askedAt < 0 ? next.askedAt : since',
+        function: 'after',
+        body: ['return { since, last: next.askedAt }'],
       },
     ],
     by: {

@@ -1,6 +1,6 @@
 /**
  * Runs the checks that may notice a broken build, in the process that is broken, and prints the failures as one line of JSON: seeds of the simulator
- * (`--from`, `--to`), or small worlds (`--small`; `--family` and `--world` for one of them).
+ * (`--from`, `--to`), or small worlds (`--small` for all of them, `--family` and `--world` for one).
  *
  * What must stay true: it ends at the first thing that is wrong. To be wrong is no failure of this process: only the mistake may make it fail.
  */
@@ -21,13 +21,16 @@ const { values } = parseArgs({
   },
 })
 
-const caught = values.small ? smallWorld() : await seed(Number(values.from), Number(values.to))
+const caught =
+  values.small || values.world !== undefined
+    ? smallWorld()
+    : await seed(Number(values.from), Number(values.to))
 console.log(JSON.stringify(caught ?? null))
 
 async function seed(from: number, to: number): Promise<Caught | undefined> {
   for (let seed = from; seed <= to; seed++) {
     const [wrong] = (await run(draw(seed, FAULTS))).wrongs
-    if (wrong !== undefined) return { by: 'sim', seed, wrong }
+    if (wrong !== undefined) return { by: `seed ${seed}`, wrong }
   }
   return undefined
 }
@@ -36,7 +39,8 @@ function smallWorld(): Caught | undefined {
   const { family: named, world: only } = values
   for (const family of FAMILIES.filter((each) => named === undefined || each === named)) {
     const complaint = firstComplaint(family as Family, only)
-    if (complaint !== undefined) return { by: 'small', family, ...complaint }
+    if (complaint !== undefined)
+      return { by: `small world ${family}: ${complaint.world}`, wrong: complaint.wrong }
   }
   return undefined
 }

@@ -10,7 +10,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'a namespace is not in itself',
     mistake: 'a protected namespace goes with its owner, and all in it',
     changes: [
-      { file: 'core/model/subject.ts', function: 'namespacesOf', body: '  return [namespace]' },
+      { file: 'core/model/subject.ts', function: 'namespacesOf', body: ['return [namespace]'] },
     ],
     by: {
       file: 'core/admit/protection.test.ts',
@@ -23,8 +23,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/former-protection.ts',
-        from: 'until: Math.max(left?.until ?? 0, now + PROTECTED_FOR_MS) }',
-        to: 'until: now }',
+        function: 'formerAfter',
+        body: [
+          'const after = original({ policy, former, position }, next, now)',
+          'return after === null || after === former ? after : { ...after, until: now }',
+        ],
       },
     ],
     by: {
@@ -39,7 +42,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'core/observe/former-protection.ts',
         function: 'lately',
-        body: '  return guardingOf(graph, cluster)',
+        body: ['return guardingOf(graph, cluster)'],
       },
     ],
     by: {
@@ -51,7 +54,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'a kind that nothing can be is protected',
     mistake: 'somebody believes his pods protected, and they go',
     changes: [
-      { file: 'ports/record/void-subject.ts', function: 'voidSubject', body: "  return ''" },
+      { file: 'ports/record/void-subject.ts', function: 'voidSubject', body: ["return ''"] },
     ],
     by: {
       file: 'services/graph/orders/directive-http.test.ts',
@@ -64,8 +67,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/hold.ts',
-        from: "if (isRejected || (evidence === 'bulk' && ruling === null)) {",
-        to: 'if (isRejected) {',
+        function: 'hindranceOf',
+        body: [
+          "const ruled = ruling ?? { verdict: 'approved' }",
+          'return original(graph, cluster, node, going, counted, until, ruled, price)',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story mass missing' },
@@ -77,7 +83,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'core/observe/cause.ts',
         function: 'wentWithDefinition',
-        body: '  return false',
+        body: ['return false'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded definition replaced' },
@@ -85,13 +91,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'a namespace is counted in full against all others',
     mistake: 'what one tenant deletes holds up the whole cluster',
-    changes: [
-      {
-        file: 'core/admit/burst.ts',
-        from: 'sumOf(inAll, Math.floor(most * NAMESPACE_SHARE))',
-        to: 'sumOf(inAll)',
-      },
-    ],
+    changes: [{ file: 'core/admit/burst.ts', constant: 'NAMESPACE_SHARE', value: '1e9' }],
     by: {
       file: 'core/ordinary-day.test.ts',
       test: '102 rare objects that one tenant deletes hold its own namespace, and no other',
@@ -102,9 +102,9 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'a mass that is spread over many namespaces is none anywhere',
     changes: [
       {
-        file: 'core/admit/burst.ts',
-        from: "if (all !== undefined) openBreaker(step, cluster, '', all)",
-        to: 'void all',
+        file: 'core/admit/breaker.ts',
+        function: 'openBreaker',
+        body: ["if (namespace !== '') original(...arguments)"],
       },
     ],
     by: {
@@ -115,7 +115,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'what a controller cleans up counts as a mass',
     mistake: 'CronJobs with a history limit open the breaker',
-    changes: [{ file: 'core/admit/burst.ts', function: 'isOfLiveOwner', body: '  return false' }],
+    changes: [{ file: 'core/admit/burst.ts', function: 'isOfLiveOwner', body: ['return false'] }],
     by: {
       file: 'core/ordinary-day.test.ts',
       test: '11 CronJobs that keep three finished Jobs each, a run a minute',
@@ -127,8 +127,13 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/budget.ts',
-        from: 'Math.ceil((limit - others) / 2)',
-        to: '(limit - others)',
+        function: 'roomOf',
+        body: [
+          'const limit = limitOf(policyOf(graph).policy.budgets, budget)',
+          'const { begun } = budgetOf(graph, cluster, budget)',
+          'const counted = since(begun, minuteOf(now) - BUDGET_MINUTES + 1)',
+          'return Math.max(0, limit - sumOf(byNamespace(counted)))',
+        ],
       },
     ],
     by: { file: 'core/admit/budget.property.test.ts', test: 'what nobody uses is not saved up' },
@@ -139,8 +144,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/budget.ts',
-        from: 'now < owner.leasedAt + LEASE_MS',
-        to: 'now < owner.leasedAt + 1e9 * LEASE_MS',
+        function: 'isLeased',
+        body: ['return original(graph, cluster, { root }, 0)'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded lease ends' },
@@ -151,8 +156,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/decide/gate.ts',
-        from: "return !mayBe || command.approvedBy === ''",
-        to: 'return !mayBe',
+        function: 'needsApproval',
+        body: ["return original({ ...command, approvedBy: 'nobody' })"],
       },
     ],
     by: { file: 'services/reaper/decide/gate.test.ts', test: 'blocks a command with bulk' },
@@ -160,7 +165,13 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'nothing is held',
     mistake: 'an owner that a list missed takes its dependents along at once',
-    changes: [{ file: 'core/admit/hold.ts', from: 'return missingMs', to: 'return 0' }],
+    changes: [
+      {
+        file: 'core/admit/hold.ts',
+        function: 'holdMsOf',
+        body: ['return original({ deletedMs, missingMs: 0, notFoundMs }, effect, counted)'],
+      },
+    ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded holds' },
   },
   {
@@ -169,8 +180,12 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/observe/sighting.ts',
-        from: 'hold: how.wasCurrent && isNamingAlike ? node.hold : null,',
-        to: 'hold: node.hold,',
+        function: 'changed',
+        body: [
+          'original(...arguments)',
+          'const after = nodeOf(step.graph, cluster, object.uid)',
+          'if (after !== undefined) putNode(step, cluster, after, { ...after, hold: node.hold })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold other owner' },
@@ -179,7 +194,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'what a backup tool restores belongs to a deletion of long ago',
     mistake:
       'restored data is deleted half a minute after it came, since its owner was deleted before',
-    changes: [{ file: 'core/judge/standing.ts', function: 'cameLate', body: '  return false' }],
+    changes: [{ file: 'core/judge/standing.ts', function: 'cameLate', body: ['return false'] }],
     by: { file: 'core/scenario.test.ts', test: 'story guarded restored data' },
   },
   {
@@ -188,8 +203,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/hold.ts',
-        from: 'if (begun > since) since = begun',
-        to: 'void begun',
+        function: 'sinceOf',
+        body: ['return node.hold?.since ?? original(...arguments)'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold last owner' },
@@ -197,7 +212,13 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'who comes late has waited',
     mistake: 'what a restore brings goes at once when its owner went long ago',
-    changes: [{ file: 'core/admit/hold.ts', from: ' || position > proof.position', to: '' }],
+    changes: [
+      {
+        file: 'core/admit/hold.ts',
+        function: 'waitedWith',
+        body: ['return original({ position: -1n }, { proof, isHearsay, isLate })'],
+      },
+    ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded hold cascade' },
   },
   {
@@ -206,8 +227,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/hold.ts',
-        from: 'if (ruling.hash !== hash || ruling.what !== what) return null',
-        to: 'void [hash, what]',
+        function: 'rulingFor',
+        body: [
+          'const ruling = hold?.ruling && { ...hold.ruling, hash, what }',
+          'return original(graph, cluster, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story approval' },
@@ -218,8 +242,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/approval.ts',
-        from: 'if (isTold && first.who !== who) {',
-        to: 'if (isTold) {',
+        function: 'firstApprovalOf',
+        body: [
+          'const first = original(graph, cluster)',
+          "return first && { ...first, who: 'another' }",
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story approval by two' },
@@ -230,8 +257,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/hold.ts',
-        from: "return ruling.verdict === 'approved' && isOver ? null : ruling",
-        to: 'return isOver ? ruling : ruling',
+        function: 'rulingFor',
+        body: [
+          'const ruling = hold?.ruling && { ...hold.ruling, until: Number.MAX_SAFE_INTEGER }',
+          'return original(graph, cluster, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
+        ],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story approval' },
@@ -239,7 +269,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'budgets are no matter',
     mistake: 'a burst takes as much as it likes',
-    changes: [{ file: 'core/admit/budget.ts', function: 'roomOf', body: '  return 1_000' }],
+    changes: [{ file: 'core/admit/budget.ts', function: 'roomOf', body: ['return 1_000'] }],
     by: {
       file: 'core/admit/budget.property.test.ts',
       test: 'nothing is deleted before its hold, nor more than the budget within ten minutes, and all is in the end',
@@ -249,11 +279,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'the fold spares nothing',
     mistake: 'protected objects are commanded to go',
     changes: [
-      {
-        file: 'core/admit/hold.ts',
-        from: "if (spared !== null) return { by: 'protection', ...spared }",
-        to: 'void spared',
-      },
+      { file: 'core/admit/protection.ts', function: 'protectedBecause', body: ['return null'] },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story protected kinds' },
   },
@@ -261,7 +287,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     name: 'the gate spares nothing',
     mistake: 'an object that was protected since it was judged goes',
     changes: [
-      { file: 'services/reaper/decide/gate.ts', function: 'sparedBecause', body: "  return ''" },
+      { file: 'services/reaper/decide/gate.ts', function: 'sparedBecause', body: ["return ''"] },
     ],
     by: {
       file: 'services/reaper/reaper.test.ts',
@@ -273,9 +299,9 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     mistake: 'the archive is asked and not waited for',
     changes: [
       {
-        file: 'services/reaper/reap.ts',
-        from: "case 'Failed':\n      return blocked(keeping.reason)",
-        to: "case 'Failed':\n      return undefined",
+        file: 'services/reaper/archive.ts',
+        function: 'append',
+        body: ['await original(...arguments)', 'return undefined'],
       },
     ],
     by: { file: 'services/reaper/archive.test.ts', test: 'says no while the log takes nothing' },
@@ -286,8 +312,11 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/order.ts',
-        from: 'return isOrder(record) ? refused(`a ${record.type} counts in orders only`) : record',
-        to: 'return record',
+        function: 'readEvent',
+        body: [
+          'const record = entry.value && codec.decode(entry.value)',
+          'return record && isEvent(record) && isOrder(record) ? record : original(...arguments)',
+        ],
       },
     ],
     by: {
@@ -302,7 +331,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'services/graph/fold/order.ts',
         function: 'mayComeIntoForce',
-        body: '  return inForce.length >= 0 || offset >= 0n',
+        body: ['return inForce.length >= 0 || offset >= 0n'],
       },
     ],
     by: {
@@ -313,13 +342,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'an offset of orders is believed to be given once',
     mistake: 'after orders lost its end, what people ask for is refused',
-    changes: [
-      {
-        file: 'services/graph/fold/order.ts',
-        from: 'mayComeIntoForce(inForce, offset) ? inForce : await held(log, inForce, end)',
-        to: 'end > 0n ? inForce : await held(log, inForce, end)',
-      },
-    ],
+    changes: [{ file: 'services/graph/fold/order.ts', function: 'held', body: ['return inForce'] }],
     by: {
       file: 'services/graph/fold/order.test.ts',
       test: 'after many orders, those that are given since the end of orders was lost come into force (F39)',
@@ -328,13 +351,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'what orders lost is not said again',
     mistake: 'a reaper that starts then knows of no pause',
-    changes: [
-      {
-        file: 'services/graph/orders/order-keeper.ts',
-        from: 'if (records.length > 0) await log.append',
-        to: 'if (records.length > 1e6) await log.append',
-      },
-    ],
+    changes: [{ file: 'services/graph/orders/order-keeper.ts', function: 'sayAgain', body: [] }],
     by: {
       file: 'services/graph/orders/order-keeper.test.ts',
       test: 'a pause, protection and the policy’s are said again where all of orders is lost (F39)',
@@ -343,8 +360,14 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
   {
     name: 'what was never seen is not held',
     mistake: 'a dependent that a restore brought back before its owner goes at once',
-    changes: [{ file: 'core/admit/hold.ts', from: 'return notFoundMs', to: 'return 0' }],
-    by: 'sim',
+    changes: [
+      {
+        file: 'core/admit/hold.ts',
+        function: 'holdMsOf',
+        body: ['return original({ deletedMs, missingMs, notFoundMs: 0 }, effect, counted)'],
+      },
+    ],
+    by: { file: 'core/scenario.test.ts', test: 'story guarded hold restarts' },
   },
   {
     name: 'what is archived is not all of it',
@@ -352,23 +375,38 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/archive.ts',
-        from: 'const { managedFields: _, ...rest } = metadata',
-        to: 'const { managedFields: _, annotations: __, ...rest } = metadata',
+        function: 'wholeOf',
+        body: [
+          'const { metadata, ...rest } = parseObject(text)',
+          'const { annotations, managedFields, ...left } = metadata',
+          'return Buffer.from(JSON.stringify({ ...rest, metadata: left }))',
+        ],
       },
     ],
-    by: 'sim',
+    by: {
+      file: 'services/reaper/archive.test.ts',
+      test: 'has the whole object before it goes, with one call more',
+    },
   },
   {
     name: 'budgets are kept in memory',
     mistake: 'whoever begins anew has ten minutes of tokens again',
     changes: [
       {
-        file: 'services/graph/fold/task.ts',
-        from: "this.#state = 'folding'\n    while",
-        to: "for (const [key] of (await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })).rows) await store.write([[key, null]], store.checkpoint()!)\n    this.#state = 'folding'\n    while",
+        file: 'services/graph/fold/restore.ts',
+        function: 'restore',
+        body: [
+          'const restored = await original(...arguments)',
+          "const { rows } = await store.page({ gte: 'budget/', lt: 'budget0', limit: 100 })",
+          'for (const [key] of rows) await store.write([[key, null]], store.checkpoint())',
+          'return restored',
+        ],
       },
     ],
-    by: 'sim',
+    by: {
+      file: 'services/graph/fold/task.test.ts',
+      test: 'who begins anew has as much of each budget left as there was',
+    },
   },
   {
     name: 'a hold goes by the clock on the wall',
@@ -376,10 +414,17 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/task.ts',
-        from: 'timestamp: entry.timestamp,',
-        to: 'timestamp: clock.now(),',
+        function: 'Task.#foldSome',
+        body: [
+          'const { clock } = this.#options',
+          'const own = entries.map((entry) => ({ ...entry, timestamp: clock.now() }))',
+          'return await original(batch, own, from, signal)',
+        ],
       },
     ],
-    by: 'sim',
+    by: {
+      file: 'services/graph/fold/task.test.ts',
+      test: 'memory: an audit folds the log again and finds it identical',
+    },
   },
 ]

@@ -12,13 +12,17 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/task.ts',
-        from: 'const end = await owned.commit({ changelog, outputs })',
-        to: 'await store.write(changelog.map(({ key, value }) => [key, value] as const), { changelog: store.checkpoint()?.changelog ?? 0n, position: position.position })\n    const end = await owned.commit({ changelog, outputs })',
-      },
-      {
-        file: 'services/graph/fold/task.ts',
-        from: 'await store.write(changes, { changelog: end,',
-        to: 'await store.write([], { changelog: end,',
+        function: 'Task.#commit',
+        body: [
+          'const { store } = this.#options',
+          'const { position } = batch.position',
+          'const commit = async ({ changelog, outputs }) => {',
+          '  const changes = changelog.map(({ key, value }) => [key, value])',
+          '  await store.write(changes, { changelog: store.checkpoint()?.changelog ?? 0n, position })',
+          '  return await owned.commit({ changelog, outputs })',
+          '}',
+          'await original({ commit }, batch, last)',
+        ],
       },
     ],
     by: {
@@ -32,8 +36,11 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/batch.ts',
-        from: 'if (value !== null || !this.#cameAndWent(key)) changelog',
-        to: "if (!key.startsWith('edge/')) changelog",
+        function: 'Batch.take',
+        body: [
+          'const { changelog, outputs } = original(last)',
+          "return { changelog: changelog.filter(({ key }) => !key.startsWith('edge/')), outputs }",
+        ],
       },
     ],
     by: {
@@ -47,8 +54,17 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/task.ts',
-        from: 'const end = await owned.commit({ changelog, outputs })',
-        to: "for (const { topic, partition, records: sent } of outputs) if (topic === 'commands') await this.#options.log.append(topic, partition, sent)\n    const end = await owned.commit({ changelog, outputs: outputs.filter(({ topic }) => topic !== 'commands') })",
+        function: 'Task.#commit',
+        body: [
+          'const { log } = this.#options',
+          'const commit = async ({ changelog, outputs }) => {',
+          "  const isCommand = ({ topic }) => topic === 'commands'",
+          '  for (const { topic, partition, records } of outputs.filter(isCommand))',
+          '    await log.append(topic, partition, records)',
+          '  return await owned.commit({ changelog, outputs: outputs.filter((each) => !isCommand(each)) })',
+          '}',
+          'await original({ commit }, batch, last)',
+        ],
       },
     ],
     by: {
@@ -62,8 +78,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/known-object.ts',
-        from: ' || isOtherHold(node.before, node.after)',
-        to: '',
+        function: 'isOtherHold',
+        body: ['return false'],
       },
     ],
     by: {
@@ -74,13 +90,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
   {
     name: 'what a rule was is not told',
     mistake: 'the rules of now are those of every moment',
-    changes: [
-      {
-        file: 'services/graph/fold/batch.ts',
-        from: 'if (isRuleKey(key)) this.#putFormer',
-        to: 'if (false) this.#putFormer',
-      },
-    ],
+    changes: [{ file: 'services/graph/fold/batch.ts', function: 'Batch.#putFormer', body: [] }],
     by: {
       file: 'services/graph/query/answer/past-held.test.ts',
       test: 'is what was answered then: objects, mode, pauses, protections and breakers',
@@ -92,8 +102,14 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/task.ts',
-        from: 'const end = await owned.commit({ changelog, outputs })',
-        to: 'const end = await owned.commit({ changelog, outputs }).catch(async () => { const again = await this.#options.log.openTask(this.partition); return await again.commit({ changelog, outputs }) })',
+        function: 'Task.#commit',
+        body: [
+          'const commit = async (all) => {',
+          '  const again = async () => await (await this.#options.log.openTask(this.partition)).commit(all)',
+          '  return await owned.commit(all).catch(again)',
+          '}',
+          'await original({ commit }, batch, last)',
+        ],
       },
     ],
     by: {
@@ -107,8 +123,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/bytes/gathering-store.ts',
-        from: 'this.#checkpoint = checkpoint\n    this.#writes += 1',
-        to: 'this.#checkpoint = checkpoint\n    await this.#store.write([], checkpoint)\n    this.#writes += 1',
+        function: 'GatheringStore.write',
+        body: ['await original(changes, checkpoint)', 'await this.#store.write([], checkpoint)'],
       },
     ],
     by: {
@@ -122,8 +138,11 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/graph/fold/restore.ts',
-        from: 'while (replay.next < end) entries += await replay.page(end, signal)',
-        to: 'if (store.checkpoint() === undefined) while (replay.next < end) entries += await replay.page(end, signal)',
+        function: 'beginReplay',
+        body: [
+          'const replay = await original(...arguments)',
+          'return store.checkpoint() === undefined ? replay : { ...replay, next: most + 1n }',
+        ],
       },
     ],
     by: {
@@ -137,8 +156,10 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/level/store.ts',
-        from: 'this.#failure ??= storeErrorOf(error, this.#directory)\n    return this.#failure',
-        to: 'return storeErrorOf(error, this.#directory)',
+        function: 'LevelStore.#failed',
+        body: [
+          "return this.#phase === 'closed' ? original(error) : storeErrorOf(error, this.#directory)",
+        ],
       },
     ],
     by: {
@@ -152,8 +173,13 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/level/own-keys.ts',
-        from: 'if (numbers.next !== last + 1) throw damaged(`has lost batch ${numbers.next}`)',
-        to: 'void last',
+        function: 'loadBooks',
+        body: [
+          'const stored = database.getSync(CHECKPOINT_KEY, { snapshot })',
+          'if (stored === undefined) return await original(...arguments)',
+          'const { first, checkpoint } = decodedCheckpoint(unsealed(CHECKPOINT_KEY, stored))',
+          'return { checkpoint, numbers: await countedBatches(database, snapshot, first) }',
+        ],
       },
     ],
     by: {
@@ -167,8 +193,11 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/level/sealed-value.ts',
-        from: 'if (crc >>> 0 !== checksum(key, value)) throw damagedValue(key)',
-        to: 'void crc',
+        function: 'unsealed',
+        body: [
+          'if (stored.length < CRC_BYTES) return original(key, stored)',
+          'return stored.subarray(0, stored.length - CRC_BYTES)',
+        ],
       },
     ],
     by: {
@@ -180,11 +209,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     name: 'records have no checksum',
     mistake: 'SQLite reads a flipped bit back, and nobody notices (F51)',
     changes: [
-      {
-        file: 'adapters/sqlite/record-table.ts',
-        from: 'if (recordSum(head.lane, offset, timestamp, key, value) === sum) return',
-        to: 'if (recordSum(head.lane, offset, timestamp, key, value) === sum || sum > 0) return',
-      },
+      { file: 'adapters/sqlite/record-table.ts', function: 'RecordTable.#check', body: [] },
     ],
     by: {
       file: 'adapters/sqlite/damage.test.ts',
@@ -197,8 +222,14 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: '? this.#lastMs + goneMs :',
-        to: '? this.#lastMs :',
+        function: 'AppendTime.#read',
+        body: [
+          'const before = this.#lastMs',
+          'const { wallMs, nowMs } = original()',
+          'if (wallMs >= before) return { wallMs, nowMs }',
+          'this.#lastMs = before',
+          'return { wallMs, nowMs: Math.floor(before) }',
+        ],
       },
     ],
     by: {
@@ -212,8 +243,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: 'Math.min(wallMs, monotonicMs + this.#mostMs)',
-        to: 'wallMs',
+        function: 'AppendTime.#read',
+        body: ['this.#mostMs = Number.POSITIVE_INFINITY', 'return original()'],
       },
     ],
     by: {
@@ -227,8 +258,11 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: 'this.#lastMs = isEmpty ? wallMs : lastMs',
-        to: 'this.#lastMs = isEmpty ? wallMs : Math.max(wallMs, lastMs)',
+        function: 'AppendTime.#read',
+        body: [
+          'if (this.#mostMs === this.#lastMs - this.#lastMonotonicMs) this.#mostMs += this.#aheadMs',
+          'return original()',
+        ],
       },
     ],
     by: {
@@ -242,8 +276,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'ports/append-time.ts',
-        from: 'Math.min(0, ...skewsMs)',
-        to: 'Math.min(0, Math.max(...skewsMs))',
+        function: 'AppendTime.confirm',
+        body: ['if (skewsMs.length > 0) original([Math.max(...skewsMs)])'],
       },
     ],
     by: {
@@ -257,8 +291,14 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/sqlite/record-table.ts',
-        from: 'if (record.prev !== prev) throw this.#broken(head, record.offset)',
-        to: 'void prev',
+        function: 'RecordTable.upward',
+        body: [
+          'const most = Math.min(limit, MAX_STRETCH_RECORDS)',
+          'const rows = this.#upward.iterate(idOf(head.lane, from), idOf(head.lane, head.next), most)',
+          'const { records, cut } = take(rows)',
+          'for (const record of records) this.#check(head, record)',
+          'return { records, complete: !cut && records.length < most }',
+        ],
       },
     ],
     by: {
@@ -271,17 +311,29 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     mistake: 'what was told before it was committed is folded by nobody after a kill',
     changes: [
       {
-        file: 'services/graph/fold/task.ts',
-        from: 'from: position,',
-        to: "from: position && { ...position, position: (await log.loadPosition('graph', 'events', partition))?.offset ?? position.position },",
+        file: 'services/graph/fold/restore.ts',
+        function: 'restore',
+        body: [
+          'const { position, entries } = await original(...arguments)',
+          "const saved = await log.loadPosition('graph', 'events', partition)",
+          'const own = position && { ...position, position: saved?.offset ?? position.position }',
+          'return { position: own, entries }',
+        ],
       },
       {
         file: 'services/graph/fold/task.ts',
-        from: 'const end = await owned.commit({ changelog, outputs })',
-        to: "await this.#options.log.savePosition('graph', 'events', this.partition, { offset: position.position, detail: '' })\n    const end = await owned.commit({ changelog, outputs })",
+        function: 'Task.#commit',
+        body: [
+          "const saved = { offset: batch.position.position, detail: '' }",
+          "await this.#options.log.savePosition('graph', 'events', this.partition, saved)",
+          'await original(owned, batch, last)',
+        ],
       },
     ],
-    by: 'sim',
+    by: {
+      file: 'services/graph/fold/task.test.ts',
+      test: 'a commit whose answer is lost did not take: either way once (F58)',
+    },
   },
   {
     name: 'a fence is not asked for',
@@ -289,8 +341,8 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/sqlite/task-log.ts',
-        from: 'if (this.#access.isOwner()) return\n        throw',
-        to: 'if (this.#access.isOwner() || this.#access.fence >= 0n) return\n        throw',
+        function: 'SqliteTaskLog.#check',
+        body: ["if (this.#phase !== 'usable') original()"],
       },
     ],
     by: {
@@ -302,11 +354,7 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     name: 'what hangs on an object is found by its uid alone',
     mistake: 'a restore gives back what a stranger left in another namespace',
     changes: [
-      {
-        file: 'services/restore/selection.ts',
-        from: 'isNamedBy(owner, each, reference)',
-        to: 'reference.uid === owner.uid',
-      },
+      { file: 'core/graph/identity.ts', function: 'isNamedBy', body: ['return uid === owner.uid'] },
     ],
     by: {
       file: 'services/restore/selection.test.ts',
@@ -319,8 +367,12 @@ export const BROKEN_STORE: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/restore/selection.ts',
-        from: 'owners.push(identityIn(each))',
-        to: 'for (const next of dependentsOf(identityIn(each))) reach(next)',
+        function: 'subtreeOf.reach',
+        body: [
+          'if (found.has(each.uid)) return',
+          'found.set(each.uid, each)',
+          'for (const next of dependentsOf(identityIn(each))) reach(next)',
+        ],
       },
     ],
     by: {

@@ -12,8 +12,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/publish/publisher.ts',
-        from: 'ageMs: ageMs < AGE_TOLD_MS ? 0 : Math.ceil(ageMs)',
-        to: 'ageMs: ageMs < 1e12 ? 0 : ageMs',
+        function: 'Publisher.#aging',
+        body: ['return () => this.#deps.codec.encode({ ...event, ageMs: 0 })'],
       },
     ],
     by: {
@@ -25,11 +25,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     name: 'what a watcher reads when it wakes is news',
     mistake: 'what waited in a socket counts as seen when it was read',
     changes: [
-      {
-        file: 'services/watcher/publish/lag.ts',
-        from: 'return lostMs < this.#config.behindMs ? 0 : lostMs',
-        to: 'return lostMs < 1e12 ? 0 : lostMs',
-      },
+      { file: 'services/watcher/publish/lag.ts', function: 'Lag.#lostMs', body: ['return 0'] },
     ],
     by: {
       file: 'sim/restore.test.ts',
@@ -42,8 +38,14 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/kind/kind-monitor.ts',
-        from: "if (error.remedy === 'give-up') lookSoon()",
-        to: "if (error.remedy === 'give-up' && this.#state.phase === 'listing') {\n      this.#telling.beginSync(this.#deps.nextSync(), false)\n      this.#finishList(this.#telling.position ?? '1')\n    }\n    if (error.remedy === 'give-up') lookSoon()",
+        function: 'KindMonitor.#failed',
+        body: [
+          "if (error.remedy === 'give-up' && this.#state.phase === 'listing') {",
+          '  this.#telling.beginSync(this.#deps.nextSync(), false)',
+          "  this.#finishList(this.#telling.position ?? '1')",
+          '}',
+          'return original(error)',
+        ],
       },
     ],
     by: {
@@ -57,8 +59,18 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/list.ts',
-        from: 'const { body, connection } = await askOver(reading, path, METADATA, signal, way)',
-        to: "const { body, connection } = await askOver(reading, path, METADATA, signal, way).catch((error) => {\n      if (token === '') throw error\n      return { connection: undefined as never, body: { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: version }, items: [] } as Json }\n    })",
+        function: 'listPages',
+        body: [
+          'let hasBegun = false',
+          'try {',
+          '  for await (const page of original(...arguments)) {',
+          '    hasBegun = true',
+          '    yield page',
+          '  }',
+          '} catch (error) {',
+          '  if (!hasBegun) throw error',
+          '}',
+        ],
       },
     ],
     by: {
@@ -72,8 +84,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/monitor.ts',
-        from: 'if (listed === 0) return held > 0',
-        to: 'if (listed === 0) return held > 1e9',
+        function: 'isShrunken',
+        body: ['return listed > 0 && original(held, listed, config)'],
       },
     ],
     by: {
@@ -87,8 +99,10 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/kind/kind-monitor.ts',
-        from: 'for await (const events of server.watch(this.#resource(), state.from, signal)) {',
-        to: "const from = await this.#currentVersion('', signal)\n    for await (const events of server.watch(this.#resource(), from, signal)) {",
+        function: 'KindMonitor.#watch',
+        body: [
+          "return await original({ ...state, from: await this.#currentVersion('', signal) }, signal)",
+        ],
       },
     ],
     by: {
@@ -100,11 +114,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     name: 'a watermark comes before its events',
     mistake: 'what was not acknowledged before a kill is never told',
     changes: [
-      {
-        file: 'services/watcher/kind/mark-writer.ts',
-        from: 'await publisher.settled()\n',
-        to: 'void publisher\n',
-      },
+      { file: 'services/watcher/publish/publisher.ts', function: 'Publisher.settled', body: [] },
     ],
     by: {
       file: 'services/watcher/resume.test.ts',
@@ -113,27 +123,12 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
   },
   {
     name: 'a restore is not noticed',
-    mistake: 'versions that went backwards are taken for old news',
+    mistake: 'versions that went backwards end a watch, and nothing more',
     changes: [
       {
-        file: 'services/watcher/kind/kind-monitor.ts',
-        from: 'if (isOlder(current, state.from)) return await this.#rewound(signal)',
-        to: '',
-      },
-      {
-        file: 'services/watcher/publish/telling.ts',
-        from: "if (this.#deps.deletions.get(this.#kindKey, object.uid) !== undefined) return 'rewound'\n    if (known !== undefined && isOlder(object.resourceVersion, known.version)) return 'rewound'",
-        to: '',
-      },
-      {
-        file: 'services/watcher/connection.ts',
-        from: 'this.#lostMs = clock.monotonicMs()\n          return false',
-        to: 'this.#lostMs = clock.monotonicMs()\n          return true',
-      },
-      {
-        file: 'services/watcher/connection.ts',
-        from: '(await this.#identifies(signal)) onRewound()',
-        to: '(await this.#identifies(signal)) void onRewound',
+        file: 'services/watcher/session.ts',
+        function: 'Session.#monitorEnded',
+        body: ["if (end !== 'rewound') original(end)"],
       },
     ],
     by: {
@@ -147,8 +142,12 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/connection.ts',
-        from: 'const askedMs = clock.monotonicMs()\n    for',
-        to: 'const askedMs = clock.monotonicMs()\n    if (brokenMs <= comparedMs) return true\n    for',
+        function: 'Connection.#isSame',
+        body: [
+          'const brokenMs = this.#deps.monitors().map((monitor) => monitor.brokenMs)',
+          'if (Math.max(this.#lostMs, ...brokenMs) <= this.#comparedMs) return true',
+          'return await original(signal)',
+        ],
       },
     ],
     by: {
@@ -161,9 +160,9 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     mistake: 'a watcher that was succeeded is heard as the one that succeeded it',
     changes: [
       {
-        file: 'services/watcher/watcher.ts',
-        from: 'const epoch = await held.nextEpoch(marks.epoch, signal)',
-        to: 'const epoch = Math.max(1, marks.epoch)',
+        file: 'adapters/memory/lease.ts',
+        function: 'nextEpoch',
+        body: ['return Math.max(1, atLeast)'],
       },
     ],
     by: {
@@ -177,8 +176,15 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/publish/log-retry.ts',
-        from: 'return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)',
-        to: "return await untilDone(deps, () => deps.log.append(topic, partition, records).catch((error) => { if (error.remedy === 'retry') return 0n; throw error }), signal)",
+        function: 'appendUntilDone',
+        body: [
+          'const append = (...all) =>',
+          '  deps.log.append(...all).catch((error) => {',
+          "    if (error.remedy === 'retry') return 0n",
+          '    throw error',
+          '  })',
+          'return await original({ ...deps, log: { append } }, topic, partition, records, signal)',
+        ],
       },
     ],
     by: {
@@ -192,8 +198,11 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/publish/telling.ts',
-        from: "if (known !== undefined && isOlder(resourceVersion, known.version)) {\n      this.#ignoreOlder('fine')\n      return\n    }",
-        to: "if (known === undefined) {\n      this.#ignoreOlder('fine')\n      return\n    }",
+        function: 'Telling.#deleted',
+        body: [
+          "if (this.#sightings.get(object.uid) === undefined) this.#ignoreOlder('fine')",
+          'else original(object)',
+        ],
       },
     ],
     by: {
@@ -206,9 +215,9 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     mistake: 'what is in doubt stays so',
     changes: [
       {
-        file: 'services/watcher/session.ts',
-        from: 'this.#roster.relist(kind === null ? null : kindKey(kind), { full: true, offset })',
-        to: 'void kindKey',
+        file: 'services/watcher/control-reader.ts',
+        function: 'ControlReader.poll',
+        body: ['await original(config, signal)', 'return []'],
       },
     ],
     by: {
@@ -222,8 +231,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/connection.ts',
-        from: 'if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs) await',
-        to: 'if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs * 1e6) await',
+        function: 'Connection.beat',
+        body: ['await this.#look(signal)'],
       },
     ],
     by: {
@@ -236,11 +245,7 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     mistake:
       'clusters that are watched from the same moment on share one partition, and others stay empty',
     changes: [
-      {
-        file: 'services/watcher/assignment.ts',
-        from: "return emptiest(before, deps.log.partitions('events')) === partition",
-        to: 'return before.length >= 0 || partition < 0',
-      },
+      { file: 'services/watcher/assignment.ts', function: 'isFirst', body: ['return true'] },
     ],
     by: {
       file: 'services/watcher/assignment.test.ts',
@@ -253,8 +258,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/assignment.ts',
-        from: 'if (isThere(published)) return published',
-        to: '',
+        function: 'assignPartition',
+        body: ['return await original(deps, cluster, -1, signal)'],
       },
     ],
     by: {
@@ -269,8 +274,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/kind/marks.ts',
-        from: 'const isSame = marks.partition === reign.partition && marks',
-        to: 'const isSame = marks',
+        function: 'resumable',
+        body: ['return original({ ...marks, partition: reign.partition }, reign)'],
       },
     ],
     by: {
@@ -284,8 +289,8 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'adapters/kubernetes/meta.ts',
-        from: "text.length > NAME_LENGTH && group === ''",
-        to: "text.length > NAME_LENGTH && group !== '.'",
+        function: 'nameOf',
+        body: ["return original(text, '')"],
       },
     ],
     by: {
@@ -299,8 +304,12 @@ export const BROKEN_WATCHER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/watcher/assignment.ts',
-        from: 'if (recorded?.partition === partition && isSame) return',
-        to: 'if (isSame) return',
+        function: 'confirmAssignment',
+        body: [
+          'const read = () => readAssignments(deps.log, deps.codec)',
+          'const recorded = (await untilDone(deps, read, signal)).get(cluster)',
+          'await original(deps, { cluster, partition: recorded?.partition ?? partition }, counted, signal)',
+        ],
       },
     ],
     by: {

@@ -171,10 +171,13 @@ for (const took of [true, false]) {
   test(`a commit whose answer is lost ${took ? 'took' : 'did not take'}: either way once (F58)`, async () => {
     const log = memoryLog()
     const store = emptyStore()
-    await appendAll(log, eventsOf(CASCADE))
-    log.loseNextCommitAnswer(took)
+    const events = eventsOf(CASCADE)
+    await appendAll(log, events.slice(0, -2))
     const reasons: string[] = []
     await using running = runTask(log, store, { takenOver: (why) => reasons.push(why) })
+    await running.caughtUp()
+    log.loseNextCommitAnswer(took)
+    await appendAll(log, events.slice(-2))
     await running.caughtUp()
     equal(reasons.length, 1)
     deepEqual(names(await commandsOn(log)), EXPECTED)
@@ -347,6 +350,19 @@ test('an audit names the first event that comes out otherwise', async () => {
     position: 1n,
     what: 'command 0-1-0 does not follow from the events',
   })
+})
+
+test('who begins anew has as much of each budget left as there was', async () => {
+  const log = memoryLog()
+  const store = emptyStore()
+  await appendAll(log, eventsOf(['policy enforce guarded', ...CASCADE]))
+  for (const _ of ['first', 'anew']) {
+    await using running = runTask(log, store)
+    await running.caughtUp()
+  }
+  const content = await contentOf(store)
+  ok([...content.keys()].some((key) => key.startsWith('budget/')))
+  deepEqual(content, await changelogContent(log))
 })
 
 test('a kill at every commit in turn leaves the same end (I23)', async () => {
