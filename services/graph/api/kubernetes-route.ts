@@ -7,8 +7,17 @@
  * Not here: the answers (query/ask/kubernetes-question.ts), their schemas (kubernetes-schema.ts).
  */
 import { GROUP, VERSION } from './kubernetes-document.ts'
+import {
+  API_GROUP,
+  API_GROUP_LIST,
+  API_RESOURCE_LIST,
+  API_VERSIONS,
+  OWNED_OBJECT,
+  OWNED_OBJECT_LIST,
+  TABLE,
+} from './kubernetes-schema.ts'
 import { CONTINUE, JSON_TYPE, limitParameter, type Parameter, type Route } from './operation.ts'
-import { ref, TEXT } from './schema.ts'
+import { type Schema, TEXT } from './schema.ts'
 
 const CLUSTER: Parameter = {
   name: 'cluster',
@@ -49,7 +58,7 @@ const FIELDS = 'objects are selected by kind, namespace or name'
 const STREAM = 'there is no watch here; /v1/lineage is a stream'
 
 type Row = Pick<Route, 'path' | 'operation' | 'summary'> & {
-  readonly answer: string
+  readonly answer: Schema
   readonly segments?: readonly Parameter[]
   readonly isList?: boolean
 }
@@ -60,38 +69,38 @@ const ROWS: readonly Row[] = [
     path: '/api',
     operation: 'coreVersions',
     summary: 'Versions of the core group: none',
-    answer: 'APIVersions',
+    answer: API_VERSIONS,
   },
   {
     path: '/apis',
     operation: 'apiGroups',
     summary: 'The groups that are served: one',
-    answer: 'APIGroupList',
+    answer: API_GROUP_LIST,
   },
   {
     path: `/apis/${GROUP}`,
     operation: 'apiGroup',
     summary: 'The group, and its versions',
-    answer: 'APIGroup',
+    answer: API_GROUP,
   },
   {
     path: VERSIONED,
     operation: 'apiResources',
     summary: 'The resources of the group',
-    answer: 'APIResourceList',
+    answer: API_RESOURCE_LIST,
   },
   {
     path: `${VERSIONED}/ownedobjects`,
     operation: 'ownedObjects',
     summary: 'Objects of all namespaces',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     isList: true,
   },
   {
     path: `${VERSIONED}/namespaces/{namespace}/ownedobjects`,
     operation: 'namespacedOwnedObjects',
     summary: 'Objects of a namespace',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     segments: [NAMESPACE],
     isList: true,
   },
@@ -99,21 +108,21 @@ const ROWS: readonly Row[] = [
     path: `${VERSIONED}/namespaces/{namespace}/ownedobjects/{name}`,
     operation: 'ownedObject',
     summary: 'An object of a namespace',
-    answer: 'OwnedObject',
+    answer: OWNED_OBJECT,
     segments: [NAMESPACE, NAME],
   },
   {
     path: `${VERSIONED}/clusterownedobjects`,
     operation: 'clusterOwnedObjects',
     summary: 'Objects without a namespace',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     isList: true,
   },
   {
     path: `${VERSIONED}/clusterownedobjects/{name}`,
     operation: 'clusterOwnedObject',
     summary: 'An object without a namespace',
-    answer: 'OwnedObject',
+    answer: OWNED_OBJECT,
     segments: [NAME],
   },
 ]
@@ -139,12 +148,12 @@ function routeOf(
   { answer, isList = false }: Row,
   more: Pick<Route, 'path' | 'operation' | 'summary' | 'segments'>,
 ): Route {
-  const isTabular = answer.startsWith('OwnedObject')
+  const isTabular = answer === OWNED_OBJECT || answer === OWNED_OBJECT_LIST
   return {
     ...more,
     method: 'get',
     parameters: [...(isList ? LIST : []), ...(isTabular ? [INCLUDE] : []), TIMEOUT],
-    answers: { [JSON_TYPE]: isTabular ? { anyOf: [ref(answer), ref('Table')] } : ref(answer) },
+    answers: { [JSON_TYPE]: isTabular ? { anyOf: [answer, TABLE] } : answer },
     refusal: 'status',
     ...(isList && {
       refused: { labelSelector: LABELS, fieldSelector: FIELDS, watch: STREAM },

@@ -1,25 +1,61 @@
 /** Schemas of what is answered as an API server would (kubernetes-document.ts): what a field's absence means there is that it is empty. */
-import { COUNT, FLAG, listOf, oneOf, record, ref, type Schema, say, TEXT } from './schema.ts'
+import {
+  COUNT,
+  component,
+  constant,
+  FLAG,
+  listOf,
+  oneOf,
+  record,
+  type Schema,
+  say,
+  TEXT,
+  type TypeOf,
+} from './schema.ts'
 
-const TIME: Schema = { type: 'string', format: 'date-time' }
+const TIME: Schema<string> = { type: 'string', format: 'date-time' }
+const OBJECT: Schema<object> = { type: 'object' }
+const WHOLE: Schema<number> = { type: 'integer' }
 const VERSIONED = record({ groupVersion: TEXT, version: TEXT })
 const GROUP = { name: TEXT, versions: listOf(VERSIONED), preferredVersion: VERSIONED }
 
 /** Of the core group's meta/v1. */
-function meta(kind: string, fields: Readonly<Record<string, Schema>>): Schema {
-  return record({ kind: { const: kind }, apiVersion: { const: 'v1' }, ...fields })
+function meta<const K extends string, F extends Readonly<Record<string, Schema>>>(
+  kind: K,
+  fields: F,
+) {
+  return record({ kind: constant(kind), apiVersion: constant('v1'), ...fields })
 }
 
-const OWNED = { apiVersion: { const: 'kinfold.dev/v1' } }
+const OWNED = { apiVersion: constant('kinfold.dev/v1') }
 
-export const KUBERNETES_SCHEMAS: Readonly<Record<string, Schema>> = {
-  APIVersions: meta('APIVersions', {
+export const KUBERNETES_SCHEMAS: Record<string, Schema> = {}
+
+function part<T>(name: string, schema: Schema<T>): Schema<T> {
+  return component(KUBERNETES_SCHEMAS, name, schema)
+}
+
+export const API_VERSIONS = part(
+  'APIVersions',
+  meta('APIVersions', {
     versions: listOf(TEXT),
     serverAddressByClientCIDRs: listOf(TEXT),
   }),
-  APIGroupList: meta('APIGroupList', { groups: listOf(record(GROUP)) }),
-  APIGroup: meta('APIGroup', GROUP),
-  APIResourceList: meta('APIResourceList', {
+)
+export type APIVersions = TypeOf<typeof API_VERSIONS>
+
+export const API_GROUP_LIST = part(
+  'APIGroupList',
+  meta('APIGroupList', { groups: listOf(record(GROUP)) }),
+)
+export type APIGroupList = TypeOf<typeof API_GROUP_LIST>
+
+export const API_GROUP = part('APIGroup', meta('APIGroup', GROUP))
+export type APIGroup = TypeOf<typeof API_GROUP>
+
+export const API_RESOURCE_LIST = part(
+  'APIResourceList',
+  meta('APIResourceList', {
     groupVersion: TEXT,
     resources: listOf(
       record({
@@ -28,7 +64,12 @@ export const KUBERNETES_SCHEMAS: Readonly<Record<string, Schema>> = {
       }),
     ),
   }),
-  OwnedObject: say(
+)
+export type APIResourceList = TypeOf<typeof API_RESOURCE_LIST>
+
+export const OWNED_OBJECT = part(
+  'OwnedObject',
+  say(
     'An object of a cluster, as Kinfold knows it.',
     record({
       ...OWNED,
@@ -58,7 +99,12 @@ export const KUBERNETES_SCHEMAS: Readonly<Record<string, Schema>> = {
       ),
     }),
   ),
-  OwnedObjectList: say(
+)
+export type OwnedObject = TypeOf<typeof OWNED_OBJECT>
+
+export const OWNED_OBJECT_LIST = part(
+  'OwnedObjectList',
+  say(
     'Objects of a cluster. Why it may be incomplete is in the header Warning.',
     record({
       ...OWNED,
@@ -70,31 +116,42 @@ export const KUBERNETES_SCHEMAS: Readonly<Record<string, Schema>> = {
           remainingItemCount: say('After this page; absent where it is not known.', COUNT),
         },
       ),
-      items: listOf(ref('OwnedObject')),
+      items: listOf(OWNED_OBJECT),
     }),
   ),
-  Table: say(
+)
+export type OwnedObjectList = TypeOf<typeof OWNED_OBJECT_LIST>
+
+export const TABLE = part(
+  'Table',
+  say(
     'The same as rows, for who asks with Accept: application/json;as=Table;v=v1;g=meta.k8s.io, as kubectl does.',
     record({
-      kind: { const: 'Table' },
-      apiVersion: { const: 'meta.k8s.io/v1' },
+      kind: constant('Table'),
+      apiVersion: constant('meta.k8s.io/v1'),
       metadata: record({}, { continue: TEXT, remainingItemCount: COUNT }),
       columnDefinitions: listOf(
         record({ name: TEXT, type: TEXT, format: TEXT, description: TEXT, priority: COUNT }),
       ),
-      rows: listOf(record({ cells: listOf(TEXT) }, { object: { type: 'object' } })),
+      rows: listOf(record({ cells: listOf(TEXT) }, { object: OBJECT })),
     }),
   ),
-  Status: say(
+)
+export type Table = TypeOf<typeof TABLE>
+
+export const STATUS = part(
+  'Status',
+  say(
     'What is wrong with a request, as an API server says it.',
     record({
-      kind: { const: 'Status' },
-      apiVersion: { const: 'v1' },
-      metadata: { type: 'object' },
-      status: { const: 'Failure' },
+      kind: constant('Status'),
+      apiVersion: constant('v1'),
+      metadata: OBJECT,
+      status: constant('Failure'),
       message: say('One sentence that says what to do.', TEXT),
-      code: { type: 'integer' },
+      code: WHOLE,
       reason: TEXT,
     }),
   ),
-}
+)
+export type Status = TypeOf<typeof STATUS>

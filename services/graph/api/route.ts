@@ -5,6 +5,27 @@
  *
  * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
  */
+import {
+  AUDIT_EVENTS_RESULT,
+  CASCADE,
+  CHANGE_LIST,
+  CLUSTER_LIST,
+  DELETION_LIST,
+  DEPENDENT_LIST,
+  DIFF,
+  DIRECTIVE_RESULT,
+  FIREHOSE_RESULT,
+  HELD,
+  HELD_PLAN,
+  HISTORY_ENTRY,
+  HORIZON,
+  LINEAGE_ENTRY,
+  OBJECT_LIST,
+  PLAN,
+  SHADOW,
+  TREE,
+  WHY,
+} from './answer-schema.ts'
 import { KUBERNETES_ROUTES } from './kubernetes-route.ts'
 import {
   CONTINUE,
@@ -15,22 +36,18 @@ import {
   type Route,
 } from './operation.ts'
 import { VERBS } from './promise.ts'
-import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
+import { FLAG, oneOf, type Schema, say, TEXT, type TypeOf } from './schema.ts'
 
 /** Null is as good as left out. */
-const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
-const FLAG_OR_NULL: Schema = { type: ['boolean', 'null'] }
+const TEXT_OR_NULL: Schema<string | null> = { type: ['string', 'null'] }
+const FLAG_OR_NULL: Schema<boolean | null> = { type: ['boolean', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
-const CLUSTER: Parameter = {
-  name: 'cluster',
-  description: 'Name or id of a cluster.',
-  schema: TEXT,
-}
+const CLUSTER = { name: 'cluster', description: 'Name or id of a cluster.', schema: TEXT } as const
 const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)'
 const AT = moment('at', 'Without it: now.')
-const OBJECT: readonly Parameter[] = [
+const OBJECT = [
   {
     name: 'kind',
     description: 'Such as `Deployment`, `deployments` or `deployments.apps`; with `name`.',
@@ -44,14 +61,14 @@ const OBJECT: readonly Parameter[] = [
   },
   CLUSTER,
   { name: 'uid', description: 'Uid of the object, instead of kind and name.', schema: TEXT },
-]
-const FOLLOW: Parameter = {
+] as const
+const FOLLOW = {
   name: 'follow',
   description:
     'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
   schema: FLAG,
-}
-const POSITIONS: Schema = {
+} as const
+const POSITIONS: Schema<string> = {
   type: 'string',
   pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
   description: 'start, end, PARTITION-OFFSET,…',
@@ -78,31 +95,27 @@ const STREAM: readonly Parameter[] = [
   },
 ]
 const CHANGES = ['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone']
-const CHANGE: Parameter = wordList(
-  'change',
-  'Only changes of these kinds, with commas between.',
-  CHANGES,
-)
+const CHANGE = wordList('change', 'Only changes of these kinds, with commas between.', CHANGES)
 const SOME_UID: Parameter = {
   name: 'uid',
   description: 'Only records of the object with this uid.',
   schema: TEXT,
 }
-const SPAN: readonly Parameter[] = [
+const SPAN = [
   time('since', 'as far back as is known without it; 410 for what lies before that.'),
   {
     name: 'reach',
     description:
       'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
-    schema: { type: 'string', enum: ['refuse', 'partial'] },
+    schema: oneOf(['refuse', 'partial']),
   },
   time('until', 'up to now without it.'),
-]
-const PAGE: readonly Parameter[] = [
+] as const
+const PAGE = [
   limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
   CONTINUE,
-]
-const CASCADES = ['background', 'foreground', 'orphan']
+] as const
+const PROPAGATION = oneOf(['background', 'foreground', 'orphan'])
 
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
 export const DOCUMENT_PATH = '/openapi.json'
@@ -110,8 +123,8 @@ export const DOCUMENT_PATH = '/openapi.json'
 /** Where API servers send what is in their audit logs. */
 export const AUDIT_PATH = '/v1/audit-events'
 
-export const ROUTES: readonly Route[] = [
-  question('/v1/tree', 'tree', 'Tree', 'Dependents of an object, or its owners', [
+const TABLE = [
+  question('/v1/tree', 'tree', TREE, 'Dependents of an object, or its owners', [
     ...OBJECT,
     { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
     AT,
@@ -119,7 +132,7 @@ export const ROUTES: readonly Route[] = [
   question(
     '/v1/dependents',
     'dependents',
-    'DependentList',
+    DEPENDENT_LIST,
     'Direct dependents of an object, a page at a time',
     [
       ...OBJECT,
@@ -128,29 +141,29 @@ export const ROUTES: readonly Route[] = [
       CONTINUE,
     ],
   ),
-  question('/v1/why', 'why', 'Why', 'Why an object exists, is being deleted or was deleted', [
+  question('/v1/why', 'why', WHY, 'Why an object exists, is being deleted or was deleted', [
     ...OBJECT,
     AT,
   ]),
   {
-    ...question('/v1/cascade', 'cascade', 'Cascade', 'Progress of a deletion', [...OBJECT, FOLLOW]),
-    answers: { [JSON_TYPE]: ref('Cascade'), [LINES]: ref('Cascade') },
+    ...question('/v1/cascade', 'cascade', CASCADE, 'Progress of a deletion', [...OBJECT, FOLLOW]),
+    answers: { [JSON_TYPE]: CASCADE, [LINES]: CASCADE },
   },
-  question('/v1/plan', 'plan', 'Plan', 'What would be deleted with an object', [
+  question('/v1/plan', 'plan', PLAN, 'What would be deleted with an object', [
     ...OBJECT,
     {
       name: 'cascade',
       description: 'Propagation policy; `background` without it.',
-      schema: oneOf(CASCADES),
+      schema: PROPAGATION,
     },
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
-  question('/v1/plan/held', 'planHeld', 'HeldPlan', 'What waits for approval in a cluster', [
+  question('/v1/plan/held', 'planHeld', HELD_PLAN, 'What waits for approval in a cluster', [
     CLUSTER,
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
-  question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
-  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
+  question('/v1/clusters', 'clusters', CLUSTER_LIST, 'Clusters, and how each stands', []),
+  question('/v1/held', 'held', HELD, 'What would be deleted and is held, and by what', [
     CLUSTER,
     {
       name: 'namespace',
@@ -161,7 +174,7 @@ export const ROUTES: readonly Route[] = [
     AT,
   ]),
   {
-    ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [
+    ...question('/v1/objects', 'objects', OBJECT_LIST, 'Objects of clusters, a page at a time', [
       CLUSTER,
       { name: 'kind', description: 'All kinds without it.', schema: TEXT },
       {
@@ -191,15 +204,16 @@ export const ROUTES: readonly Route[] = [
         'Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
     },
   },
-  question('/v1/shadow', 'shadow', 'Shadow', 'Where another collector and Kinfold differ', []),
-  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what', [SOME_UID]),
-  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters', [
-    ...[SOME_UID, CHANGE],
+  question('/v1/shadow', 'shadow', SHADOW, 'Where another collector and Kinfold differ', []),
+  stream('/v1/lineage', 'lineage', LINEAGE_ENTRY, 'The stream of who owns what', [SOME_UID]),
+  stream('/v1/history', 'history', HISTORY_ENTRY, 'The stream of every change that matters', [
+    SOME_UID,
+    CHANGE,
   ]),
   question(
     '/v1/changes',
     'changes',
-    'ChangeList',
+    CHANGE_LIST,
     'What happened to an object, in a namespace or in clusters, the oldest first, a page at a time',
     [
       CLUSTER,
@@ -207,13 +221,15 @@ export const ROUTES: readonly Route[] = [
       { name: 'kind', description: 'All kinds without it.', schema: TEXT },
       { name: 'name', description: 'Of one object; takes `kind`.', schema: TEXT },
       { name: 'uid', description: 'Of one object, instead of kind and name.', schema: TEXT },
-      ...[CHANGE, ...SPAN, ...PAGE],
+      CHANGE,
+      ...SPAN,
+      ...PAGE,
     ],
   ),
   question(
     '/v1/deletions',
     'deletions',
-    'DeletionList',
+    DELETION_LIST,
     'Which objects were deleted, when, by whom and after which owner, a page at a time',
     [
       CLUSTER,
@@ -242,13 +258,14 @@ export const ROUTES: readonly Route[] = [
           'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
         schema: POSITIONS,
       },
-      ...[...SPAN, ...PAGE],
+      ...SPAN,
+      ...PAGE,
     ],
   ),
   question(
     '/v1/diff',
     'diff',
-    'Diff',
+    DIFF,
     'Which objects were added, deleted or changed between two moments, a page at a time',
     [
       moment('from', 'It is needed.'),
@@ -265,9 +282,9 @@ export const ROUTES: readonly Route[] = [
       CONTINUE,
     ],
   ),
-  question('/v1/horizon', 'horizon', 'Horizon', 'How far back each question reaches, and why', []),
+  question('/v1/horizon', 'horizon', HORIZON, 'How far back each question reaches, and why', []),
   {
-    ...question('/v1/directives', 'giveDirective', 'DirectiveResult', 'Gives an order', []),
+    ...question('/v1/directives', 'giveDirective', DIRECTIVE_RESULT, 'Gives an order', []),
     method: 'post',
     body: {
       type: 'object',
@@ -294,7 +311,7 @@ export const ROUTES: readonly Route[] = [
     ...question(
       AUDIT_PATH,
       'sendAuditEvents',
-      'AuditEventsResult',
+      AUDIT_EVENTS_RESULT,
       "Takes events of a cluster's audit log, as its API server sends them, or its cloud delivers them",
       [
         {
@@ -316,7 +333,7 @@ export const ROUTES: readonly Route[] = [
       ],
     ),
     method: 'post',
-    answers: { [JSON_TYPE]: { anyOf: [ref('AuditEventsResult'), ref('FirehoseResult')] } },
+    answers: { [JSON_TYPE]: { anyOf: [AUDIT_EVENTS_RESULT, FIREHOSE_RESULT] } },
     body: {
       description:
         'An EventList or events of audit.k8s.io/v1; what EKS, GKE or AKS export of them; a delivery of CloudWatch Logs, Kinesis, Data Firehose or Pub/Sub. Of any size.',
@@ -334,7 +351,7 @@ export const ROUTES: readonly Route[] = [
     ],
   },
   {
-    ...question(DOCUMENT_PATH, 'openapi', '', 'This document', []),
+    ...text(DOCUMENT_PATH, 'openapi', 'This document'),
     answers: { [JSON_TYPE]: { type: 'object' } },
   },
   text('/livez', 'livez', 'Whether the process lives'),
@@ -342,13 +359,38 @@ export const ROUTES: readonly Route[] = [
   probe('/healthz', 'healthz', 'The same as /readyz'),
   text('/metrics', 'metrics', 'Metrics for Prometheus'),
   {
-    ...question('/version', 'version', '', 'Its version', []),
+    ...text('/version', 'version', 'Its version'),
     answers: {
       [JSON_TYPE]: { type: 'object', properties: { version: TEXT }, required: ['version'] },
     },
   },
-  ...KUBERNETES_ROUTES,
-]
+] as const satisfies readonly Route[]
+
+export const ROUTES: readonly Route[] = [...TABLE, ...KUBERNETES_ROUTES]
+
+type Row = (typeof TABLE)[number]
+/** Those that one document answers: the rest is text, or goes on. */
+type Question = Extract<
+  Row,
+  {
+    readonly method: 'get'
+    readonly path: `/v1/${string}`
+    readonly answers: { readonly [JSON_TYPE]: Schema }
+  }
+>
+
+/** What each question is answered. */
+export type Answers = {
+  readonly [Q in Question as Q['path']]: TypeOf<Q['answers'][typeof JSON_TYPE]>
+}
+
+/** What each question takes. Numbers are passed on as they were written: the server says what is wrong with one. */
+export type Queries = {
+  readonly [Q in Question as Q['path']]: {
+    readonly [P in Q['parameters'][number] as P['name']]?: Word<TypeOf<P['schema']>> | undefined
+  }
+}
+type Word<T> = T extends number ? string : T
 
 /** `pattern`: as the server is told it. */
 export function routeOf(method: string, pattern: string): Route | undefined {
@@ -357,37 +399,47 @@ export function routeOf(method: string, pattern: string): Route | undefined {
   )
 }
 
-function question(
-  path: string,
+function question<const P extends string, A, const Q extends readonly Parameter[]>(
+  path: P,
   operation: string,
-  answer: string,
+  answer: Schema<A>,
   summary: string,
-  parameters: readonly Parameter[],
-): Route {
-  const answers = { [JSON_TYPE]: ref(answer) }
-  return { method: 'get', path, operation, summary, parameters, answers }
+  parameters: Q,
+) {
+  return {
+    method: 'get',
+    path,
+    operation,
+    summary,
+    parameters,
+    answers: { [JSON_TYPE]: answer },
+  } as const
 }
 
 function stream(
   path: string,
   operation: string,
-  answer: string,
+  answer: Schema,
   summary: string,
   more: readonly Parameter[],
 ): Route {
-  const answers = { [LINES]: ref(answer), [EVENTS]: TEXT }
+  const answers = { [LINES]: answer, [EVENTS]: TEXT }
   const parameters = [...STREAM, ...more]
   return { method: 'get', path, operation, summary, parameters, answers }
 }
 
 /** Words with commas between. */
-function wordList(name: string, description: string, words: readonly string[]): Parameter {
+function wordList<const N extends string>(
+  name: N,
+  description: string,
+  words: readonly string[],
+): Parameter<N, string> {
   const one = `(${words.join('|')})`
   const schema = { type: 'string', pattern: `^${one}(,${one})*$`, description: words.join(', ') }
   return { name, description, schema }
 }
 
-function moment(name: string, without: string): Parameter {
+function moment<const N extends string>(name: N, without: string): Parameter<N, string> {
   return {
     name,
     description: `A moment of the past: a time, a position (everything before it), or just before a command. Of a time: all that was appended by then. ${without}`,
@@ -400,7 +452,7 @@ function moment(name: string, without: string): Parameter {
   }
 }
 
-function time(name: string, without: string): Parameter {
+function time<const N extends string>(name: N, without: string): Parameter<N, string> {
   const pattern = `^${TIME}$`
   const schema = { type: 'string', pattern, description: 'RFC 3339, such as 2026-01-31T09:30:00Z' }
   return { name, description: `RFC 3339; ${without}`, schema }
