@@ -12,6 +12,8 @@ import type { Attempt, Node } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
 import { timeText } from '../../../../core/model/text.ts'
+import type { Unshaped } from '../../api/document.ts'
+import type { Obstacle as AnsweredObstacle } from '../../api/part-schema.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
@@ -20,27 +22,7 @@ import type { View } from '../view/view.ts'
  * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
  * - `unconfirmed`: the server has deleted it or is about to, and the watch of its kind delivers nothing. - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
  */
-export type ObstacleBy =
-  | 'refused'
-  | 'stale'
-  | 'unresolvable'
-  | 'unverified'
-  | 'held'
-  | 'unconfirmed'
-  | 'finalizers'
-  | 'doubt'
-  | 'dry-run'
-
-export interface Obstacle {
-  readonly by: ObstacleBy
-  readonly reason: string
-  /** Milliseconds since 1970; null when it is not known. */
-  readonly since: number | null
-  /** Tries so far; null when there is nothing to try. */
-  readonly count: number | null
-  /** When it is tried again; null when only news can help. */
-  readonly until: number | null
-}
+export type Obstacle = Unshaped<AnsweredObstacle>
 
 /** Null when nothing is in the way. */
 export function obstacleOf(view: View, node: Node): Obstacle | null {
@@ -133,11 +115,11 @@ export function foreignFinalizers(finalizers: readonly string[]): readonly strin
   return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
 }
 
-function tried(by: ObstacleBy, { reason, since, count, until }: Attempt): Obstacle {
+function tried(by: Obstacle['by'], { reason, since, count, until }: Attempt): Obstacle {
   return { by, reason, since, count, until }
 }
 
-function untried(by: ObstacleBy, reason: string): Obstacle {
+function untried(by: Obstacle['by'], reason: string): Obstacle {
   return { by, reason, since: null, count: null, until: null }
 }
 

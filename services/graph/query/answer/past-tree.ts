@@ -11,11 +11,12 @@ import type { OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import { timeOf } from '../../api/document.ts'
+import type { Misnamed } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
 import type { Moment } from '../index/moment.ts'
 import { type PastObject, type SpanIndex, uidIn } from '../index/span-index.ts'
 import type { Sight } from '../view/sight.ts'
-import { type Misnamed, misnamedOf, NONE_MISNAMED, type Referring } from './misnamed.ts'
+import { misnamedOf, NONE_MISNAMED, type Referring } from './misnamed.ts'
 import { byKindAndName, grow, TREE_LIMIT, type TreeNode } from './tree.ts'
 
 const PAGE_KEYS = 500

@@ -18,9 +18,11 @@ import type { Cuts } from '../../../../runtime/shares/cuts.ts'
 import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
 import {
   type Answered,
+  type AsOf,
   type ClusterRef,
   type DocumentKind,
   documentOf,
+  type Made,
   timeOf,
 } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
@@ -105,16 +107,19 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
  * Answers about the one object that is meant, and that who asks may get, from the store that has its cluster, and names that cluster. A reply that was sent is
  * passed on.
  */
-export type About = (
-  kind: DocumentKind,
+export type About = <K extends DocumentKind>(
+  kind: K,
   request: FastifyRequest,
   reply: FastifyReply,
   answer: (
     view: View,
     chosen: Chosen,
     cluster: ClusterRef,
-  ) => Promise<Answered<object> | FastifyReply>,
+  ) => Promise<Answered<MadeOfOne<K>> | FastifyReply>,
 ) => Promise<unknown>
+
+/** But for what is the same in all of them. */
+type MadeOfOne<K extends DocumentKind> = Omit<Made<K>, 'cluster' | 'asOf'>
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, access, clusters } = parts
@@ -170,7 +175,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletion, deletedBy }, others }
+      return { ...rest, answer: { ...answer, deletion, deletedBy, others } }
     })
   })
   addCascade(server, parts, about)
@@ -209,9 +214,19 @@ export function aboutOne(parts: QuestionParts): About {
       const told = await answer(view, chosen, ref)
       if (!('answer' in told)) return told
       const partial = [told.partial, chosen.partial].filter((text) => text !== '').join('; ')
-      return documentOf(kind, { ...told, partial, cluster: ref, asOf })
+      return documentOfOne(kind, { ...told, partial }, ref, asOf)
     })
   }
+}
+
+/** What is checked of the kind that a question has: the compiler cannot see that the rest is there. */
+function documentOfOne<K extends DocumentKind>(
+  kind: K,
+  told: Answered<MadeOfOne<K>>,
+  cluster: ClusterRef,
+  asOf: readonly AsOf[],
+): unknown {
+  return documentOf<DocumentKind, object, object>(kind, { ...told, cluster, asOf } as never)
 }
 
 /** Answers in the process that has the cluster of the object that is meant. `allow` refuses an object that who asks may not get. */
@@ -251,13 +266,13 @@ async function whereItIs(
 }
 
 /** About the one object that had the name at a moment, and that who asks may get. What is whole may be kept. */
-async function aboutPast(
+async function aboutPast<K extends DocumentKind>(
   parts: QuestionParts,
   request: FastifyRequest,
   reply: FastifyReply,
   at: Asked,
-  kind: DocumentKind,
-  answer: (view: View, object: PastObject, moment: Moment) => Promise<Answered<object>>,
+  kind: K,
+  answer: (view: View, object: PastObject, moment: Moment) => Promise<Answered<MadeOfOne<K>>>,
 ): Promise<unknown> {
   const { past, spans } = parts
   return await whereItIs(parts, request, reply, async (view, asked, ref, allow) => {
@@ -267,7 +282,7 @@ async function aboutPast(
     const told = await answer(view, object, moment)
     past.stillKnown(view, moment)
     if (told.partial === '') markImmutable(reply)
-    return documentOf(kind, { ...told, cluster: ref, asOf: [asOfMoment(view, moment)] })
+    return documentOfOne(kind, told, ref, [asOfMoment(view, moment)])
   })
 }
 
