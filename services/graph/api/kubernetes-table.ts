@@ -9,7 +9,7 @@
  */
 import type { VerdictType } from '../../../core/model/node.ts'
 import type { OwnedObject, OwnedObjectList, Table } from './kubernetes-schema.ts'
-import { ageText, shortPhaseText, verdictText } from './word.ts'
+import { ageText, phaseText, verdictText } from './word.ts'
 
 const META_VERSION = 'meta.k8s.io/v1'
 
@@ -75,7 +75,7 @@ function cellsOf({ metadata, status }: OwnedObject, now: number): readonly strin
   return [
     name,
     owner === undefined ? '<none>' : `${owner.kind}/${owner.name}${more}`,
-    shortPhaseText(phase),
+    phaseText(phase),
     verdict === undefined ? '<none>' : verdictText(verdict.type as VerdictType),
     creationTimestamp === undefined ? '<unknown>' : ageText(now - Date.parse(creationTimestamp)),
     verdict === undefined ? '<none>' : verdict.because,
