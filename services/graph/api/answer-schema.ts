@@ -41,6 +41,7 @@ import {
 import {
   COUNT,
   constant,
+  type Fields,
   FLAG,
   listOf,
   oneOf,
@@ -135,40 +136,37 @@ const FRESH = {
 }
 const ABOUT_ONE = { cluster: CLUSTER, ...FRESH }
 
-function document<const K extends string, F extends Readonly<Record<string, Schema>>>(
+function document<const K extends string, F extends Fields>(
   kind: K,
-  fields: F,
   description: string,
+  fields: F,
 ) {
   const envelope = {
     apiVersion: constant('kinfold/v1'),
     kind: constant(kind),
     partial: say('Why the answer may be incomplete; empty when it is complete.', TEXT),
   }
-  return part(kind, say(description, record({ ...envelope, ...fields })))
+  return part(kind, description, { ...envelope, ...fields })
 }
 
-export const TREE = document(
-  'Tree',
-  {
-    ...ABOUT_ONE,
-    root: say(
-      'Of a deleted one the tree is that before its deletion, with each object as it is now, and what references it since.',
-      TREE_NODE,
-    ),
-    deletion: say(
-      'Who deleted it, or is deleting it; null of one that is there, and at a moment of the past.',
-      orNull(DELETION),
-    ),
-    deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
-    misnamed: say('Of the root; none where owners are asked for.', MISNAMED),
-  },
-  'Dependents of an object, level by level, or its owners.',
-)
+export const TREE = document('Tree', 'Dependents of an object, level by level, or its owners.', {
+  ...ABOUT_ONE,
+  root: say(
+    'Of a deleted one the tree is that before its deletion, with each object as it is now, and what references it since.',
+    TREE_NODE,
+  ),
+  deletion: say(
+    'Who deleted it, or is deleting it; null of one that is there, and at a moment of the past.',
+    orNull(DELETION),
+  ),
+  deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
+  misnamed: say('Of the root; none where owners are asked for.', MISNAMED),
+})
 export type Tree = TypeOf<typeof TREE>
 
 export const DEPENDENT_LIST = document(
   'DependentList',
+  'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
   {
     ...ABOUT_ONE,
     owner: record(NAMED),
@@ -185,12 +183,12 @@ export const DEPENDENT_LIST = document(
     continue: say('For the next page; null on the last one.', orNull(TEXT)),
     misnamed: say('Of the owner; on the first page only.', MISNAMED),
   },
-  'One page of the direct dependents of an object. One that who asks may not get is called hidden.',
 )
 export type DependentList = TypeOf<typeof DEPENDENT_LIST>
 
 export const WHY = document(
   'Why',
+  'Why an object exists, is being deleted or was deleted: its state and history.',
   {
     ...ABOUT_ONE,
     object: record({ ...NAMED, at: say('Of the last event about it.', TIME_OR_NULL) }),
@@ -245,135 +243,116 @@ export const WHY = document(
       listOf(record({ cluster: CLUSTER, uid: TEXT, isThere: FLAG, at: TIME_OR_NULL })),
     ),
   },
-  'Why an object exists, is being deleted or was deleted: its state and history.',
 )
 export type Why = TypeOf<typeof WHY>
 
-export const CASCADE = document(
-  'Cascade',
-  {
-    ...ABOUT_ONE,
-    root: record({ ...NAMED, phase: TEXT }),
-    since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
-    done: say('Dependents that are deleted, or lost the reference.', COUNT),
-    remaining: COUNT,
-    hidden: say(
-      'Of those, objects that who asks may not get: `kinds`, `blocked` and `waiting` are not about them.',
-      COUNT,
-    ),
-    progress: record({
-      reaping: COUNT,
-      blocked: COUNT,
-      waiting: COUNT,
-      queued: COUNT,
-      unknown: COUNT,
-    }),
-    kinds: listOf(record({ group: TEXT, kind: TEXT, done: COUNT, remaining: COUNT })),
-    blocked: listOf(record({ ...NAMED, ...OBSTACLE_FIELDS })),
-    waiting: listOf(
-      record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
-    ),
-    deletion: say('Who deleted the owner, or is deleting it.', orNull(DELETION)),
-    isOver: say('It is deleted, and no dependent remains.', FLAG),
-    isFinal: say('Nothing will change any more.', FLAG),
-  },
-  'Progress of a deletion.',
-)
+export const CASCADE = document('Cascade', 'Progress of a deletion.', {
+  ...ABOUT_ONE,
+  root: record({ ...NAMED, phase: TEXT }),
+  since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
+  done: say('Dependents that are deleted, or lost the reference.', COUNT),
+  remaining: COUNT,
+  hidden: say(
+    'Of those, objects that who asks may not get: `kinds`, `blocked` and `waiting` are not about them.',
+    COUNT,
+  ),
+  progress: record({
+    reaping: COUNT,
+    blocked: COUNT,
+    waiting: COUNT,
+    queued: COUNT,
+    unknown: COUNT,
+  }),
+  kinds: listOf(record({ group: TEXT, kind: TEXT, done: COUNT, remaining: COUNT })),
+  blocked: listOf(record({ ...NAMED, ...OBSTACLE_FIELDS })),
+  waiting: listOf(
+    record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
+  ),
+  deletion: say('Who deleted the owner, or is deleting it.', orNull(DELETION)),
+  isOver: say('It is deleted, and no dependent remains.', FLAG),
+  isFinal: say('Nothing will change any more.', FLAG),
+})
 export type Cascade = TypeOf<typeof CASCADE>
 
-export const PLAN = document(
-  'Plan',
-  {
-    ...ABOUT_ONE,
-    root: PLANNED_OBJECT,
-    cascade: oneOf(['background', 'foreground', 'orphan']),
-    counts: listOf(record({ group: TEXT, kind: TEXT, effect: PLANNED.effect, count: COUNT })),
-    total: say('Null where it cannot be known.', COUNT_OR_NULL),
-    hidden: say(
-      'Objects that who asks may not get: `counts` and `objects` are not about them.',
-      COUNT,
-    ),
-    objects: listOf(PLANNED_OBJECT),
-    holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
-    digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
-    notes: say(
-      'What is no part of it by choice, such as the objects of kinds that are left out; empty where nothing is.',
-      TEXT,
-    ),
-  },
-  'What would be deleted with an object.',
-)
+export const PLAN = document('Plan', 'What would be deleted with an object.', {
+  ...ABOUT_ONE,
+  root: PLANNED_OBJECT,
+  cascade: oneOf(['background', 'foreground', 'orphan']),
+  counts: listOf(record({ group: TEXT, kind: TEXT, effect: PLANNED.effect, count: COUNT })),
+  total: say('Null where it cannot be known.', COUNT_OR_NULL),
+  hidden: say(
+    'Objects that who asks may not get: `counts` and `objects` are not about them.',
+    COUNT,
+  ),
+  objects: listOf(PLANNED_OBJECT),
+  holds: say('What the present policy would prevent or delay, in words.', listOf(TEXT)),
+  digest: say('Null where the plan is incomplete, or part of it is hidden.', DIGEST_OR_NULL),
+  notes: say(
+    'What is no part of it by choice, such as the objects of kinds that are left out; empty where nothing is.',
+    TEXT,
+  ),
+})
 export type Plan = TypeOf<typeof PLAN>
 
-export const HELD_PLAN = document(
-  'HeldPlan',
-  {
-    ...ABOUT_ONE,
-    total: COUNT,
-    objects: listOf(
-      record({
-        ...NAMED,
-        by: HELD_BY,
-        evidence: TEXT,
-        what: say('What would be done.', TEXT),
-        because: TEXT,
-        since: TIME_OR_NULL,
-        until: TIME_OR_NULL,
-      }),
-    ),
-    digest: say(
-      'What an approval names; null where it cannot be read for certain.',
-      DIGEST_OR_NULL,
-    ),
-    approvals: say('How many people have to approve.', COUNT),
-    first: orNull(record({ ...ORDERED, until: TIME_OR_NULL })),
-  },
-  'What waits for approval in a cluster.',
-)
+export const HELD_PLAN = document('HeldPlan', 'What waits for approval in a cluster.', {
+  ...ABOUT_ONE,
+  total: COUNT,
+  objects: listOf(
+    record({
+      ...NAMED,
+      by: HELD_BY,
+      evidence: TEXT,
+      what: say('What would be done.', TEXT),
+      because: TEXT,
+      since: TIME_OR_NULL,
+      until: TIME_OR_NULL,
+    }),
+  ),
+  digest: say('What an approval names; null where it cannot be read for certain.', DIGEST_OR_NULL),
+  approvals: say('How many people have to approve.', COUNT),
+  first: orNull(record({ ...ORDERED, until: TIME_OR_NULL })),
+})
 export type HeldPlan = TypeOf<typeof HELD_PLAN>
 
-export const HELD = document(
-  'Held',
-  {
-    ...FRESH,
-    mode: say(
-      'Null where this process has no partition, and at a moment before the first policy.',
-      orNull(MODE),
-    ),
-    pauses: listOf(record({ cluster: CLUSTER_OR_NULL, ...ORDERED })),
-    protections: listOf(record({ cluster: CLUSTER_OR_NULL, subject: TEXT, ...ORDERED })),
-    breakers: listOf(
-      record({
-        cluster: CLUSTER,
-        namespace: say('Empty for the breaker of the cluster.', TEXT),
-        since: TIME_OR_NULL,
-        because: TEXT,
-      }),
-    ),
-    refused: listOf(
-      record({
-        cluster: CLUSTER,
-        ...{ objects: COUNT, since: TIME_OR_NULL, tries: COUNT, nextTry: TIME_OR_NULL },
-        example: TEXT,
-      }),
-    ),
-    clock: say('Why holds last longer than by the wall clock; empty while that is believed.', TEXT),
-    total: COUNT,
-    hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
-    counts: listOf(
-      record({
-        cluster: CLUSTER,
-        ...{ by: HELD_BY, evidence: TEXT, group: TEXT, kind: TEXT, namespace: TEXT },
-        ...{ count: COUNT, since: TIME_OR_NULL, until: TIME_OR_NULL, because: TEXT },
-      }),
-    ),
-  },
-  'What would be deleted and is held, and by what.',
-)
+export const HELD = document('Held', 'What would be deleted and is held, and by what.', {
+  ...FRESH,
+  mode: say(
+    'Null where this process has no partition, and at a moment before the first policy.',
+    orNull(MODE),
+  ),
+  pauses: listOf(record({ cluster: CLUSTER_OR_NULL, ...ORDERED })),
+  protections: listOf(record({ cluster: CLUSTER_OR_NULL, subject: TEXT, ...ORDERED })),
+  breakers: listOf(
+    record({
+      cluster: CLUSTER,
+      namespace: say('Empty for the breaker of the cluster.', TEXT),
+      since: TIME_OR_NULL,
+      because: TEXT,
+    }),
+  ),
+  refused: listOf(
+    record({
+      cluster: CLUSTER,
+      ...{ objects: COUNT, since: TIME_OR_NULL, tries: COUNT, nextTry: TIME_OR_NULL },
+      example: TEXT,
+    }),
+  ),
+  clock: say('Why holds last longer than by the wall clock; empty while that is believed.', TEXT),
+  total: COUNT,
+  hidden: say('0: what who asks may not list is left out, and not counted (`partial`).', COUNT),
+  counts: listOf(
+    record({
+      cluster: CLUSTER,
+      ...{ by: HELD_BY, evidence: TEXT, group: TEXT, kind: TEXT, namespace: TEXT },
+      ...{ count: COUNT, since: TIME_OR_NULL, until: TIME_OR_NULL, because: TEXT },
+    }),
+  ),
+})
 export type Held = TypeOf<typeof HELD>
 
 export const CLUSTER_LIST = document(
   'ClusterList',
+  'Clusters that were ever watched, and how each stands.',
   {
     clusters: listOf(
       record({
@@ -386,83 +365,71 @@ export const CLUSTER_LIST = document(
       }),
     ),
   },
-  'Clusters that were ever watched, and how each stands.',
 )
 export type ClusterList = TypeOf<typeof CLUSTER_LIST>
 
-export const OBJECT_LIST = document(
-  'ObjectList',
-  {
-    ...FRESH,
-    objects: listOf(
-      record(
-        {
-          ...{ cluster: CLUSTER, ...NAMED, phase: TEXT },
-          ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
-          verdict: SHORT_VERDICT,
-          owners: say('Uids; of a deleted object with more than 64 the first 16.', listOf(TEXT)),
-          moreOwners: say('How many owners there are behind those in owners.', COUNT),
-        },
-        {
-          references: say(
-            'With the parameter of that name; null of a deleted object.',
-            orNull(listOf(record(REFERENCE))),
-          ),
-        },
-      ),
+export const OBJECT_LIST = document('ObjectList', 'One page of objects.', {
+  ...FRESH,
+  objects: listOf(
+    record(
+      {
+        ...{ cluster: CLUSTER, ...NAMED, phase: TEXT },
+        ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
+        verdict: SHORT_VERDICT,
+        owners: say('Uids; of a deleted object with more than 64 the first 16.', listOf(TEXT)),
+        moreOwners: say('How many owners there are behind those in owners.', COUNT),
+      },
+      {
+        references: say(
+          'With the parameter of that name; null of a deleted object.',
+          orNull(listOf(record(REFERENCE))),
+        ),
+      },
     ),
-    count: say('Objects of this page.', COUNT),
-    continue: say('For the next page; null on the last one.', orNull(TEXT)),
-    kinds: say('Kinds of its cluster that the question means; empty where all are.', listOf(TEXT)),
-  },
-  'One page of objects.',
-)
+  ),
+  count: say('Objects of this page.', COUNT),
+  continue: say('For the next page; null on the last one.', orNull(TEXT)),
+  kinds: say('Kinds of its cluster that the question means; empty where all are.', listOf(TEXT)),
+})
 export type ObjectList = TypeOf<typeof OBJECT_LIST>
 
-export const CHANGE_LIST = document(
-  'ChangeList',
-  {
-    ...FRESH_FIRST,
-    ...PAST,
-    object: say(
-      'Which one is meant; null where more than one is asked about.',
-      orNull(record({ cluster: CLUSTER, ...NAMED })),
-    ),
-    changes: listOf(record({ cluster: CLUSTER, ...HISTORY_FIELDS, at: TIME_OR_NULL })),
-    resume: say(
-      'What `from` of /v1/history takes to go on behind the last page; null but on the first one.',
-      orNull(TEXT),
-    ),
-  },
-  'One page of what happened, the oldest first.',
-)
+export const CHANGE_LIST = document('ChangeList', 'One page of what happened, the oldest first.', {
+  ...FRESH_FIRST,
+  ...PAST,
+  object: say(
+    'Which one is meant; null where more than one is asked about.',
+    orNull(record({ cluster: CLUSTER, ...NAMED })),
+  ),
+  changes: listOf(record({ cluster: CLUSTER, ...HISTORY_FIELDS, at: TIME_OR_NULL })),
+  resume: say(
+    'What `from` of /v1/history takes to go on behind the last page; null but on the first one.',
+    orNull(TEXT),
+  ),
+})
 export type ChangeList = TypeOf<typeof CHANGE_LIST>
 
-export const DELETION_LIST = document(
-  'DeletionList',
-  {
-    ...FRESH_FIRST,
-    ...PAST,
-    deletions: listOf(
-      record({
-        ...{ cluster: CLUSTER, ...NAMED, at: TIME_OR_NULL },
-        ...{ partition: COUNT, position: OFFSET },
-        observed: say('How it was learnt.', orNull(EVIDENCE)),
-        ...DELETION_FIELDS,
-        text: say('One sentence.', TEXT),
-      }),
-    ),
-    resume: say(
-      'What `from` takes to list what comes behind the last page, as that of /v1/history does; null but on the first one.',
-      orNull(TEXT),
-    ),
-  },
-  'One page of deletions, the oldest first.',
-)
+export const DELETION_LIST = document('DeletionList', 'One page of deletions, the oldest first.', {
+  ...FRESH_FIRST,
+  ...PAST,
+  deletions: listOf(
+    record({
+      ...{ cluster: CLUSTER, ...NAMED, at: TIME_OR_NULL },
+      ...{ partition: COUNT, position: OFFSET },
+      observed: say('How it was learnt.', orNull(EVIDENCE)),
+      ...DELETION_FIELDS,
+      text: say('One sentence.', TEXT),
+    }),
+  ),
+  resume: say(
+    'What `from` takes to list what comes behind the last page, as that of /v1/history does; null but on the first one.',
+    orNull(TEXT),
+  ),
+})
 export type DeletionList = TypeOf<typeof DELETION_LIST>
 
 export const DIFF = document(
   'Diff',
+  'One page of what differs between two moments: of one cluster.',
   {
     ...FRESH_FIRST,
     from: say('The earlier moment, of the cluster of this page.', orNull(AS_OF)),
@@ -484,38 +451,34 @@ export const DIFF = document(
     ),
     continue: say('For the next page; null on the last one.', orNull(TEXT)),
   },
-  'One page of what differs between two moments: of one cluster.',
 )
 export type Diff = TypeOf<typeof DIFF>
 
-export const HORIZON = document(
-  'Horizon',
-  {
-    ...FRESH,
-    bounds: listOf(
-      record({
-        source: oneOf(['history', 'index', 'moments', 'events', 'remember']),
-        questions: say('In words of the command line.', listOf(TEXT)),
-        ...BOUND,
-        partitions: listOf(
-          record({
-            partition: COUNT,
-            first: say(
-              'Offset of the first entry that is kept, or was indexed; of moments, of the earliest one as a position.',
-              OFFSET,
-            ),
-            ...BOUND,
-          }),
-        ),
-      }),
-    ),
-  },
-  'How far back each question reaches, and why.',
-)
+export const HORIZON = document('Horizon', 'How far back each question reaches, and why.', {
+  ...FRESH,
+  bounds: listOf(
+    record({
+      source: oneOf(['history', 'index', 'moments', 'events', 'remember']),
+      questions: say('In words of the command line.', listOf(TEXT)),
+      ...BOUND,
+      partitions: listOf(
+        record({
+          partition: COUNT,
+          first: say(
+            'Offset of the first entry that is kept, or was indexed; of moments, of the earliest one as a position.',
+            OFFSET,
+          ),
+          ...BOUND,
+        }),
+      ),
+    }),
+  ),
+})
 export type Horizon = TypeOf<typeof HORIZON>
 
 export const SHADOW = document(
   'Shadow',
+  'Where another collector and Kinfold agree, and where they differ.',
   {
     since: say('Null while nothing is compared.', TIME_OR_NULL),
     mode: orNull(MODE),
@@ -538,27 +501,23 @@ export const SHADOW = document(
       }),
     ),
   },
-  'Where another collector and Kinfold agree, and where they differ.',
 )
 export type Shadow = TypeOf<typeof SHADOW>
 
-export const DIRECTIVE_RESULT = document(
-  'DirectiveResult',
-  {
-    verb: TEXT,
-    cluster: CLUSTER_OR_NULL,
-    about: say('In words: what was paused, protected and so on.', TEXT),
-    who: TEXT,
-    effective: say('For people.', TEXT),
-    partitions: COUNT,
-    folded: say('Partitions of this process that have folded it.', COUNT),
-  },
-  'What became of an order.',
-)
+export const DIRECTIVE_RESULT = document('DirectiveResult', 'What became of an order.', {
+  verb: TEXT,
+  cluster: CLUSTER_OR_NULL,
+  about: say('In words: what was paused, protected and so on.', TEXT),
+  who: TEXT,
+  effective: say('For people.', TEXT),
+  partitions: COUNT,
+  folded: say('Partitions of this process that have folded it.', COUNT),
+})
 export type DirectiveResult = TypeOf<typeof DIRECTIVE_RESULT>
 
 export const AUDIT_EVENTS_RESULT = document(
   'AuditEventsResult',
+  "What became of events of a cluster's audit log.",
   {
     cluster: CLUSTER,
     received: COUNT,
@@ -566,39 +525,28 @@ export const AUDIT_EVENTS_RESULT = document(
     overShare: say("Those that do, and are above their user's share of a day.", COUNT),
     unreadable: say('Those that are no audit events.', COUNT),
   },
-  "What became of events of a cluster's audit log.",
 )
 export type AuditEventsResult = TypeOf<typeof AUDIT_EVENTS_RESULT>
 
 export const FIREHOSE_RESULT = part(
   'FirehoseResult',
-  say(
-    'The same, to a request with the header X-Amz-Firehose-Request-Id: as Data Firehose expects it.',
-    record({ requestId: TEXT, timestamp: say('Milliseconds since 1970.', COUNT) }),
-  ),
+  'The same, to a request with the header X-Amz-Firehose-Request-Id: as Data Firehose expects it.',
+  { requestId: TEXT, timestamp: say('Milliseconds since 1970.', COUNT) },
 )
 export type FirehoseResult = TypeOf<typeof FIREHOSE_RESULT>
 
-export const LINEAGE_ENTRY = part(
-  'LineageEntry',
-  say(
-    'One line of the stream.',
-    record({
-      topic: constant('lineage'),
-      ...ENTRY,
-      value: say('Null: the object is forgotten.', orNull(LINEAGE_RECORD)),
-    }),
-  ),
-)
+export const LINEAGE_ENTRY = part('LineageEntry', 'One line of the stream.', {
+  topic: constant('lineage'),
+  ...ENTRY,
+  value: say('Null: the object is forgotten.', orNull(LINEAGE_RECORD)),
+})
 export type LineageEntry = TypeOf<typeof LINEAGE_ENTRY>
 
-export const HISTORY_ENTRY = part(
-  'HistoryEntry',
-  say(
-    'One line of the stream.',
-    record({ topic: constant('history'), ...ENTRY, value: HISTORY_RECORD }),
-  ),
-)
+export const HISTORY_ENTRY = part('HistoryEntry', 'One line of the stream.', {
+  topic: constant('history'),
+  ...ENTRY,
+  value: HISTORY_RECORD,
+})
 export type HistoryEntry = TypeOf<typeof HISTORY_ENTRY>
 
 /** All of `components/schemas`. */

@@ -3,6 +3,7 @@ import {
   COUNT,
   component,
   constant,
+  type Fields,
   FLAG,
   listOf,
   oneOf,
@@ -19,139 +20,111 @@ const WHOLE: Schema<number> = { type: 'integer' }
 const VERSIONED = record({ groupVersion: TEXT, version: TEXT })
 const GROUP = { name: TEXT, versions: listOf(VERSIONED), preferredVersion: VERSIONED }
 
-/** Of the core group's meta/v1. */
-function meta<const K extends string, F extends Readonly<Record<string, Schema>>>(
-  kind: K,
-  fields: F,
-) {
-  return record({ kind: constant(kind), apiVersion: constant('v1'), ...fields })
-}
-
 const OWNED = { apiVersion: constant('kinfold.dev/v1') }
 
 export const KUBERNETES_SCHEMAS: Record<string, Schema> = {}
 
-function part<T>(name: string, schema: Schema<T>): Schema<T> {
-  return component(KUBERNETES_SCHEMAS, name, schema)
+function part<F extends Fields>(name: string, description: string, fields: F) {
+  return component(KUBERNETES_SCHEMAS, name, description, fields)
 }
 
-export const API_VERSIONS = part(
-  'APIVersions',
-  meta('APIVersions', {
-    versions: listOf(TEXT),
-    serverAddressByClientCIDRs: listOf(TEXT),
-  }),
-)
+/** Of the core group's meta/v1. */
+function meta<const K extends string, F extends Fields>(kind: K, fields: F) {
+  return part(kind, '', { kind: constant(kind), apiVersion: constant('v1'), ...fields })
+}
+
+export const API_VERSIONS = meta('APIVersions', {
+  versions: listOf(TEXT),
+  serverAddressByClientCIDRs: listOf(TEXT),
+})
 export type APIVersions = TypeOf<typeof API_VERSIONS>
 
-export const API_GROUP_LIST = part(
-  'APIGroupList',
-  meta('APIGroupList', { groups: listOf(record(GROUP)) }),
-)
+export const API_GROUP_LIST = meta('APIGroupList', { groups: listOf(record(GROUP)) })
 export type APIGroupList = TypeOf<typeof API_GROUP_LIST>
 
-export const API_GROUP = part('APIGroup', meta('APIGroup', GROUP))
+export const API_GROUP = meta('APIGroup', GROUP)
 export type APIGroup = TypeOf<typeof API_GROUP>
 
-export const API_RESOURCE_LIST = part(
-  'APIResourceList',
-  meta('APIResourceList', {
-    groupVersion: TEXT,
-    resources: listOf(
-      record({
-        ...{ name: TEXT, singularName: TEXT, namespaced: FLAG, kind: TEXT },
-        ...{ verbs: listOf(TEXT), shortNames: listOf(TEXT) },
-      }),
-    ),
-  }),
-)
-export type APIResourceList = TypeOf<typeof API_RESOURCE_LIST>
-
-export const OWNED_OBJECT = part(
-  'OwnedObject',
-  say(
-    'An object of a cluster, as Kinfold knows it.',
+export const API_RESOURCE_LIST = meta('APIResourceList', {
+  groupVersion: TEXT,
+  resources: listOf(
     record({
-      ...OWNED,
-      kind: oneOf(['OwnedObject', 'ClusterOwnedObject']),
-      metadata: record(
-        {
-          name: say('RESOURCE.GROUP:NAME of the object.', TEXT),
-          uid: say('Of the object.', TEXT),
-          resourceVersion: say('Of the content that was judged.', TEXT),
-        },
-        {
-          namespace: TEXT,
-          ...{ creationTimestamp: TIME, deletionTimestamp: TIME },
-          finalizers: listOf(TEXT),
-          ownerReferences: listOf(
-            record(
-              { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-              { controller: FLAG, blockOwnerDeletion: FLAG },
-            ),
-          ),
-        },
-      ),
-      object: record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
-      status: record(
-        { phase: say('As in `/v1/tree`.', TEXT) },
-        { verdict: record({ type: TEXT, because: TEXT }) },
-      ),
+      ...{ name: TEXT, singularName: TEXT, namespaced: FLAG, kind: TEXT },
+      ...{ verbs: listOf(TEXT), shortNames: listOf(TEXT) },
     }),
   ),
-)
+})
+export type APIResourceList = TypeOf<typeof API_RESOURCE_LIST>
+
+export const OWNED_OBJECT = part('OwnedObject', 'An object of a cluster, as Kinfold knows it.', {
+  ...OWNED,
+  kind: oneOf(['OwnedObject', 'ClusterOwnedObject']),
+  metadata: record(
+    {
+      name: say('RESOURCE.GROUP:NAME of the object.', TEXT),
+      uid: say('Of the object.', TEXT),
+      resourceVersion: say('Of the content that was judged.', TEXT),
+    },
+    {
+      namespace: TEXT,
+      ...{ creationTimestamp: TIME, deletionTimestamp: TIME },
+      finalizers: listOf(TEXT),
+      ownerReferences: listOf(
+        record(
+          { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+          { controller: FLAG, blockOwnerDeletion: FLAG },
+        ),
+      ),
+    },
+  ),
+  object: record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
+  status: record(
+    { phase: say('As in `/v1/tree`.', TEXT) },
+    { verdict: record({ type: TEXT, because: TEXT }) },
+  ),
+})
 export type OwnedObject = TypeOf<typeof OWNED_OBJECT>
 
 export const OWNED_OBJECT_LIST = part(
   'OwnedObjectList',
-  say(
-    'Objects of a cluster. Why it may be incomplete is in the header Warning.',
-    record({
-      ...OWNED,
-      kind: oneOf(['OwnedObjectList', 'ClusterOwnedObjectList']),
-      metadata: record(
-        {},
-        {
-          continue: say('For the next page.', TEXT),
-          remainingItemCount: say('After this page; absent where it is not known.', COUNT),
-        },
-      ),
-      items: listOf(OWNED_OBJECT),
-    }),
-  ),
+  'Objects of a cluster. Why it may be incomplete is in the header Warning.',
+  {
+    ...OWNED,
+    kind: oneOf(['OwnedObjectList', 'ClusterOwnedObjectList']),
+    metadata: record(
+      {},
+      {
+        continue: say('For the next page.', TEXT),
+        remainingItemCount: say('After this page; absent where it is not known.', COUNT),
+      },
+    ),
+    items: listOf(OWNED_OBJECT),
+  },
 )
 export type OwnedObjectList = TypeOf<typeof OWNED_OBJECT_LIST>
 
 export const TABLE = part(
   'Table',
-  say(
-    'The same as rows, for who asks with Accept: application/json;as=Table;v=v1;g=meta.k8s.io, as kubectl does.',
-    record({
-      kind: constant('Table'),
-      apiVersion: constant('meta.k8s.io/v1'),
-      metadata: record({}, { continue: TEXT, remainingItemCount: COUNT }),
-      columnDefinitions: listOf(
-        record({ name: TEXT, type: TEXT, format: TEXT, description: TEXT, priority: COUNT }),
-      ),
-      rows: listOf(record({ cells: listOf(TEXT) }, { object: OBJECT })),
-    }),
-  ),
+  'The same as rows, for who asks with Accept: application/json;as=Table;v=v1;g=meta.k8s.io, as kubectl does.',
+  {
+    kind: constant('Table'),
+    apiVersion: constant('meta.k8s.io/v1'),
+    metadata: record({}, { continue: TEXT, remainingItemCount: COUNT }),
+    columnDefinitions: listOf(
+      record({ name: TEXT, type: TEXT, format: TEXT, description: TEXT, priority: COUNT }),
+    ),
+    rows: listOf(record({ cells: listOf(TEXT) }, { object: OBJECT })),
+  },
 )
 export type Table = TypeOf<typeof TABLE>
 
-export const STATUS = part(
-  'Status',
-  say(
-    'What is wrong with a request, as an API server says it.',
-    record({
-      kind: constant('Status'),
-      apiVersion: constant('v1'),
-      metadata: OBJECT,
-      status: constant('Failure'),
-      message: say('One sentence that says what to do.', TEXT),
-      code: WHOLE,
-      reason: TEXT,
-    }),
-  ),
-)
+export const STATUS = part('Status', 'What is wrong with a request, as an API server says it.', {
+  kind: constant('Status'),
+  apiVersion: constant('v1'),
+  metadata: OBJECT,
+  status: constant('Failure'),
+  message: say('One sentence that says what to do.', TEXT),
+  code: WHOLE,
+  reason: TEXT,
+})
 export type Status = TypeOf<typeof STATUS>

@@ -9,6 +9,7 @@ import {
   COUNT,
   component,
   constant,
+  type Fields,
   FLAG,
   listOf,
   oneOf,
@@ -26,8 +27,8 @@ import {
 /** By name, in the order in which they are written: these, then the documents. */
 export const PARTS: Record<string, Schema> = {}
 
-export function part<T>(name: string, schema: Schema<T>): Schema<T> {
-  return component(PARTS, name, schema)
+export function part<F extends Fields>(name: string, description: string, fields: F) {
+  return component(PARTS, name, description, fields)
 }
 
 export const NAMED = { group: TEXT, kind: TEXT, namespace: TEXT, name: TEXT, uid: TEXT }
@@ -154,10 +155,7 @@ const KNOWN_HOLD = say(
   ),
 )
 
-const OWNER_REFERENCE = record({
-  ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-  ...{ controller: orNull(FLAG), blockOwnerDeletion: orNull(FLAG) },
-})
+const OWNER_REFERENCE = record(REFERENCE)
 const LONG_OWNERS = record({
   chunks: say(
     'All together they are the list, in this order.',
@@ -169,33 +167,24 @@ const LONG_OWNERS = record({
   ),
 })
 
-export const CLUSTER = part(
-  'Cluster',
-  say(
-    'A cluster, by name and id.',
-    record({
-      name: TEXT,
-      id: say('Uid of its namespace kube-system.', TEXT),
-      scope: say(
-        'What the parameter `cluster` takes: its name, or its id where two clusters have that name.',
-        TEXT,
-      ),
-    }),
+export const CLUSTER = part('Cluster', 'A cluster, by name and id.', {
+  name: TEXT,
+  id: say('Uid of its namespace kube-system.', TEXT),
+  scope: say(
+    'What the parameter `cluster` takes: its name, or its id where two clusters have that name.',
+    TEXT,
   ),
-)
+})
 export type Cluster = TypeOf<typeof CLUSTER>
 
-export const AS_OF = part(
-  'AsOf',
-  record({
-    partition: COUNT,
-    position: say(
-      'Everything in the topic `events` before this offset is in the answer; null where a moment was asked by its time.',
-      COUNT_OR_NULL,
-    ),
-    time: say('Log time of the cluster by then; the moment that was asked.', TIME_OR_NULL),
-  }),
-)
+export const AS_OF = part('AsOf', '', {
+  partition: COUNT,
+  position: say(
+    'Everything in the topic `events` before this offset is in the answer; null where a moment was asked by its time.',
+    COUNT_OR_NULL,
+  ),
+  time: say('Log time of the cluster by then; the moment that was asked.', TIME_OR_NULL),
+})
 export type AsOf = TypeOf<typeof AS_OF>
 
 const NODE_FIELDS = {
@@ -214,49 +203,44 @@ const NODE_FIELDS = {
 }
 /** It refers to itself, which no inferred type can. */
 export type TreeNode = TypesOf<typeof NODE_FIELDS> & { readonly children: readonly TreeNode[] }
-export const TREE_NODE: Schema<TreeNode> = part(
-  'TreeNode',
-  record({ ...NODE_FIELDS, children: listOf(ref<TreeNode>('TreeNode')) }),
-)
+export const TREE_NODE: Schema<TreeNode> = part('TreeNode', '', {
+  ...NODE_FIELDS,
+  children: listOf(ref<TreeNode>('TreeNode')),
+})
 
 export const MISNAMED = part(
   'Misnamed',
-  say(
-    'What bears the uid of the object in a reference that names other coordinates: another namespace, kind or name. It is no dependent, and nothing else of the answer is about it.',
-    record({
-      references: listOf(
-        record({
-          ...NAMED,
-          reference: say(
-            'As it is written; its uid is that of the object that was asked for.',
-            record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
-          ),
-        }),
-      ),
-      hidden: say('Who asks may not get these.', COUNT),
-      isCut: say('There may be more.', FLAG),
-    }),
-  ),
+  'What bears the uid of the object in a reference that names other coordinates: another namespace, kind or name. It is no dependent, and nothing else of the answer is about it.',
+  {
+    references: listOf(
+      record({
+        ...NAMED,
+        reference: say(
+          'As it is written; its uid is that of the object that was asked for.',
+          record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
+        ),
+      }),
+    ),
+    hidden: say('Who asks may not get these.', COUNT),
+    isCut: say('There may be more.', FLAG),
+  },
 )
 export type Misnamed = TypeOf<typeof MISNAMED>
 
-export const OBSTACLE = part('Obstacle', record(OBSTACLE_FIELDS))
+export const OBSTACLE = part('Obstacle', '', OBSTACLE_FIELDS)
 export type Obstacle = TypeOf<typeof OBSTACLE>
 
-export const DELETED_BY = part(
-  'DeletedBy',
-  record({
-    object: record(NAMED),
-    isInferred: say(
-      'Of an owner: another collector deleted what it owned, and the record has that this was why.',
-      FLAG,
-    ),
-    ...DELETER_FIELDS,
-  }),
-)
+export const DELETED_BY = part('DeletedBy', '', {
+  object: record(NAMED),
+  isInferred: say(
+    'Of an owner: another collector deleted what it owned, and the record has that this was why.',
+    FLAG,
+  ),
+  ...DELETER_FIELDS,
+})
 export type DeletedBy = TypeOf<typeof DELETED_BY>
 
-export const DELETER = part('Deleter', record(DELETER_FIELDS))
+export const DELETER = part('Deleter', '', DELETER_FIELDS)
 export type Deleter = TypeOf<typeof DELETER>
 
 /** Of each answer that names a deletion. */
@@ -285,96 +269,75 @@ export const DELETION_FIELDS = {
     FLAG,
   ),
 }
-export const DELETION = part(
-  'Deletion',
-  record({
-    ...DELETION_FIELDS,
-    text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
-  }),
-)
+export const DELETION = part('Deletion', '', {
+  ...DELETION_FIELDS,
+  text: say('Why Kinfold deleted it; empty where it did not.', TEXT),
+})
 export type Deletion = TypeOf<typeof DELETION>
 
-export const PLANNED_OBJECT = part('PlannedObject', record(PLANNED))
+export const PLANNED_OBJECT = part('PlannedObject', '', PLANNED)
 export type PlannedObject = TypeOf<typeof PLANNED_OBJECT>
 
-export const HISTORY = part('History', record({ ...HISTORY_FIELDS, at: TIME_OR_NULL }))
+export const HISTORY = part('History', '', { ...HISTORY_FIELDS, at: TIME_OR_NULL })
 export type History = TypeOf<typeof HISTORY>
 
-export const HISTORY_RECORD = part(
-  'HistoryRecord',
-  say(
-    'A record of the log, as it is.',
-    record({
-      ...HISTORY_FIELDS,
-      cluster: TEXT,
-      at: MILLISECONDS,
-      object: say(
-        'What is known of the object from then on: of created, references, phase and gone, and of others that changed it; null in the rest.',
-        orNull(
-          record({
-            phase: say(
-              'Null once it is deleted, or of a kind that is not watched.',
-              orNull(oneOf(PHASES)),
-            ),
-            createdAt: MILLISECONDS_OR_NULL,
-            deletedAt: MILLISECONDS_OR_NULL,
-            owners: say('Of more than 64 the first 16.', listOf(OWNER_REFERENCE)),
-            held: KNOWN_HOLD,
-            long: say(
-              'Where there are more than 64 owners: all of them, in chunks.',
-              orNull(LONG_OWNERS),
-            ),
-          }),
+export const HISTORY_RECORD = part('HistoryRecord', 'A record of the log, as it is.', {
+  ...HISTORY_FIELDS,
+  cluster: TEXT,
+  at: MILLISECONDS,
+  object: say(
+    'What is known of the object from then on: of created, references, phase and gone, and of others that changed it; null in the rest.',
+    orNull(
+      record({
+        phase: say(
+          'Null once it is deleted, or of a kind that is not watched.',
+          orNull(oneOf(PHASES)),
         ),
-      ),
-    }),
+        createdAt: MILLISECONDS_OR_NULL,
+        deletedAt: MILLISECONDS_OR_NULL,
+        owners: say('Of more than 64 the first 16.', listOf(OWNER_REFERENCE)),
+        held: KNOWN_HOLD,
+        long: say(
+          'Where there are more than 64 owners: all of them, in chunks.',
+          orNull(LONG_OWNERS),
+        ),
+      }),
+    ),
   ),
-)
+})
 export type HistoryRecord = TypeOf<typeof HISTORY_RECORD>
 
-export const LINEAGE_RECORD = part(
-  'LineageRecord',
-  say(
-    'A record of the log, as it is.',
+export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it is.', {
+  ...NAMED,
+  type: constant('Lineage'),
+  cluster: TEXT,
+  clusterName: TEXT,
+  version: TEXT,
+  scope: oneOf(['Namespaced', 'Cluster']),
+  phase: oneOf([...PHASES, 'gone']),
+  owners: listOf(
     record({
-      ...NAMED,
-      type: constant('Lineage'),
-      cluster: TEXT,
-      clusterName: TEXT,
-      version: TEXT,
-      scope: oneOf(['Namespaced', 'Cluster']),
-      phase: oneOf([...PHASES, 'gone']),
-      owners: listOf(
-        record({
-          ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
-          ...{ controller: FLAG, blocking: FLAG, standing: STANDING },
-        }),
-      ),
-      createdAt: MILLISECONDS_OR_NULL,
-      deletedAt: MILLISECONDS_OR_NULL,
-      why: TEXT,
-      verdict: orNull(VERDICT_TYPE),
-      heldBy: orNull(HELD_BY),
-      held: KNOWN_HOLD,
-      evidence: orNull(EVIDENCE),
-      position: OFFSET,
-      at: MILLISECONDS,
-      moreOwners: say('How many owners there are behind those in owners.', COUNT),
+      ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
+      ...{ controller: FLAG, blocking: FLAG, standing: STANDING },
     }),
   ),
-)
+  createdAt: MILLISECONDS_OR_NULL,
+  deletedAt: MILLISECONDS_OR_NULL,
+  why: TEXT,
+  verdict: orNull(VERDICT_TYPE),
+  heldBy: orNull(HELD_BY),
+  held: KNOWN_HOLD,
+  evidence: orNull(EVIDENCE),
+  position: OFFSET,
+  at: MILLISECONDS,
+  moreOwners: say('How many owners there are behind those in owners.', COUNT),
+})
 export type LineageRecord = TypeOf<typeof LINEAGE_RECORD>
 
-export const PROBLEM = part(
-  'Problem',
-  say(
-    'RFC 9457. `detail` is one sentence that says what to do.',
-    record({
-      type: constant('about:blank'),
-      title: say('The phrase of the status.', TEXT),
-      status: WHOLE,
-      detail: TEXT,
-    }),
-  ),
-)
+export const PROBLEM = part('Problem', 'RFC 9457. `detail` is one sentence that says what to do.', {
+  type: constant('about:blank'),
+  title: say('The phrase of the status.', TEXT),
+  status: WHOLE,
+  detail: TEXT,
+})
 export type Problem = TypeOf<typeof PROBLEM>

@@ -16,7 +16,7 @@ export interface Schema<out T = unknown> {
 
 export type TypeOf<S> = S extends Schema<infer T> ? T : never
 
-type Fields = Readonly<Record<string, Schema>>
+export type Fields = Readonly<Record<string, Schema>>
 export type TypesOf<F> = { readonly [K in keyof F]: TypeOf<F[K]> }
 /** One object type, so that it reads well where an editor shows it. */
 type Flat<T> = { [K in keyof T]: T[K] }
@@ -55,16 +55,6 @@ export function ref<T>(name: string): Schema<T> {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Puts it among the `components`; the schema that is returned refers to it. */
-export function component<T>(
-  all: Record<string, Schema>,
-  name: string,
-  schema: Schema<T>,
-): Schema<T> {
-  all[name] = schema
-  return ref(name)
-}
-
 /** `optional`: those that an API server leaves out where they are empty. */
 export function record<F extends Fields, O extends Fields = Record<never, never>>(
   properties: F,
@@ -76,4 +66,16 @@ export function record<F extends Fields, O extends Fields = Record<never, never>
     required: Object.keys(properties),
     additionalProperties: false,
   }
+}
+
+/** Puts a record among the `components`; the schema that is returned refers to it. */
+export function component<F extends Fields>(
+  all: Record<string, Schema>,
+  name: string,
+  description: string,
+  fields: F,
+): Schema<Flat<TypesOf<F>>> {
+  const schema = record(fields)
+  all[name] = description === '' ? schema : say(description, schema)
+  return ref(name)
 }
