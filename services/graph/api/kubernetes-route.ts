@@ -16,36 +16,31 @@ import {
   OWNED_OBJECT_LIST,
   TABLE,
 } from './kubernetes-schema.ts'
-import { CONTINUE, JSON_TYPE, limitParameter, type Parameter, type Route } from './operation.ts'
+import {
+  CONTINUE,
+  JSON_TYPE,
+  limitParameter,
+  type Parameter,
+  parameter,
+  type Route,
+} from './operation.ts'
 import { type Schema, TEXT } from './schema.ts'
 
-const CLUSTER: Parameter = {
-  name: 'cluster',
-  description: 'Name or id of a cluster.',
-  schema: TEXT,
-}
-const NAMESPACE: Parameter = {
-  name: 'namespace',
-  description: 'Namespace of the objects.',
-  schema: TEXT,
-}
-const NAME: Parameter = {
-  name: 'name',
-  description: 'RESOURCE:NAME or RESOURCE.GROUP:NAME, such as `deployments.apps:web`.',
-  schema: TEXT,
-}
-const TIMEOUT: Parameter = {
-  name: 'timeout',
-  description: 'As kubectl sends it; nothing comes of it.',
-  schema: TEXT,
-}
-const INCLUDE: Parameter = {
-  name: 'includeObject',
-  description: 'Of a table: what each row has of its object; `Metadata` without it.',
-  schema: { type: 'string', enum: ['None', 'Metadata', 'Object'] },
-}
+const CLUSTER = parameter('cluster', 'Name or id of a cluster.', TEXT)
+const NAMESPACE = parameter('namespace', 'Namespace of the objects.', TEXT)
+const NAME = parameter(
+  'name',
+  'RESOURCE:NAME or RESOURCE.GROUP:NAME, such as `deployments.apps:web`.',
+  TEXT,
+)
+const TIMEOUT = parameter('timeout', 'As kubectl sends it; nothing comes of it.', TEXT)
+const INCLUDE = parameter(
+  'includeObject',
+  'Of a table: what each row has of its object; `Metadata` without it.',
+  { type: 'string', enum: ['None', 'Metadata', 'Object'] },
+)
 const LIST: readonly Parameter[] = [
-  { name: 'kind', description: 'Only objects of this kind, such as `pods`.', schema: TEXT },
+  parameter('kind', 'Only objects of this kind, such as `pods`.', TEXT),
   limitParameter(
     'Objects on a page, at most 2,000. Without it all are listed, 10,000 at most: then `metadata.continue` leads on.',
     0,

@@ -7,6 +7,14 @@ export interface Parameter<N extends string = string, T = unknown> {
   readonly schema: Schema<T>
 }
 
+export function parameter<const N extends string, T>(
+  name: N,
+  description: string,
+  schema: Schema<T>,
+): Parameter<N, T> {
+  return { name, description, schema }
+}
+
 /** - `problem`: RFC 9457. - `status`: a Status, as an API server answers. */
 export type Refusal = 'problem' | 'status'
 
@@ -31,11 +39,11 @@ export interface Route {
 
 export const JSON_TYPE = 'application/json'
 
-export const CONTINUE: Parameter<'continue', string> = {
-  name: 'continue',
-  description: 'From the answer before.',
-  schema: TEXT,
-}
+export const CONTINUE: Parameter<'continue', string> = parameter(
+  'continue',
+  'From the answer before.',
+  TEXT,
+)
 
 export function limitParameter(description: string, minimum: number): Parameter<'limit', number> {
   return { name: 'limit', description, schema: { type: 'integer', minimum } }

@@ -32,6 +32,7 @@ import {
   JSON_TYPE,
   limitParameter,
   type Parameter,
+  parameter,
   patternOf,
   type Route,
 } from './operation.ts'
@@ -44,30 +45,25 @@ const FLAG_OR_NULL: Schema<boolean | null> = { type: ['boolean', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
-const CLUSTER = { name: 'cluster', description: 'Name or id of a cluster.', schema: TEXT } as const
+const CLUSTER = parameter('cluster', 'Name or id of a cluster.', TEXT)
 const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)'
 const AT = moment('at', 'Without it: now.')
 const OBJECT = [
-  {
-    name: 'kind',
-    description: 'Such as `Deployment`, `deployments` or `deployments.apps`; with `name`.',
-    schema: TEXT,
-  },
-  { name: 'name', description: 'Name of the object.', schema: TEXT },
-  {
-    name: 'namespace',
-    description: 'Namespace of the object; `default` without it.',
-    schema: TEXT,
-  },
+  parameter(
+    'kind',
+    'Such as `Deployment`, `deployments` or `deployments.apps`; with `name`.',
+    TEXT,
+  ),
+  parameter('name', 'Name of the object.', TEXT),
+  parameter('namespace', 'Namespace of the object; `default` without it.', TEXT),
   CLUSTER,
-  { name: 'uid', description: 'Uid of the object, instead of kind and name.', schema: TEXT },
+  parameter('uid', 'Uid of the object, instead of kind and name.', TEXT),
 ] as const
-const FOLLOW = {
-  name: 'follow',
-  description:
-    'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
-  schema: FLAG,
-} as const
+const FOLLOW = parameter(
+  'follow',
+  'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
+  FLAG,
+)
 const POSITIONS: Schema<string> = {
   type: 'string',
   pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
@@ -80,35 +76,25 @@ const STREAM: readonly Parameter[] = [
     description:
       'The answer goes on with what is appended later. With Accept: text/event-stream it does so unless this is false.',
   },
-  {
-    name: 'from',
-    description:
-      '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
-    schema: POSITIONS,
-  },
+  parameter(
+    'from',
+    '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
+    POSITIONS,
+  ),
   CLUSTER,
-  { name: 'kind', description: 'Only records of this kind.', schema: TEXT },
-  {
-    name: 'namespace',
-    description: 'Only records of this namespace; empty: of objects without one.',
-    schema: TEXT,
-  },
+  parameter('kind', 'Only records of this kind.', TEXT),
+  parameter('namespace', 'Only records of this namespace; empty: of objects without one.', TEXT),
 ]
 const CHANGES = ['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone']
 const CHANGE = wordList('change', 'Only changes of these kinds, with commas between.', CHANGES)
-const SOME_UID: Parameter = {
-  name: 'uid',
-  description: 'Only records of the object with this uid.',
-  schema: TEXT,
-}
+const SOME_UID = parameter('uid', 'Only records of the object with this uid.', TEXT)
 const SPAN = [
   time('since', 'as far back as is known without it; 410 for what lies before that.'),
-  {
-    name: 'reach',
-    description:
-      'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
-    schema: oneOf(['refuse', 'partial']),
-  },
+  parameter(
+    'reach',
+    'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
+    oneOf(['refuse', 'partial']),
+  ),
   time('until', 'up to now without it.'),
 ] as const
 const PAGE = [
@@ -126,7 +112,7 @@ export const AUDIT_PATH = '/v1/audit-events'
 const TABLE = [
   question('/v1/tree', 'tree', TREE, 'Dependents of an object, or its owners', [
     ...OBJECT,
-    { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
+    parameter('owners', 'Upwards: its owners, and theirs.', FLAG),
     AT,
   ]),
   question(
@@ -137,7 +123,7 @@ const TABLE = [
     [
       ...OBJECT,
       limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
-      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      parameter('count', 'Lists nothing, and counts.', FLAG),
       CONTINUE,
     ],
   ),
@@ -151,11 +137,7 @@ const TABLE = [
   },
   question('/v1/plan', 'plan', PLAN, 'What would be deleted with an object', [
     ...OBJECT,
-    {
-      name: 'cascade',
-      description: 'Propagation policy; `background` without it.',
-      schema: PROPAGATION,
-    },
+    parameter('cascade', 'Propagation policy; `background` without it.', PROPAGATION),
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
   question('/v1/plan/held', 'planHeld', HELD_PLAN, 'What waits for approval in a cluster', [
@@ -165,38 +147,32 @@ const TABLE = [
   question('/v1/clusters', 'clusters', CLUSTER_LIST, 'Clusters, and how each stands', []),
   question('/v1/held', 'held', HELD, 'What would be deleted and is held, and by what', [
     CLUSTER,
-    {
-      name: 'namespace',
-      description:
-        'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
-      schema: TEXT,
-    },
+    parameter(
+      'namespace',
+      'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+      TEXT,
+    ),
     AT,
   ]),
   {
     ...question('/v1/objects', 'objects', OBJECT_LIST, 'Objects of clusters, a page at a time', [
       CLUSTER,
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'namespace',
-        description:
-          'All namespaces without it. Objects of a cluster-scoped kind are listed whatever it is.',
-        schema: TEXT,
-      },
-      { name: 'name', description: 'Takes `kind` and `namespace`.', schema: TEXT },
-      {
-        name: 'gone',
-        description: 'Also deleted objects, as long as they are remembered.',
-        schema: FLAG,
-      },
-      {
-        name: 'references',
-        description: 'Each object with its owner references, and not the uids of its owners alone.',
-        schema: FLAG,
-      },
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'namespace',
+        'All namespaces without it. Objects of a cluster-scoped kind are listed whatever it is.',
+        TEXT,
+      ),
+      parameter('name', 'Takes `kind` and `namespace`.', TEXT),
+      parameter('gone', 'Also deleted objects, as long as they are remembered.', FLAG),
+      parameter(
+        'references',
+        'Each object with its owner references, and not the uids of its owners alone.',
+        FLAG,
+      ),
       AT,
       limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
-      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      parameter('count', 'Lists nothing, and counts.', FLAG),
       CONTINUE,
     ]),
     refused: {
@@ -217,10 +193,10 @@ const TABLE = [
     'What happened to an object, in a namespace or in clusters, the oldest first, a page at a time',
     [
       CLUSTER,
-      { name: 'namespace', description: 'With `name`: `default` without it.', schema: TEXT },
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      { name: 'name', description: 'Of one object; takes `kind`.', schema: TEXT },
-      { name: 'uid', description: 'Of one object, instead of kind and name.', schema: TEXT },
+      parameter('namespace', 'With `name`: `default` without it.', TEXT),
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter('name', 'Of one object; takes `kind`.', TEXT),
+      parameter('uid', 'Of one object, instead of kind and name.', TEXT),
       CHANGE,
       ...SPAN,
       ...PAGE,
@@ -233,31 +209,28 @@ const TABLE = [
     'Which objects were deleted, when, by whom and after which owner, a page at a time',
     [
       CLUSTER,
-      { name: 'namespace', description: 'All namespaces without it.', schema: TEXT },
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'by',
-        description:
-          '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
-        schema: TEXT,
-      },
+      parameter('namespace', 'All namespaces without it.', TEXT),
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'by',
+        '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
+        TEXT,
+      ),
       wordList(
         'evidence',
         'Only those that Kinfold deleted on such evidence, with commas between.',
         ['deleted', 'waiting', 'missing', 'not-found', 'bulk'],
       ),
-      {
-        name: 'root',
-        description:
-          'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
-        schema: TEXT,
-      },
-      {
-        name: 'from',
-        description:
-          'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
-        schema: POSITIONS,
-      },
+      parameter(
+        'root',
+        'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
+        TEXT,
+      ),
+      parameter(
+        'from',
+        'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
+        POSITIONS,
+      ),
       ...SPAN,
       ...PAGE,
     ],
@@ -271,13 +244,12 @@ const TABLE = [
       moment('from', 'It is needed.'),
       moment('to', 'Without it: what is folded by the first page.'),
       CLUSTER,
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'namespace',
-        description:
-          'All namespaces without it. Objects of a cluster-scoped kind that is asked for are listed whatever it is.',
-        schema: TEXT,
-      },
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'namespace',
+        'All namespaces without it. Objects of a cluster-scoped kind that is asked for are listed whatever it is.',
+        TEXT,
+      ),
       limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
       CONTINUE,
     ],
@@ -319,17 +291,12 @@ const TABLE = [
           description:
             'Name or id of the cluster. A token of a cluster says which it is; else it is needed where several are known.',
         },
-        {
-          name: 'source',
-          description:
-            'What its cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS. Entries of others are left out.',
-          schema: TEXT,
-        },
-        {
-          name: 'timeout',
-          description: 'What an API server adds to each request; it has no effect.',
-          schema: TEXT,
-        },
+        parameter(
+          'source',
+          'What its cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS. Entries of others are left out.',
+          TEXT,
+        ),
+        parameter('timeout', 'What an API server adds to each request; it has no effect.', TEXT),
       ],
     ),
     method: 'post',
@@ -343,11 +310,10 @@ const TABLE = [
   {
     ...text('/debug/graph', 'graph', 'The graph in DOT', 'text/vnd.graphviz'),
     parameters: [
-      {
-        name: 'uid',
-        description: 'Only the connected components of these uids; may be given several times.',
-        schema: { type: 'array', items: TEXT },
-      },
+      parameter('uid', 'Only the connected components of these uids; may be given several times.', {
+        type: 'array',
+        items: TEXT,
+      }),
     ],
   },
   {
@@ -463,6 +429,6 @@ function text(path: string, operation: string, summary: string, type = 'text/pla
 }
 
 function probe(path: string, operation: string, summary: string): Route {
-  const verbose = { name: 'verbose', description: 'With each check.', schema: TEXT }
+  const verbose = parameter('verbose', 'With each check.', TEXT)
   return { ...text(path, operation, summary), parameters: [verbose] }
 }
