@@ -1,7 +1,8 @@
 /**
  * What `/v1` answers, as schemas: each document with all its fields.
  *
- * What must stay true: a schema is the only place where its shape is written; its type is made of it.
+ * What must stay true: a schema is the only place where its shape is written; its type is made of
+ * it.
  *
  * Not here: what they have in common (part-schema.ts), routes and their parameters (route.ts).
  */

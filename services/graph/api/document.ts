@@ -41,7 +41,10 @@ const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry'] as const
 type Time = (typeof TIMES)[number]
 const isTime: ReadonlySet<string> = new Set(TIMES)
 
-/** Of a document or a part of one, what it is made from: times in milliseconds. `N`: what offsets are. */
+/**
+ * Of a document or a part of one, what it is made from: times in milliseconds. `N`: what offsets
+ * are, a bigint where they come from the log.
+ */
 export type Unshaped<T, N = number> = T extends number
   ? N
   : T extends readonly (infer Each)[]
@@ -84,6 +87,7 @@ function shaped(from: object): object {
 
 function fieldOf(key: string, value: unknown): [string, unknown][] {
   if (value === undefined) return []
+  // Where only one cluster is meant, it is named once, and not by id beside each object.
   if (key === 'cluster' && typeof value === 'string') return []
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   if (isNumber && isTime.has(key)) return [[key, timeOf(Number(value))]]

@@ -1,7 +1,8 @@
 /**
  * What documents of `/v1` have in common, and records of the log, as schemas.
  *
- * What must stay true: a schema is the only place where its shape is written; its type is made of it.
+ * What must stay true: a schema is the only place where its shape is written; its type is made of
+ * it.
  *
  * Not here: the documents (answer-schema.ts).
  */

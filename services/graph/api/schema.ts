@@ -1,11 +1,13 @@
 /**
- * JSON Schema (2020-12) as OpenAPI 3.1 takes it, in few words, and with each schema the type of the values that fit it: both are written once.
+ * JSON Schema (2020-12) as OpenAPI 3.1 takes it, in few words, and with each schema the type of the
+ * values that fit it: both are written once.
  *
- * What must stay true: an object has the fields that are written and no others; all of them, but for those that are named apart.
+ * What must stay true: an object has the fields that are written and no others; all of them, but
+ * for those that are named apart.
  *
- * Not here: a check of values by a schema. The compiler checks what the server answers; tests check it again, by ajv (testing/answer-check.ts).
+ * Not here: a check of values by a schema. The compiler checks what the server answers; tests check
+ * it again, by ajv (testing/answer-check.ts).
  */
-
 declare const TYPE: unique symbol
 
 export interface Schema<out T = unknown> {

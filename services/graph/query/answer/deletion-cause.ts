@@ -1,3 +1,13 @@
+/**
+ * Why an object was deleted, as far as its own record and the request say: by a collector, whose
+ * cause is the deletion of its owners, or by anybody else, whose cause is nowhere else.
+ *
+ * What must stay true: where a user or a controller deleted it, nothing follows from it: a controller
+ * scales, cleans up and empties namespaces for reasons that no owner reference says. What is inferred
+ * is called so. It is read from fields of records; no sentence is read back.
+ *
+ * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
+ */
 import type { History } from '../../../../core/model/record.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { Deletion as AnsweredDeletion } from '../../api/part-schema.ts'
