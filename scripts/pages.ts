@@ -1,7 +1,7 @@
 /**
  * `npm run pages` writes docs/inside/invariants.md and docs/inside/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
  * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from the commands (cli-page.ts), docs/integrate/asyncapi.json from the topics and schemas (asyncapi-page.ts),
- * docs/integrate/openapi.json and http.md from the routes (services/graph/api), cli/answer.ts from its schemas, and the page of the endpoint from web/ (page.ts).
+ * docs/integrate/openapi.json and http.md from the routes (services/graph/api), and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -12,7 +12,6 @@ import { openApi } from '../services/graph/api/openapi.ts'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/check/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/fault/faults.ts'
-import { answerTypes } from './answer-types.ts'
 import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
 import { httpPage } from './http-page.ts'
@@ -43,7 +42,6 @@ export async function pages(root: string): Promise<readonly Page[]> {
     { file: 'docs/integrate/asyncapi.json', text: asyncApi() },
     { file: 'docs/integrate/openapi.json', text: openApi() },
     { file: 'docs/integrate/http.md', text: httpPage() },
-    { file: 'cli/answer.ts', text: answerTypes() },
     ...(await pageFiles()),
   ]
 }

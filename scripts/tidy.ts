@@ -110,8 +110,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ['print', 'config', 'process', 'setup', 'reach', 'ask', 'offline', 'serve'],
     [...BESIDE_CLI, 'cli/answer.ts'],
   ),
-  // In a browser: nothing but the types of answers.
-  web: ['web', 'npm', 'cli/answer.ts'],
+  // In a browser: the types of answers, and the words of records.
+  web: ['web', 'npm', 'cli/answer.ts', 'services/graph/api/word.ts'],
   testing: ['*'],
   bench: ['*'],
   scripts: ['*'],

@@ -6,10 +6,11 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Cascade } from '../cli/answer.ts'
+import { phaseText } from '../services/graph/api/word.ts'
 import { follow } from './base/ask.ts'
 import { Section, Table, When } from './base/frame.ts'
 import { linkTo, type Place } from './base/place.ts'
-import { kindText, lineOf, nameText, phaseText } from './base/text.ts'
+import { kindText, lineOf, nameText } from './base/text.ts'
 import { ObjectTabs } from './object-tabs.ts'
 
 const PROGRESS: Readonly<Record<string, string>> = {

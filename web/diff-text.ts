@@ -5,8 +5,9 @@
  */
 
 import type { Diff } from '../cli/answer.ts'
+import { evidenceText, phaseText, recordedText } from '../services/graph/api/word.ts'
 import { linkTo } from './base/place.ts'
-import { evidenceText, lineOf, phaseText, recordedText, shellWord } from './base/text.ts'
+import { lineOf, shellWord } from './base/text.ts'
 import { whoText } from './deletion-text.ts'
 
 export type DiffRow = Diff['differences'][number]

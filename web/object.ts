@@ -6,23 +6,14 @@
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Why } from '../cli/answer.ts'
+import { evidenceText, phaseText, recordedText, verdictText } from '../services/graph/api/word.ts'
 import { REFRESH_MS, useAnswer } from './base/answer.ts'
 import { ask } from './base/ask.ts'
 import { type Chip, Chips } from './base/chip.ts'
 import { Commands, commandsOf } from './base/command.ts'
 import { Notice, Section, When } from './base/frame.ts'
 import { linkTo, type Place } from './base/place.ts'
-import {
-  clusterText,
-  evidenceText,
-  kindText,
-  lineOf,
-  momentText,
-  nameText,
-  phaseText,
-  recordedText,
-  verdictText,
-} from './base/text.ts'
+import { clusterText, kindText, lineOf, momentText, nameText } from './base/text.ts'
 import { DeletedObject } from './deleted.ts'
 import { ObjectTabs } from './object-tabs.ts'
 import { ObjectTree } from './tree/object-tree.ts'
@@ -100,7 +91,9 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
 
 function Verdict({ why }: { readonly why: Why }): ComponentChild {
   const { phase, verdict, attempt, obstacle, asOwner } = why
-  const chips: Chip[] = [{ text: phaseText(phase), tone: phase === 'observed' ? 'good' : 'warm' }]
+  const chips: Chip[] = [
+    { text: phaseText(phase ?? 'gone'), tone: phase === 'observed' ? 'good' : 'warm' },
+  ]
   if (verdict !== null) {
     chips.push({ text: verdictText(verdict.type), tone: verdict.type === 'keep' ? 'good' : 'warm' })
     if (verdict.evidence !== null)

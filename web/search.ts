@@ -7,12 +7,13 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ObjectList } from '../cli/answer.ts'
+import { phaseText } from '../services/graph/api/word.ts'
 import { REFRESH_MS, useAnswer } from './base/answer.ts'
 import { ask } from './base/ask.ts'
 import { ClusterField, TextField, textsIn } from './base/field.ts'
 import { Doubt, Notice, Table, When } from './base/frame.ts'
 import { goTo, linkTo, type Place } from './base/place.ts'
-import { clusterText, countOf, lineOf, nameText, phaseText } from './base/text.ts'
+import { clusterText, countOf, lineOf, nameText } from './base/text.ts'
 import { OneNamespace } from './one-namespace.ts'
 
 type Words = Place['words']

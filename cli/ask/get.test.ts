@@ -143,7 +143,8 @@ const gone: ListedObject = {
   ...{ ...pod, name: 'b\u001b[2J', uid: 'u-2', phase: 'gone', createdAt: null, verdict: null },
   goneAt: '2026-01-01T00:01:00.000Z',
 }
-const told = documentOf('ObjectList', { answer: { objects: [pod, gone] }, partial: '', asOf: [] })
+const answer = { objects: [pod, gone], count: 2, continue: null, kinds: [] }
+const told = documentOf('ObjectList', { answer, partial: '', asOf: [] })
 const NOW = Date.parse('2026-01-01T03:00:00.000Z')
 
 test('as a table, wide, and as names, with no control characters', () => {

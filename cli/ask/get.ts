@@ -8,7 +8,7 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { ageText, labelOf, shortPhaseText, verdictText } from '../../services/graph/api/word.ts'
+import { ageText, labelOf, phaseText, verdictText } from '../../services/graph/api/word.ts'
 import type { AsOf, DependentList, ObjectList, Queries } from '../answer.ts'
 import { ORDERS, orderOf } from '../print/get-order.ts'
 import { outputOf, structured } from '../print/output.ts'
@@ -368,7 +368,7 @@ function rows(
 
 function stateOf({ phase, goneAt }: Row): string {
   if (phase === 'observed') return 'exists'
-  return goneAt === null ? shortPhaseText(phase) : `deleted ${goneAt.slice(0, 19)}Z`
+  return goneAt === null ? phaseText(phase) : `deleted ${goneAt.slice(0, 19)}Z`
 }
 
 function ageOf({ createdAt }: Row, now: number): string {

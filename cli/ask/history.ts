@@ -8,12 +8,12 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { labelOf } from '../../services/graph/api/word.ts'
+import { labelOf, recordedText } from '../../services/graph/api/word.ts'
 import type { ChangeList, Cluster, ClusterList, HistoryRecord } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { GrowingTable } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
-import { objectName, recordedText } from '../print/word.ts'
+import { objectName } from '../print/word.ts'
 import { yaml } from '../print/yaml.ts'
 import { ask, type Server, withObject } from '../reach/client.ts'
 import {

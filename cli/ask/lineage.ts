@@ -5,10 +5,9 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { shortPhaseText } from '../../services/graph/api/word.ts'
+import { phaseText, recordedText } from '../../services/graph/api/word.ts'
 import { outputOf } from '../print/output.ts'
 import { lineOf } from '../print/terminal.ts'
-import { recordedText } from '../print/word.ts'
 import { yaml } from '../print/yaml.ts'
 import type { ClientFlags, ScopeFlags } from '../reach/client.ts'
 import { ask, linesOf, serverOf, withMoment, withScope, withServer } from '../reach/client.ts'
@@ -108,7 +107,7 @@ function show(text: string): string {
   const position = `${partition}-${offset}`.padEnd(12)
   if (value === null) return `${position} ${key} forgotten`
   const at = value.namespace === '' ? '' : ` -n ${value.namespace}`
-  const state = shortPhaseText(value.phase)
+  const state = phaseText(value.phase)
   const why = value.why === '' ? '' : `: ${recordedText(value.why)}`
   return `${position} ${value.clusterName} ${value.kind}/${value.name}${at}  ${state}${why}`
 }

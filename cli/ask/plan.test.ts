@@ -77,6 +77,7 @@ test('wide with uids and finalizers; as names, those that would be deleted', () 
 })
 
 const cascade: Cascade = {
+  isFinal: false,
   root: {
     group: 'apps',
     kind: 'Deployment',
@@ -106,7 +107,7 @@ test('a cascade as a line, and as tables', () => {
   const line =
     'Deployment/web -n shop, cluster north: deleted. Dependents: 4 done, 2 remaining (1 being deleted, 1 blocked); Pod/p: 403 from a webhook'
   const toldOf = documentOf('Cascade', {
-    ...{ answer: cascade, partial: '', cluster, isFinal: false, asOf: [] },
+    ...{ answer: cascade, partial: '', cluster, asOf: [] },
   })
   equal(oneLine(toldOf), line)
   equal(

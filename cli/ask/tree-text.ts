@@ -1,7 +1,7 @@
 /** What `kinfold tree` prints: as a tree, a table, names, DOT or Mermaid. */
 
 import { shellWord } from '../../core/model/text.ts'
-import { ageText, labelOf, shortPhaseText, verdictText } from '../../services/graph/api/word.ts'
+import { ageText, labelOf, phaseText, verdictText } from '../../services/graph/api/word.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from '../answer.ts'
 import { misnamedText } from '../print/misnamed.ts'
@@ -108,7 +108,7 @@ interface Column {
 const WIDE: readonly Column[] = [
   {
     title: 'STATE',
-    cell: ({ phase }) => shortPhaseText(phase),
+    cell: ({ phase }) => phaseText(phase),
     style: ({ phase }) => styleOfPhase(phase),
   },
   { title: 'UID', cell: ({ uid }) => uid },
@@ -197,7 +197,7 @@ function* drawn(root: Root): Iterable<Drawn> {
 function label(node: Root, first: readonly string[]): string {
   const { namespace, phase } = node
   const at = namespace === '' ? '' : ` -n ${namespace}`
-  const state = phase === 'observed' ? '' : paint(shortPhaseText(phase), styleOfPhase(phase))
+  const state = phase === 'observed' ? '' : paint(phaseText(phase), styleOfPhase(phase))
   const notes = [...first, state, ...notesOf(node)].filter((note) => note !== '')
   return `${node.kind}/${node.name}${at}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
 }

@@ -1,5 +1,5 @@
 /** What `kinfold cascade` prints: who deleted the owner, and how far its dependents are. */
-import { labelOf, shortPhaseText } from '../../services/graph/api/word.ts'
+import { labelOf, phaseText } from '../../services/graph/api/word.ts'
 import type { Progress } from '../../services/graph/query/answer/cascade.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'
@@ -32,7 +32,7 @@ export function oneLine(told: CascadeDocument): string {
   const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
   const name = `${root.kind}/${root.name}${at}, cluster ${labelOf(cluster)}`
   return lineOf(
-    `${name}: ${shortPhaseText(root.phase)}. Dependents: ${done} done, ${remaining} remaining${left}${first}`,
+    `${name}: ${phaseText(root.phase)}. Dependents: ${done} done, ${remaining} remaining${left}${first}`,
   )
 }
 
@@ -63,7 +63,7 @@ function text(told: CascadeDocument, now: number): string {
   if (waiting.length > 0) {
     const rows = waiting.map(({ namespace, kind, name, phase, dependents, blocking, because }) => {
       const count = [String(dependents), String(blocking)]
-      return [namespace, `${kind}/${name}`, shortPhaseText(phase), ...count, because]
+      return [namespace, `${kind}/${name}`, phaseText(phase), ...count, because]
     })
     const head = ['NAMESPACE', 'OBJECT', 'STATE', 'DEPENDENTS', 'BLOCKING', 'REASON']
     sections.push(table(head, rows))

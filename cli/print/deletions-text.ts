@@ -1,10 +1,10 @@
 /** What `kinfold deletions` prints. What must stay true: what is not known is printed as unknown, and a guess as one. */
-import { labelOf } from '../../services/graph/api/word.ts'
+import { labelOf, recordedText } from '../../services/graph/api/word.ts'
 import { deleterText, whoText } from '../../web/deletion-text.ts'
 import type { DeletionList } from '../answer.ts'
 import { GrowingTable } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { objectName, recordedText } from './word.ts'
+import { objectName } from './word.ts'
 
 type Deletion = DeletionList['deletions'][number]
 

@@ -1,5 +1,5 @@
 /** What `kinfold diff` prints. What must stay true: rows are in the order of cluster, namespace and name; whatever an object is called, it has one row. */
-import { labelOf, shortPhaseText } from '../../services/graph/api/word.ts'
+import { evidenceText, labelOf, phaseText, recordedText } from '../../services/graph/api/word.ts'
 import { whoText } from '../../web/deletion-text.ts'
 import type { Diff } from '../answer.ts'
 import { byName } from './get-order.ts'
@@ -7,7 +7,7 @@ import { structured } from './output.ts'
 import { paint, type Style } from './paint.ts'
 import { table } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { evidenceText, objectName, recordedText } from './word.ts'
+import { objectName } from './word.ts'
 
 type Output = 'table' | 'wide' | 'name' | 'json' | 'yaml'
 type Row = Diff['differences'][number]
@@ -82,7 +82,7 @@ function deletionText(deletion: Deletion): string {
 }
 
 function phasesText(from: Then, to: Then): string {
-  if (from.phase !== to.phase) return `${shortPhaseText(from.phase)} → ${shortPhaseText(to.phase)}`
+  if (from.phase !== to.phase) return `${phaseText(from.phase)} → ${phaseText(to.phase)}`
   const isSame = from.deletionTimestamp === to.deletionTimestamp
   return isSame ? '' : 'its deletionTimestamp is another'
 }

@@ -2,7 +2,8 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { type DocumentKind, documentOf } from '../../services/graph/api/document.ts'
+import { type Document, type DocumentKind, documentOf } from '../../services/graph/api/document.ts'
+import type { PlannedObject } from '../../services/graph/api/part-schema.ts'
 import { shadowAnswer } from '../../services/graph/audit/shadow-answer.ts'
 import type { ShadowReport } from '../../services/graph/audit/shadow-report.ts'
 import type { Cascade } from '../../services/graph/query/answer/cascade.ts'
@@ -10,7 +11,6 @@ import type { HeldAnswer, HeldPlan } from '../../services/graph/query/answer/hel
 import type { Why } from '../../services/graph/query/answer/query.ts'
 import type { TreeNode } from '../../services/graph/query/answer/tree.ts'
 import type { Plan } from '../../services/graph/query/plan/plan.ts'
-import type { PlannedObject } from '../../services/graph/query/plan/planned-object.ts'
 import { structured, structuredPart } from './output.ts'
 
 const HEX = 'ab'.repeat(32)
@@ -55,7 +55,7 @@ const plan: Plan = {
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  ...{ isOver: true, hidden: 0, deletion: null },
+  ...{ isOver: true, isFinal: true, hidden: 0, deletion: null },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {
@@ -94,7 +94,7 @@ const ANSWERS: readonly (readonly [DocumentKind, object])[] = [
 /** As it arrives and is printed. */
 function printed(kind: DocumentKind, told: object): Record<string, unknown> {
   const partial = 'partition 1 of 8: still being restored'
-  const document = documentOf(kind, { answer: {}, partial, ...told })
+  const document = documentOf(kind, { answer: {}, partial, ...told } as never) as Document
   const json = JSON.parse(structured(document, 'json'))
   deepEqual(parse(structured(document, 'yaml')), json, 'YAML says the same')
   deepEqual(JSON.parse(structuredPart(document, 'json')), json, 'one of many says the same')

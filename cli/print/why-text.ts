@@ -1,13 +1,13 @@
 /** What `kinfold why` prints: the state of an object and its history, also after it was deleted. */
 
 import { shellWord } from '../../core/model/text.ts'
-import { labelOf, verdictText } from '../../services/graph/api/word.ts'
+import { evidenceText, labelOf, recordedText, verdictText } from '../../services/graph/api/word.ts'
 import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
 import { lineOf } from './terminal.ts'
-import { attemptText, evidenceText, phaseText, recordedText } from './word.ts'
+import { attemptText, stateText } from './word.ts'
 
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
@@ -16,7 +16,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
-    paint(stateText(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
+    paint(stateOf(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
   ]
   if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
   for (const { kind, name, uid, standing, reason } of references) {
@@ -76,9 +76,10 @@ function endOf({ phase, asOwner, history }: WhyDocument): {
 const ASKED: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /** One sentence. */
-function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
+function stateOf({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
   if (isPast && phase === 'unknown') return 'Unknown: nobody watched it then, or it is not kept.'
-  if (phase !== null) return phaseText(phase)
+  if (phase !== null)
+    return phase === 'unknown' ? 'Unknown: its partition is being restored.' : stateText(phase)
   const { at, evidence } =
     asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
   if (at === undefined) return 'No longer exists.'

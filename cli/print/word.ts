@@ -1,42 +1,14 @@
 /** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
-import type { Attempt, VerdictType } from '../../core/model/node.ts'
-import type { Evidence } from '../../core/model/proof.ts'
-import { verdictText } from '../../services/graph/api/word.ts'
+import type { Attempt } from '../../core/model/node.ts'
+import { phaseText } from '../../services/graph/api/word.ts'
 import type { BlockedCount } from '../../services/graph/fold/tally.ts'
 import type { Held } from '../answer.ts'
 import { time, timeAhead } from './table.ts'
 
-/** A verdict is recorded as `TYPE: because`. */
-export function recordedText(text: string): string {
-  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
-  return type === undefined ? text : `${verdictText(type as VerdictType)}: ${because}`
-}
-
-const EVIDENCE: Readonly<Record<Evidence, string>> = {
-  orphaning: 'only a reference or a finalizer is removed',
-  deleted: 'the deletion was observed',
-  waiting: 'its owner waits for its dependents',
-  missing: 'missing from a complete list',
-  'not-found': 'a live GET answered NotFound',
-  bulk: 'a bulk deletion',
-}
-
-export function evidenceText(evidence: Evidence): string {
-  return EVIDENCE[evidence] ?? evidence
-}
-
-const PHASES: Readonly<Record<string, string>> = {
-  observed: 'Exists.',
-  deleting: 'Is being deleted.',
-  waiting: 'Is being deleted in the foreground: it waits for its dependents.',
-  orphaning: 'Is being deleted, and its dependents are orphaned.',
-  reaped: 'Deleted by Kinfold; the watch has not confirmed it yet.',
-  suspect: 'Untrusted until its kind is listed again.',
-  unknown: 'Unknown: its partition is being restored.',
-}
-
-export function phaseText(phase: string): string {
-  return PHASES[phase] ?? phase
+/** Of one object, as a sentence. */
+export function stateText(phase: string): string {
+  const text = phaseText(phase)
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 const ATTEMPTS: Readonly<Record<Attempt['state'], string>> = {

@@ -10,7 +10,7 @@ import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../testing/rig/task-rig.ts'
 import { createCensus } from './census.ts'
-import { TAKE_OVER_WAIT_MS } from './config.ts'
+import { TAKE_OVER_WAITS } from './config.ts'
 
 const stories: readonly [string, readonly string[], object | undefined][] = [
   [
@@ -139,7 +139,7 @@ test('keeps to what it told while a damaged store is wiped and rebuilt', async (
   while (store.content.wipes === 0) await setImmediate()
   // Its wait before it takes the task over again stands still.
   deepEqual(census.counts(), told)
-  await clock.advance(TAKE_OVER_WAIT_MS)
+  await clock.advance(TAKE_OVER_WAITS.firstMs)
   while (running.task.status().state !== 'folding') await setImmediate()
   await running.caughtUp()
   deepEqual([census.counts()[0]?.edges, census.counts()[0]?.isPaused], [2, true])

@@ -1,4 +1,5 @@
 /** Bounds of the graph service: each says what it limits and why it is what it is. */
+import type { Waits } from '../../runtime/retry.ts'
 
 /** Events read at once. */
 export const READ_LIMIT = 2_000
@@ -38,13 +39,13 @@ export const GATHERED_BYTES: number = 2 * 1024 * 1024
 export const GATHERED_MS = 1_000
 /** A digest for audits at least every so many records. */
 export const DIGEST_RECORDS = 1_000
-/** Wait before a task is taken over again after a failure that may pass. */
-export const TAKE_OVER_WAIT_MS = 500
-/** The longest such wait, of a log that cannot be reached or of a standby. */
-export const TAKE_OVER_WAIT_MOST_MS = 10_000
-/** Wait before a task that another process has taken is taken back, if it is still given to this one; doubled to the longest each time. */
-export const RESIGNED_WAIT_MS = 1_000
-export const RESIGNED_WAIT_MOST_MS = 30_000
+/**
+ * Before a task is taken over again after a failure that may pass; the longest is of a log that
+ * cannot be reached, or of a standby.
+ */
+export const TAKE_OVER_WAITS: Waits = { firstMs: 500, mostMs: 10_000 }
+/** Before a task that another process has taken is taken back, if it is still given to this one. */
+export const RESIGNED_WAITS: Waits = { firstMs: 1_000, mostMs: 30_000 }
 /** Attempts in a row without a single commit, of a log that can be reached; then the process ends and says why. */
 export const TAKE_OVER_ATTEMPTS = 20
 /** Bytes of stored values that all tasks of a process remember together, outside of V8's heap: taken as they are needed, and an eighth more for their index. */

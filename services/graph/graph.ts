@@ -7,6 +7,7 @@
  *
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
+
 import { createHash } from 'node:crypto'
 import { policyOf } from '../../core/graph/graph.ts'
 import type { Policy } from '../../core/model/policy.ts'
@@ -17,7 +18,8 @@ import type { Codec } from '../../ports/record/codec.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
 import type { Store } from '../../ports/store.ts'
 import { joining, together } from '../../runtime/lifecycle.ts'
-import { type Pace, RESIGNED_WAIT_MOST_MS, RESIGNED_WAIT_MS } from './config.ts'
+import { Backoff } from '../../runtime/retry.ts'
+import { type Pace, RESIGNED_WAITS } from './config.ts'
 import { GatheringStore } from './fold/bytes/gathering-store.ts'
 import { giveOrder } from './fold/order.ts'
 import type { RetentionConfig } from './fold/retention.ts'
@@ -133,15 +135,14 @@ export function createGraph(parts: GraphParts): Graph {
 
   /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */
   async function foldOn(task: Task, signal: AbortSignal): Promise<void> {
-    let waitMs = RESIGNED_WAIT_MS
+    const backoff = new Backoff(RESIGNED_WAITS)
     while (!signal.aborted) {
       const { position } = task.status()
       await task.run(signal)
       if (signal.aborted) return
-      if (task.status().position > position) waitMs = RESIGNED_WAIT_MS
+      if (task.status().position > position) backoff.reset()
       observe?.takenOver?.(`partition ${task.partition} was taken over by another process`)
-      await clock.sleep(waitMs, signal)
-      waitMs = Math.min(2 * waitMs, RESIGNED_WAIT_MOST_MS)
+      await clock.sleep(backoff.next(), signal)
     }
   }
 

@@ -32,12 +32,11 @@ import {
   eventsOf,
   runTask,
 } from '../../testing/rig/task-rig.ts'
-import type { ClusterRef, Shaped } from './api/document.ts'
+import type { Cascade, Why } from './api/answer-schema.ts'
+import type { ClusterRef } from './api/document.ts'
 import { ROUTES } from './api/route.ts'
 import { addGraphRoutes } from './http.ts'
 import type { DirectiveAnswer } from './orders/directive-http.ts'
-import type { Cascade } from './query/answer/cascade.ts'
-import type { Why } from './query/answer/query.ts'
 import type { TreeNode } from './query/answer/tree.ts'
 import type { Others } from './query/ask/question.ts'
 import { createHistoryIndex } from './query/index/history-index.ts'
@@ -131,8 +130,6 @@ function isRoute(path: string): boolean {
   return ROUTES.some((route) => route.path === path.split('?')[0])
 }
 
-type CascadeDocument = Shaped<Cascade> & { readonly partial: string }
-
 function names(node: TreeNode): unknown {
   return [`${node.kind}/${node.name}`, ...node.children.map(names)]
 }
@@ -182,7 +179,7 @@ test('a tree goes up to owners, also to those that were never seen', async (t) =
 test('why tells of what is gone: the events, the verdict, the command', async (t) => {
   const server = await serve(t)
   const response = await server.get('/v1/why?kind=Pod&name=gone&namespace=ns')
-  const answer = (await response.json()) as Shaped<Why>
+  const answer = (await response.json()) as Why
   equal(answer.phase, null)
   deepEqual(
     answer.history.map(({ change }) => change),
@@ -368,7 +365,7 @@ test('what was seen just now is found, and nothing is said to be missing of it',
   await server.caughtUp()
   const response = await server.get('/v1/why?kind=configmap&name=new&namespace=ns')
   equal(response.status, 200)
-  const { history, partial } = (await response.json()) as Shaped<Why> & { partial: string }
+  const { history, partial } = (await response.json()) as Why
   deepEqual([history.length > 0, partial], [true, ''])
 })
 
@@ -380,12 +377,12 @@ test('a cascade whose begin is not indexed yet counts nothing that went before, 
     server.log,
     eventsOf([...STORY, 'delete rs/late', 'delete pod/stays']).slice(told),
   )
-  const asked = async (): Promise<CascadeDocument | undefined> => {
+  const asked = async (): Promise<Cascade | undefined> => {
     const response = await server.get('/v1/cascade?uid=rs-late')
-    return response.ok ? ((await response.json()) as CascadeDocument) : undefined
+    return response.ok ? ((await response.json()) as Cascade) : undefined
   }
   await eventually('both are folded', async () => (await asked())?.remaining === 0)
-  const answer = (await asked()) as CascadeDocument
+  const answer = (await asked()) as Cascade
   // Of what went after it that may be known or not, of what went before that it did.
   ok(answer.done <= 1, `${answer.done}`)
   deepEqual([answer.isOver, answer.since], [false, null])

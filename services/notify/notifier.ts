@@ -7,7 +7,9 @@
  *
  * Not here: what waits for a person (cli/process/notice.ts), what a receiver makes of it (cloud-event.ts for a webhook, cli/process/notify.ts for Kubernetes Events).
  */
+
 import type { Clock } from '../../ports/clock.ts'
+import { Backoff, type Waits } from '../../runtime/retry.ts'
 
 export type NoticeType = 'approval' | 'breaker' | 'held' | 'lock'
 
@@ -69,8 +71,7 @@ const GROWN_BY = 10
 /** Events in a minute. */
 const MOST_A_MINUTE = 10
 const MINUTE_MS = 60_000
-const RETRY_MS = 5_000
-const RETRY_MOST_MS = 300_000
+const RETRY: Waits = { firstMs: 5_000, mostMs: 300_000 }
 
 interface Standing {
   readonly notice: Notice
@@ -91,7 +92,7 @@ class LevelNotifier implements Notifier {
   /** The receiver knows of these, and not yet that they are over. */
   readonly #told = new Map<string, Standing>()
   #sentAt: number[] = []
-  #failures = 0
+  readonly #backoff = new Backoff(RETRY)
   /** Monotonic: nothing is sent before. */
   #retryAtMs = Number.NEGATIVE_INFINITY
   #failure = ''
@@ -147,8 +148,7 @@ class LevelNotifier implements Notifier {
       await this.#parts.tell(tellingOf(standing, what, this.#parts.clock.now()), signal)
     } catch (error) {
       if (signal.aborted) return false
-      this.#retryAtMs = nowMs + Math.min(RETRY_MS * 2 ** this.#failures, RETRY_MOST_MS)
-      this.#failures += 1
+      this.#retryAtMs = nowMs + this.#backoff.next()
       const reason = error instanceof Error ? error.message : String(error)
       if (this.#failure === '') this.#parts.onFailed(reason)
       this.#failure = reason
@@ -163,7 +163,7 @@ class LevelNotifier implements Notifier {
 
   /** It took the last one, or nothing is left to be told. */
   #mended(): void {
-    this.#failures = 0
+    this.#backoff.reset()
     this.#failure = ''
     this.#retryAtMs = Number.NEGATIVE_INFINITY
   }

@@ -9,6 +9,7 @@
  * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long
  * it is kept (the graph trims), whose share is how large (runtime/archive/archive-room.ts).
  */
+
 import type { DeleteObject } from '../../core/model/command.ts'
 import type { ObjectMeta, ResourceVersion } from '../../core/model/object.ts'
 import { objectKey } from '../../core/model/partition.ts'
@@ -25,6 +26,7 @@ import {
 } from '../../runtime/archive/archive-record.ts'
 import type { ArchiveRoom, Place } from '../../runtime/archive/archive-room.ts'
 import { isObject, type JsonObject, parseObject } from '../../runtime/exact-json.ts'
+import { mayTryAgain } from '../../runtime/retry.ts'
 import type { Caller } from './call.ts'
 
 export interface Archive {
@@ -152,8 +154,7 @@ async function append(
         break
       } catch (error) {
         if (signal.aborted || !(error instanceof LogError)) throw error
-        const isPassing = error.remedy === 'retry' || error.code === 'UNKNOWN_OUTCOME'
-        if (!isPassing || tries >= bounds.retries) return failed(error.message)
+        if (!mayTryAgain(error) || tries >= bounds.retries) return failed(error.message)
         await caller.wait(tries, null, signal)
       }
     }

@@ -24,7 +24,7 @@ import {
 import type { Projection } from '../../ports/record/projection.ts'
 import { projectionOf } from '../../ports/record/projection.ts'
 import type { Control as ControlRecord } from '../../ports/record/service-record.ts'
-import type { LogRetry } from './log-retry.ts'
+import type { LogRetry } from '../../runtime/retry.ts'
 
 export interface Control {
   /** Why nothing may be done in this cluster now; empty when it may. */

@@ -2,10 +2,10 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogError } from '../../ports/log.ts'
+import { createLogRetry } from '../../runtime/retry.ts'
 import { deleteObject, verifyOwner } from '../../testing/rig/reaper.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 import { unsent } from './decide/result.ts'
-import { createLogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 
 interface Sending {
@@ -20,9 +20,10 @@ function sending(world: World, signal: AbortSignal = new AbortController().signa
   const { log, codec, clock } = world
   const settled: string[] = []
   const waits: LogError[] = []
-  const retry = createLogRetry(clock, { logRetryMs: 100, logRetryMaxMs: 200 }, (error) => {
+  const onWait = (error: LogError): void => {
     waits.push(error)
-  })
+  }
+  const retry = createLogRetry({ clock, waits: { firstMs: 100, mostMs: 200 }, onWait })
   const outbox = createOutbox({
     ...{ log, codec, clock, retry, signal },
     bounds: { gatherMs: 2, gatherAnswersMs: 100, answersPerAppend: 3, resultsPerAppend: 3 },

@@ -12,8 +12,8 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
+import type { LogRetry } from '../../runtime/retry.ts'
 import type { Result } from './decide/result.ts'
-import type { LogRetry } from './log-retry.ts'
 
 export interface Outgoing {
   /** Of the event: a home. */

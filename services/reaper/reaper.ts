@@ -18,6 +18,7 @@ import type { Random } from '../../ports/random.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import type { ArchiveSettings } from '../../runtime/archive/archive-record.ts'
 import { joining } from '../../runtime/lifecycle.ts'
+import { createLogRetry, type LogRetry } from '../../runtime/retry.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { createControl, type FollowedControl } from './control.ts'
@@ -27,7 +28,6 @@ import type { Job } from './intake/backlog.ts'
 import { createLane, type Lane } from './intake/lane.ts'
 import type { AgeOf } from './intake/moment.ts'
 import type { LockStatus, Locks } from './lock.ts'
-import { createLogRetry, type LogRetry } from './log-retry.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
@@ -130,7 +130,9 @@ class Loop implements Reaper {
   constructor(parts: ReaperParts) {
     const { log, codec, clock } = parts
     const bounds = { ...DEFAULT_REAPER_CONFIG, ...parts.config }
-    const retry = createLogRetry(clock, bounds, (error) => this.#note({ type: 'LogWaits', error }))
+    const waits = { firstMs: bounds.logRetryMs, mostMs: bounds.logRetryMaxMs }
+    const onWait = (error: LogError): void => this.#note({ type: 'LogWaits', error })
+    const retry = createLogRetry({ clock, waits, onWait })
     const signal = this.#cut.signal
     const onFailed = (error: unknown): void => this.#fail(error)
     this.#parts = parts

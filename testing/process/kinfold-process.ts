@@ -6,9 +6,7 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Shaped } from '../../services/graph/api/document.ts'
-import type { Cascade } from '../../services/graph/query/answer/cascade.ts'
-import type { Why } from '../../services/graph/query/answer/query.ts'
+import type { Cascade, Why } from '../../services/graph/api/answer-schema.ts'
 import { ServerProcess } from '../cluster/server-process.ts'
 import { eventually } from '../eventually.ts'
 import { unsettledCommands } from './kinfold-log.ts'
@@ -158,20 +156,18 @@ export class KinfoldProcess implements AsyncDisposable {
   }
 
   /** Undefined while it was never seen. */
-  async why(
-    asked: Pick<Made, 'uid'> | { kind: string; name: string },
-  ): Promise<Shaped<Why> | undefined> {
+  async why(asked: Pick<Made, 'uid'> | { kind: string; name: string }): Promise<Why | undefined> {
     const words = 'uid' in asked ? { uid: asked.uid } : asked
     const response = await this.#ask(`/v1/why?${new URLSearchParams(words)}`)
     if (response.status === 404) return undefined
     if (!response.ok) throw new Error(`why was answered ${response.status}`)
-    return (await response.json()) as Shaped<Why>
+    return (await response.json()) as Why
   }
 
-  async cascade({ uid }: Pick<Made, 'uid'>): Promise<Shaped<Cascade>> {
+  async cascade({ uid }: Pick<Made, 'uid'>): Promise<Cascade> {
     const response = await this.#ask(`/v1/cascade?uid=${encodeURIComponent(uid)}`)
     if (!response.ok) throw new Error(`cascade was answered ${response.status}`)
-    return (await response.json()) as Shaped<Cascade>
+    return (await response.json()) as Cascade
   }
 
   /** Why holds last longer than by the wall clock, as `held` says; empty while that is believed. */

@@ -1,9 +1,14 @@
 /**
- * Words of records as people read them, and names that nobody can hide anything in.
+ * Counts, times and names as people read them on the page; nobody can hide anything in a name.
  *
  * What must stay true: no control, invisible or direction-changing character of a name is shown raw; what is copied for a shell is one command, whatever is in
  * the name, or is not offered.
+ *
+ * Not here: words of records (services/graph/api/word.ts).
  */
+
+import type { Cluster } from '../../cli/answer.ts'
+import { labelOf } from '../../services/graph/api/word.ts'
 
 /** As cli/print/terminal.ts has it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
@@ -30,59 +35,6 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
 export function dependentsText(direct: number, all: number): string {
   if (direct >= all) return countOf(direct, 'dependent')
   return `${countOf(direct, 'dependent')}, ${all.toLocaleString('en')} with theirs`
-}
-
-const PHASES: Readonly<Record<string, string>> = {
-  observed: 'exists',
-  deleting: 'being deleted',
-  waiting: 'being deleted in the foreground',
-  orphaning: 'being deleted, dependents are orphaned',
-  reaped: 'deleted, not confirmed yet',
-  suspect: 'untrusted until its kind is listed again',
-  absent: 'deleted',
-  gone: 'deleted',
-  found: 'exists, not watched',
-  unknown: 'unknown',
-}
-
-/** Null: it was deleted. */
-export function phaseText(phase: string | null): string {
-  return PHASES[phase ?? 'gone'] ?? String(phase)
-}
-
-const VERDICTS: Readonly<Record<string, string>> = {
-  keep: 'keep',
-  deleting: 'already being deleted',
-  blocked: 'blocked',
-  verify: 'verify its owners',
-  drop: 'remove owner references',
-  reap: 'delete',
-  held: 'held',
-  wait: 'wait for dependents',
-  finish: 'remove its finalizer',
-}
-
-export function verdictText(type: string): string {
-  return VERDICTS[type] ?? type
-}
-
-/** A verdict is recorded as `TYPE: because`. */
-export function recordedText(text: string): string {
-  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
-  return type === undefined ? text : `${verdictText(type)}: ${because}`
-}
-
-const EVIDENCE: Readonly<Record<string, string>> = {
-  orphaning: 'only a reference or a finalizer is removed',
-  deleted: 'the deletion was observed',
-  waiting: 'its owner waits for its dependents',
-  missing: 'missing from a complete list',
-  'not-found': 'a live GET answered NotFound',
-  bulk: 'a bulk deletion',
-}
-
-export function evidenceText(evidence: string): string {
-  return EVIDENCE[evidence] ?? evidence
 }
 
 export interface Named {
@@ -131,6 +83,6 @@ export function momentText(at: string | null, now: number): string {
   return at === null ? 'at an unknown time' : `${inText(at, now)}, ${timeText(at)}`
 }
 
-export function clusterText({ name, scope }: { name: string; scope: string }): string {
-  return lineOf(name === scope ? name : `${name} (${scope})`)
+export function clusterText(cluster: Pick<Cluster, 'name' | 'scope'>): string {
+  return lineOf(labelOf(cluster))
 }

@@ -5,11 +5,12 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { recordedText } from '../../services/graph/api/word.ts'
 import { Chips } from '../base/chip.ts'
 import { When } from '../base/frame.ts'
 import { KindMark, markOf } from '../base/kind-mark.ts'
 import { linkTo } from '../base/place.ts'
-import { kindText, lineOf, momentText, nameText, recordedText, timeText } from '../base/text.ts'
+import { kindText, lineOf, momentText, nameText, timeText } from '../base/text.ts'
 import { type Deletion, whoText } from '../deletion-text.ts'
 import { BY, PATTERN } from '../record.ts'
 import { type Cell, type Density, deletedIn, densityOf, partOf, SLICES } from './density.ts'

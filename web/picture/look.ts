@@ -4,7 +4,7 @@
  * What must stay true: what differs in colour differs in its sign and words, too; what a plan does not list is never drawn as kept.
  */
 import type { Plan, TreeNode } from '../../cli/answer.ts'
-import { phaseText, verdictText } from '../base/text.ts'
+import { phaseText, verdictText } from '../../services/graph/api/word.ts'
 import type { Look, LookOf } from './folded.ts'
 
 const PLAIN: Look = { tone: 'plain', sign: '', text: '' }

@@ -4,7 +4,8 @@
  * What must stay true: objects are compared by uid: one that was deleted and created again under its name is two changes.
  */
 import type { TreeNode } from '../../cli/answer.ts'
-import { nameText, phaseText } from '../base/text.ts'
+import { phaseText } from '../../services/graph/api/word.ts'
+import { nameText } from '../base/text.ts'
 
 export interface Difference {
   readonly type: 'added' | 'removed' | 'changed'

@@ -5,11 +5,12 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useId, useMemo, useState } from 'preact/hooks'
+import { phaseText, verdictText } from '../../services/graph/api/word.ts'
 import { type Chip, Chips } from '../base/chip.ts'
 import { Age } from '../base/frame.ts'
 import { KindMark } from '../base/kind-mark.ts'
 import { linkTo } from '../base/place.ts'
-import { lineOf, nameText, phaseText, verdictText } from '../base/text.ts'
+import { lineOf, nameText } from '../base/text.ts'
 import { movedBy, Rows } from '../base/window.ts'
 import { belowText, HIDDEN, type Item, mayHaveChildren, type Row, rowsOf } from './tree-model.ts'
 

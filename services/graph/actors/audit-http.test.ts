@@ -26,9 +26,8 @@ import {
   eventsOf,
   runTask,
 } from '../../../testing/rig/task-rig.ts'
-import type { Shaped } from '../api/document.ts'
+import type { Why } from '../api/answer-schema.ts'
 import { addGraphRoutes } from '../http.ts'
-import type { Why } from '../query/answer/query.ts'
 import type { Access } from '../query/ask/access.ts'
 import { createActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
 import { createHistoryIndex } from '../query/index/history-index.ts'
@@ -173,7 +172,7 @@ async function whyAt(
 ): Promise<{ readonly told: readonly string[]; readonly partial: string }> {
   const path = `${url}/v1/why?uid=${uid}`
   const response = await checked(path, await fetch(path))
-  const why = (await response.json()) as Shaped<Why> & { readonly partial: string }
+  const why = (await response.json()) as Why
   const told = why.deletedBy.map(
     ({ match: how, user, object, others }) => `${how} ${user} ${object.uid} ${others}`,
   )
@@ -386,7 +385,7 @@ test('an Audit-ID is certain where it is the id of a command that was no dry run
   await rig.tell('policy enforce parity')
   await rig.tell('delete deploy/web')
   const response = await fetch(`${rig.url}/v1/why?uid=rs-x`)
-  const { history } = (await response.json()) as Shaped<Why>
+  const { history } = (await response.json()) as Why
   const auditID = history.find(({ change }) => change === 'command')?.command
   ok(auditID)
   await rig.tell('delete rs/x')
@@ -438,7 +437,7 @@ test('any process takes events, and each answers from them', async (t) => {
   await tell(group.log, eventsOf(['put cm/a', 'delete cm/a']))
   await group.caughtUp()
   const response = await fetch(`${one.url}/v1/why?uid=cm-a`)
-  const { history } = (await response.json()) as Shaped<Why>
+  const { history } = (await response.json()) as Why
   const at = Date.parse(history.at(-1)?.at ?? '')
   for (const [index, { url }] of [one, two].entries()) {
     const auditID = String(index)

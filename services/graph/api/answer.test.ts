@@ -140,6 +140,15 @@ test('a comparison with another collector', () => {
   checkedAs('Shadow', documentOf('Shadow', { answer: shadowAnswer(report), partial: '' }))
 })
 
+test('a document that lacks a field, or has another word, does not compile', () => {
+  const answer = { verb: 'pause', cluster: null, about: '', who: '', effective: '', partitions: 1 }
+  documentOf('DirectiveResult', { answer: { ...answer, folded: 1 }, partial: '' })
+  // @ts-expect-error: `folded` is missing
+  documentOf('DirectiveResult', { answer, partial: '' })
+  // @ts-expect-error: a text is no count
+  documentOf('DirectiveResult', { answer: { ...answer, folded: '1' }, partial: '' })
+})
+
 test('a field that the document does not have is a difference', () => {
   const problem = { type: 'about:blank', title: 'x', status: 400, detail: 'x' }
   checkedAs('Problem', problem)

@@ -6,43 +6,22 @@
  *
  * Not here: what graph processes answer each other where one question is asked of all (query/answer/held.ts), records of the log (http.ts), what a restore prints.
  */
-import type { ClusterId } from '../../../core/model/object.ts'
+import type * as answers from './answer-schema.ts'
+import type { Cluster } from './part-schema.ts'
+import type { Schema, TypeOf } from './schema.ts'
 
-/** A cluster in an answer. */
-export interface ClusterRef {
-  readonly name: string
-  readonly id: ClusterId
-  /** What `--cluster` takes: the name, or the id where another cluster has that name. */
-  readonly scope: string
+export type { AsOf, Cluster as ClusterRef } from './part-schema.ts'
+
+/** Of each kind, but for entries of streams and what a cloud wants to hear. */
+type Documents = {
+  readonly [K in keyof typeof answers as (typeof answers)[K] extends Schema<
+    infer D extends Document
+  >
+    ? D['kind']
+    : never]: TypeOf<(typeof answers)[K]>
 }
 
-export type DocumentKind =
-  | 'AuditEventsResult'
-  | 'Cascade'
-  | 'ChangeList'
-  | 'ClusterList'
-  | 'DeletionList'
-  | 'DependentList'
-  | 'Diff'
-  | 'DirectiveResult'
-  | 'Held'
-  | 'HeldPlan'
-  | 'Horizon'
-  | 'ObjectList'
-  | 'Plan'
-  | 'Shadow'
-  | 'Status'
-  | 'Tree'
-  | 'Why'
-
-/** How fresh what an answer rests on is. */
-export interface AsOf {
-  readonly partition: number
-  /** Everything in `events` before this offset is in the answer; null where a moment was asked by its time. */
-  readonly position: number | null
-  /** Log time of the cluster by then, RFC 3339; null before its first heartbeat. */
-  readonly time: string | null
-}
+export type DocumentKind = keyof Documents
 
 /** What an answer is made from. */
 export interface Answered<T> {
@@ -53,13 +32,8 @@ export interface Answered<T> {
 
 export interface Document {
   readonly apiVersion: 'kinfold/v1'
-  readonly kind: DocumentKind
+  readonly kind: string
   readonly partial: string
-}
-
-/** About one cluster. */
-export interface DocumentOfOne extends Document {
-  readonly cluster: ClusterRef
 }
 
 /** Milliseconds since 1970, null for never. */
@@ -67,32 +41,36 @@ const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry'] as const
 type Time = (typeof TIMES)[number]
 const isTime: ReadonlySet<string> = new Set(TIMES)
 
-/** As it is in a document. Where only one cluster is told of, that one is named once: an id beside an object is left out. */
-export type Shaped<T> = T extends bigint
-  ? number
+/**
+ * Of a document or a part of one, what it is made from: times in milliseconds. `N`: what offsets
+ * are, a bigint where they come from the log.
+ */
+export type Unshaped<T, N = number> = T extends number
+  ? N
   : T extends readonly (infer Each)[]
-    ? readonly Shaped<Each>[]
+    ? readonly Unshaped<Each, N>[]
     : T extends object
-      ? {
-          readonly [K in keyof T as K extends 'cluster'
-            ? T[K] extends string
-              ? never
-              : K
-            : K]: K extends Time
-            ? string | null
-            : K extends 'cascade'
-              ? Lowercase<T[K] & string>
-              : Shaped<T[K]>
-        }
+      ? { readonly [K in keyof T]: K extends Time ? number | null : Unshaped<T[K], N> }
       : T
 
+/** What a document says beside how fresh it is, and of which cluster, before it is one. */
+export type AnswerOf<D extends Document> = Unshaped<Omit<D, keyof Document | 'cluster' | 'asOf'>>
+
+export type Row<T extends readonly unknown[]> = T[number]
+
+/** What a document of this kind is made from, but for why it may be incomplete. */
+export type Made<K extends DocumentKind> = Unshaped<
+  Omit<Documents[K], keyof Document | 'cascade'>,
+  number | bigint
+>
+
 /** What stands beside the answer, such as its cluster, stands beside its fields. */
-export function documentOf<K extends DocumentKind, T extends Answered<object>>(
+export function documentOf<K extends DocumentKind, A extends object, B extends object>(
   kind: K,
-  told: T,
-): Document & { readonly kind: K } & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>> {
+  told: Answered<A> & B & (A & B extends Made<K> ? unknown : Answered<Made<K>>),
+): Documents[K] {
   const { answer, partial, ...beside } = told
-  const { cluster, ...others } = beside as { readonly cluster?: ClusterRef }
+  const { cluster, ...others } = beside as { readonly cluster?: Cluster }
   return {
     apiVersion: 'kinfold/v1',
     kind,
@@ -100,7 +78,7 @@ export function documentOf<K extends DocumentKind, T extends Answered<object>>(
     partial,
     ...shaped(answer),
     ...shaped(others),
-  } as Document & { readonly kind: K } & Shaped<T['answer']> & Shaped<Omit<T, 'answer' | 'partial'>>
+  } as unknown as Documents[K]
 }
 
 function shaped(from: object): object {
@@ -109,6 +87,7 @@ function shaped(from: object): object {
 
 function fieldOf(key: string, value: unknown): [string, unknown][] {
   if (value === undefined) return []
+  // Where only one cluster is meant, it is named once, and not by id beside each object.
   if (key === 'cluster' && typeof value === 'string') return []
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
   if (isNumber && isTime.has(key)) return [[key, timeOf(Number(value))]]

@@ -8,25 +8,33 @@
 import { STATUS_CODES } from 'node:http'
 import { apiVersionOf, type ObjectMeta } from '../../../core/model/object.ts'
 import { timeOf } from './document.ts'
+import type {
+  APIGroup,
+  APIGroupList,
+  APIResourceList,
+  APIVersions,
+  OwnedObject,
+  Status,
+} from './kubernetes-schema.ts'
 
 export const GROUP = 'kinfold.dev'
 export const VERSION = 'v1'
 export const API_VERSION = 'kinfold.dev/v1'
 
-const VERSIONS = [{ groupVersion: API_VERSION, version: VERSION }]
-const THE_GROUP = { name: GROUP, versions: VERSIONS, preferredVersion: VERSIONS[0] }
+const THE_VERSION = { groupVersion: API_VERSION, version: VERSION }
+const THE_GROUP = { name: GROUP, versions: [THE_VERSION], preferredVersion: THE_VERSION }
 const VERBS = ['get', 'list']
 
-export const API_VERSIONS: object = {
+export const API_VERSIONS: APIVersions = {
   ...{ kind: 'APIVersions', apiVersion: 'v1', versions: [], serverAddressByClientCIDRs: [] },
 }
-export const API_GROUP_LIST: object = {
+export const API_GROUP_LIST: APIGroupList = {
   kind: 'APIGroupList',
   apiVersion: 'v1',
   groups: [THE_GROUP],
 }
-export const API_GROUP: object = { kind: 'APIGroup', apiVersion: 'v1', ...THE_GROUP }
-export const API_RESOURCE_LIST: object = {
+export const API_GROUP: APIGroup = { kind: 'APIGroup', apiVersion: 'v1', ...THE_GROUP }
+export const API_RESOURCE_LIST: APIResourceList = {
   kind: 'APIResourceList',
   apiVersion: 'v1',
   groupVersion: API_VERSION,
@@ -42,44 +50,7 @@ export const API_RESOURCE_LIST: object = {
   ],
 }
 
-export interface OwnedObject {
-  readonly apiVersion: typeof API_VERSION
-  readonly kind: 'OwnedObject' | 'ClusterOwnedObject'
-  readonly metadata: OwnedMetadata
-  readonly object: Pick<ObjectMeta, 'kind' | 'name'> & { readonly apiVersion: string }
-  readonly status: { readonly phase: string; readonly verdict?: NonNullable<Standing['verdict']> }
-}
-
-/** What is empty is left out. */
-interface OwnedMetadata {
-  readonly name: string
-  readonly namespace?: string
-  readonly uid: string
-  readonly resourceVersion: string
-  readonly creationTimestamp?: string
-  readonly deletionTimestamp?: string
-  readonly finalizers?: readonly string[]
-  readonly ownerReferences?: readonly OwnedReference[]
-}
-
-interface OwnedReference {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
-  readonly controller?: boolean
-  readonly blockOwnerDeletion?: boolean
-}
-
-export interface OwnedObjectList {
-  readonly apiVersion: typeof API_VERSION
-  readonly kind: 'OwnedObjectList' | 'ClusterOwnedObjectList'
-  readonly metadata: {
-    readonly continue?: string
-    readonly remainingItemCount?: number
-  }
-  readonly items: readonly OwnedObject[]
-}
+type OwnedReference = NonNullable<OwnedObject['metadata']['ownerReferences']>[number]
 
 /** What an object stands at beside its metadata. */
 export interface Standing {
@@ -152,7 +123,7 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 }
 
-export function statusOf(code: number, message: string): object {
+export function statusOf(code: number, message: string): Status {
   return {
     ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' },
     ...{ message: message || (STATUS_CODES[code] ?? ''), code },

@@ -7,36 +7,40 @@
  * Not here: the answers (query/ask/kubernetes-question.ts), their schemas (kubernetes-schema.ts).
  */
 import { GROUP, VERSION } from './kubernetes-document.ts'
-import { CONTINUE, JSON_TYPE, limitParameter, type Parameter, type Route } from './operation.ts'
-import { ref, TEXT } from './schema.ts'
+import {
+  API_GROUP,
+  API_GROUP_LIST,
+  API_RESOURCE_LIST,
+  API_VERSIONS,
+  OWNED_OBJECT,
+  OWNED_OBJECT_LIST,
+  TABLE,
+} from './kubernetes-schema.ts'
+import {
+  CONTINUE,
+  JSON_TYPE,
+  limitParameter,
+  type Parameter,
+  parameter,
+  type Route,
+} from './operation.ts'
+import { type Schema, TEXT } from './schema.ts'
 
-const CLUSTER: Parameter = {
-  name: 'cluster',
-  description: 'Name or id of a cluster.',
-  schema: TEXT,
-}
-const NAMESPACE: Parameter = {
-  name: 'namespace',
-  description: 'Namespace of the objects.',
-  schema: TEXT,
-}
-const NAME: Parameter = {
-  name: 'name',
-  description: 'RESOURCE:NAME or RESOURCE.GROUP:NAME, such as `deployments.apps:web`.',
-  schema: TEXT,
-}
-const TIMEOUT: Parameter = {
-  name: 'timeout',
-  description: 'As kubectl sends it; nothing comes of it.',
-  schema: TEXT,
-}
-const INCLUDE: Parameter = {
-  name: 'includeObject',
-  description: 'Of a table: what each row has of its object; `Metadata` without it.',
-  schema: { type: 'string', enum: ['None', 'Metadata', 'Object'] },
-}
+const CLUSTER = parameter('cluster', 'Name or id of a cluster.', TEXT)
+const NAMESPACE = parameter('namespace', 'Namespace of the objects.', TEXT)
+const NAME = parameter(
+  'name',
+  'RESOURCE:NAME or RESOURCE.GROUP:NAME, such as `deployments.apps:web`.',
+  TEXT,
+)
+const TIMEOUT = parameter('timeout', 'As kubectl sends it; nothing comes of it.', TEXT)
+const INCLUDE = parameter(
+  'includeObject',
+  'Of a table: what each row has of its object; `Metadata` without it.',
+  { type: 'string', enum: ['None', 'Metadata', 'Object'] },
+)
 const LIST: readonly Parameter[] = [
-  { name: 'kind', description: 'Only objects of this kind, such as `pods`.', schema: TEXT },
+  parameter('kind', 'Only objects of this kind, such as `pods`.', TEXT),
   limitParameter(
     'Objects on a page, at most 2,000. Without it all are listed, 10,000 at most: then `metadata.continue` leads on.',
     0,
@@ -49,7 +53,7 @@ const FIELDS = 'objects are selected by kind, namespace or name'
 const STREAM = 'there is no watch here; /v1/lineage is a stream'
 
 type Row = Pick<Route, 'path' | 'operation' | 'summary'> & {
-  readonly answer: string
+  readonly answer: Schema
   readonly segments?: readonly Parameter[]
   readonly isList?: boolean
 }
@@ -60,38 +64,38 @@ const ROWS: readonly Row[] = [
     path: '/api',
     operation: 'coreVersions',
     summary: 'Versions of the core group: none',
-    answer: 'APIVersions',
+    answer: API_VERSIONS,
   },
   {
     path: '/apis',
     operation: 'apiGroups',
     summary: 'The groups that are served: one',
-    answer: 'APIGroupList',
+    answer: API_GROUP_LIST,
   },
   {
     path: `/apis/${GROUP}`,
     operation: 'apiGroup',
     summary: 'The group, and its versions',
-    answer: 'APIGroup',
+    answer: API_GROUP,
   },
   {
     path: VERSIONED,
     operation: 'apiResources',
     summary: 'The resources of the group',
-    answer: 'APIResourceList',
+    answer: API_RESOURCE_LIST,
   },
   {
     path: `${VERSIONED}/ownedobjects`,
     operation: 'ownedObjects',
     summary: 'Objects of all namespaces',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     isList: true,
   },
   {
     path: `${VERSIONED}/namespaces/{namespace}/ownedobjects`,
     operation: 'namespacedOwnedObjects',
     summary: 'Objects of a namespace',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     segments: [NAMESPACE],
     isList: true,
   },
@@ -99,21 +103,21 @@ const ROWS: readonly Row[] = [
     path: `${VERSIONED}/namespaces/{namespace}/ownedobjects/{name}`,
     operation: 'ownedObject',
     summary: 'An object of a namespace',
-    answer: 'OwnedObject',
+    answer: OWNED_OBJECT,
     segments: [NAMESPACE, NAME],
   },
   {
     path: `${VERSIONED}/clusterownedobjects`,
     operation: 'clusterOwnedObjects',
     summary: 'Objects without a namespace',
-    answer: 'OwnedObjectList',
+    answer: OWNED_OBJECT_LIST,
     isList: true,
   },
   {
     path: `${VERSIONED}/clusterownedobjects/{name}`,
     operation: 'clusterOwnedObject',
     summary: 'An object without a namespace',
-    answer: 'OwnedObject',
+    answer: OWNED_OBJECT,
     segments: [NAME],
   },
 ]
@@ -139,12 +143,12 @@ function routeOf(
   { answer, isList = false }: Row,
   more: Pick<Route, 'path' | 'operation' | 'summary' | 'segments'>,
 ): Route {
-  const isTabular = answer.startsWith('OwnedObject')
+  const isTabular = answer === OWNED_OBJECT || answer === OWNED_OBJECT_LIST
   return {
     ...more,
     method: 'get',
     parameters: [...(isList ? LIST : []), ...(isTabular ? [INCLUDE] : []), TIMEOUT],
-    answers: { [JSON_TYPE]: isTabular ? { anyOf: [ref(answer), ref('Table')] } : ref(answer) },
+    answers: { [JSON_TYPE]: isTabular ? { anyOf: [answer, TABLE] } : answer },
     refusal: 'status',
     ...(isList && {
       refused: { labelSelector: LABELS, fieldSelector: FIELDS, watch: STREAM },

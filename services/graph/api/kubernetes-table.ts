@@ -8,27 +8,13 @@
  * Not here: the objects (kubernetes-document.ts).
  */
 import type { VerdictType } from '../../../core/model/node.ts'
-import type { OwnedObject, OwnedObjectList } from './kubernetes-document.ts'
-import { ageText, shortPhaseText, verdictText } from './word.ts'
+import type { OwnedObject, OwnedObjectList, Table } from './kubernetes-schema.ts'
+import { ageText, phaseText, verdictText } from './word.ts'
 
 const META_VERSION = 'meta.k8s.io/v1'
 
-interface Column {
-  readonly name: string
-  readonly type: 'string'
-  readonly format: 'name' | ''
-  readonly description: string
-  /** Above 0: only with `-o wide`. */
-  readonly priority: number
-}
-
-export interface Table {
-  readonly kind: 'Table'
-  readonly apiVersion: typeof META_VERSION
-  readonly metadata: OwnedObjectList['metadata']
-  readonly columnDefinitions: readonly Column[]
-  readonly rows: readonly { readonly cells: readonly string[]; readonly object?: object }[]
-}
+/** `priority` above 0: only with `-o wide`. */
+type Column = Table['columnDefinitions'][number]
 
 const COLUMNS: readonly Column[] = [
   column('Name', 'RESOURCE.GROUP:NAME of the object.'),
@@ -89,7 +75,7 @@ function cellsOf({ metadata, status }: OwnedObject, now: number): readonly strin
   return [
     name,
     owner === undefined ? '<none>' : `${owner.kind}/${owner.name}${more}`,
-    shortPhaseText(phase),
+    phaseText(phase),
     verdict === undefined ? '<none>' : verdictText(verdict.type as VerdictType),
     creationTimestamp === undefined ? '<unknown>' : ageText(now - Date.parse(creationTimestamp)),
     verdict === undefined ? '<none>' : verdict.because,

@@ -1,10 +1,18 @@
 /** What a row of the table of routes says of one of them. What must stay true: a path has its parameters in braces, as OpenAPI has them. */
 import { type Schema, TEXT } from './schema.ts'
 
-export interface Parameter {
-  readonly name: string
+export interface Parameter<N extends string = string, T = unknown> {
+  readonly name: N
   readonly description: string
-  readonly schema: Schema
+  readonly schema: Schema<T>
+}
+
+export function parameter<const N extends string, T>(
+  name: N,
+  description: string,
+  schema: Schema<T>,
+): Parameter<N, T> {
+  return { name, description, schema }
 }
 
 /** - `problem`: RFC 9457. - `status`: a Status, as an API server answers. */
@@ -31,13 +39,13 @@ export interface Route {
 
 export const JSON_TYPE = 'application/json'
 
-export const CONTINUE: Parameter = {
-  name: 'continue',
-  description: 'From the answer before.',
-  schema: TEXT,
-}
+export const CONTINUE: Parameter<'continue', string> = parameter(
+  'continue',
+  'From the answer before.',
+  TEXT,
+)
 
-export function limitParameter(description: string, minimum: number): Parameter {
+export function limitParameter(description: string, minimum: number): Parameter<'limit', number> {
   return { name: 'limit', description, schema: { type: 'integer', minimum } }
 }
 

@@ -5,53 +5,66 @@
  *
  * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
  */
+import {
+  AUDIT_EVENTS_RESULT,
+  CASCADE,
+  CHANGE_LIST,
+  CLUSTER_LIST,
+  DELETION_LIST,
+  DEPENDENT_LIST,
+  DIFF,
+  DIRECTIVE_RESULT,
+  FIREHOSE_RESULT,
+  HELD,
+  HELD_PLAN,
+  HISTORY_ENTRY,
+  HORIZON,
+  LINEAGE_ENTRY,
+  OBJECT_LIST,
+  PLAN,
+  SHADOW,
+  TREE,
+  WHY,
+} from './answer-schema.ts'
 import { KUBERNETES_ROUTES } from './kubernetes-route.ts'
 import {
   CONTINUE,
   JSON_TYPE,
   limitParameter,
   type Parameter,
+  parameter,
   patternOf,
   type Route,
 } from './operation.ts'
 import { VERBS } from './promise.ts'
-import { FLAG, oneOf, ref, type Schema, say, TEXT } from './schema.ts'
+import { FLAG, oneOf, type Schema, say, TEXT, type TypeOf } from './schema.ts'
 
 /** Null is as good as left out. */
-const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
-const FLAG_OR_NULL: Schema = { type: ['boolean', 'null'] }
+const TEXT_OR_NULL: Schema<string | null> = { type: ['string', 'null'] }
+const FLAG_OR_NULL: Schema<boolean | null> = { type: ['boolean', 'null'] }
 const LINES = 'application/x-ndjson'
 const EVENTS = 'text/event-stream'
 
-const CLUSTER: Parameter = {
-  name: 'cluster',
-  description: 'Name or id of a cluster.',
-  schema: TEXT,
-}
+const CLUSTER = parameter('cluster', 'Name or id of a cluster.', TEXT)
 const TIME = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)'
 const AT = moment('at', 'Without it: now.')
-const OBJECT: readonly Parameter[] = [
-  {
-    name: 'kind',
-    description: 'Such as `Deployment`, `deployments` or `deployments.apps`; with `name`.',
-    schema: TEXT,
-  },
-  { name: 'name', description: 'Name of the object.', schema: TEXT },
-  {
-    name: 'namespace',
-    description: 'Namespace of the object; `default` without it.',
-    schema: TEXT,
-  },
+const OBJECT = [
+  parameter(
+    'kind',
+    'Such as `Deployment`, `deployments` or `deployments.apps`; with `name`.',
+    TEXT,
+  ),
+  parameter('name', 'Name of the object.', TEXT),
+  parameter('namespace', 'Namespace of the object; `default` without it.', TEXT),
   CLUSTER,
-  { name: 'uid', description: 'Uid of the object, instead of kind and name.', schema: TEXT },
-]
-const FOLLOW: Parameter = {
-  name: 'follow',
-  description:
-    'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
-  schema: FLAG,
-}
-const POSITIONS: Schema = {
+  parameter('uid', 'Uid of the object, instead of kind and name.', TEXT),
+] as const
+const FOLLOW = parameter(
+  'follow',
+  'The answer goes on with what comes later: as `application/x-ndjson`, a document a line.',
+  FLAG,
+)
+const POSITIONS: Schema<string> = {
   type: 'string',
   pattern: '^(start|end|\\d{1,9}-\\d{1,18}(,\\d{1,9}-\\d{1,18})*)$',
   description: 'start, end, PARTITION-OFFSET,…',
@@ -63,46 +76,32 @@ const STREAM: readonly Parameter[] = [
     description:
       'The answer goes on with what is appended later. With Accept: text/event-stream it does so unless this is false.',
   },
-  {
-    name: 'from',
-    description:
-      '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
-    schema: POSITIONS,
-  },
+  parameter(
+    'from',
+    '`start` (the default): the oldest entry that is kept; `end`: only what is new; or where to go on, for each partition the next offset to read. A partition that is not named is read from its start. The header Last-Event-ID comes before it.',
+    POSITIONS,
+  ),
   CLUSTER,
-  { name: 'kind', description: 'Only records of this kind.', schema: TEXT },
-  {
-    name: 'namespace',
-    description: 'Only records of this namespace; empty: of objects without one.',
-    schema: TEXT,
-  },
+  parameter('kind', 'Only records of this kind.', TEXT),
+  parameter('namespace', 'Only records of this namespace; empty: of objects without one.', TEXT),
 ]
 const CHANGES = ['created', 'references', 'phase', 'verdict', 'command', 'result', 'owner', 'gone']
-const CHANGE: Parameter = wordList(
-  'change',
-  'Only changes of these kinds, with commas between.',
-  CHANGES,
-)
-const SOME_UID: Parameter = {
-  name: 'uid',
-  description: 'Only records of the object with this uid.',
-  schema: TEXT,
-}
-const SPAN: readonly Parameter[] = [
+const CHANGE = wordList('change', 'Only changes of these kinds, with commas between.', CHANGES)
+const SOME_UID = parameter('uid', 'Only records of the object with this uid.', TEXT)
+const SPAN = [
   time('since', 'as far back as is known without it; 410 for what lies before that.'),
-  {
-    name: 'reach',
-    description:
-      'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
-    schema: { type: 'string', enum: ['refuse', 'partial'] },
-  },
+  parameter(
+    'reach',
+    'Where the record begins after `since`: `refuse` (the default) with 410, or `partial`, an answer from then on that says so.',
+    oneOf(['refuse', 'partial']),
+  ),
   time('until', 'up to now without it.'),
-]
-const PAGE: readonly Parameter[] = [
+] as const
+const PAGE = [
   limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
   CONTINUE,
-]
-const CASCADES = ['background', 'foreground', 'orphan']
+] as const
+const PROPAGATION = oneOf(['background', 'foreground', 'orphan'])
 
 /** The document's own; it is served by this route, and made of this table (openapi.ts). */
 export const DOCUMENT_PATH = '/openapi.json'
@@ -110,80 +109,70 @@ export const DOCUMENT_PATH = '/openapi.json'
 /** Where API servers send what is in their audit logs. */
 export const AUDIT_PATH = '/v1/audit-events'
 
-export const ROUTES: readonly Route[] = [
-  question('/v1/tree', 'tree', 'Tree', 'Dependents of an object, or its owners', [
+const TABLE = [
+  question('/v1/tree', 'tree', TREE, 'Dependents of an object, or its owners', [
     ...OBJECT,
-    { name: 'owners', description: 'Upwards: its owners, and theirs.', schema: FLAG },
+    parameter('owners', 'Upwards: its owners, and theirs.', FLAG),
     AT,
   ]),
   question(
     '/v1/dependents',
     'dependents',
-    'DependentList',
+    DEPENDENT_LIST,
     'Direct dependents of an object, a page at a time',
     [
       ...OBJECT,
       limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
-      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      parameter('count', 'Lists nothing, and counts.', FLAG),
       CONTINUE,
     ],
   ),
-  question('/v1/why', 'why', 'Why', 'Why an object exists, is being deleted or was deleted', [
+  question('/v1/why', 'why', WHY, 'Why an object exists, is being deleted or was deleted', [
     ...OBJECT,
     AT,
   ]),
   {
-    ...question('/v1/cascade', 'cascade', 'Cascade', 'Progress of a deletion', [...OBJECT, FOLLOW]),
-    answers: { [JSON_TYPE]: ref('Cascade'), [LINES]: ref('Cascade') },
+    ...question('/v1/cascade', 'cascade', CASCADE, 'Progress of a deletion', [...OBJECT, FOLLOW]),
+    answers: { [JSON_TYPE]: CASCADE, [LINES]: CASCADE },
   },
-  question('/v1/plan', 'plan', 'Plan', 'What would be deleted with an object', [
+  question('/v1/plan', 'plan', PLAN, 'What would be deleted with an object', [
     ...OBJECT,
-    {
-      name: 'cascade',
-      description: 'Propagation policy; `background` without it.',
-      schema: oneOf(CASCADES),
-    },
+    parameter('cascade', 'Propagation policy; `background` without it.', PROPAGATION),
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
-  question('/v1/plan/held', 'planHeld', 'HeldPlan', 'What waits for approval in a cluster', [
+  question('/v1/plan/held', 'planHeld', HELD_PLAN, 'What waits for approval in a cluster', [
     CLUSTER,
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
   ]),
-  question('/v1/clusters', 'clusters', 'ClusterList', 'Clusters, and how each stands', []),
-  question('/v1/held', 'held', 'Held', 'What would be deleted and is held, and by what', [
+  question('/v1/clusters', 'clusters', CLUSTER_LIST, 'Clusters, and how each stands', []),
+  question('/v1/held', 'held', HELD, 'What would be deleted and is held, and by what', [
     CLUSTER,
-    {
-      name: 'namespace',
-      description:
-        'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
-      schema: TEXT,
-    },
+    parameter(
+      'namespace',
+      'Only what is in this namespace; empty: objects without one. Who may not see the whole graph names it, and the cluster.',
+      TEXT,
+    ),
     AT,
   ]),
   {
-    ...question('/v1/objects', 'objects', 'ObjectList', 'Objects of clusters, a page at a time', [
+    ...question('/v1/objects', 'objects', OBJECT_LIST, 'Objects of clusters, a page at a time', [
       CLUSTER,
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'namespace',
-        description:
-          'All namespaces without it. Objects of a cluster-scoped kind are listed whatever it is.',
-        schema: TEXT,
-      },
-      { name: 'name', description: 'Takes `kind` and `namespace`.', schema: TEXT },
-      {
-        name: 'gone',
-        description: 'Also deleted objects, as long as they are remembered.',
-        schema: FLAG,
-      },
-      {
-        name: 'references',
-        description: 'Each object with its owner references, and not the uids of its owners alone.',
-        schema: FLAG,
-      },
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'namespace',
+        'All namespaces without it. Objects of a cluster-scoped kind are listed whatever it is.',
+        TEXT,
+      ),
+      parameter('name', 'Takes `kind` and `namespace`.', TEXT),
+      parameter('gone', 'Also deleted objects, as long as they are remembered.', FLAG),
+      parameter(
+        'references',
+        'Each object with its owner references, and not the uids of its owners alone.',
+        FLAG,
+      ),
       AT,
       limitParameter('Objects on a page, 500 without it, at most 2,000.', 1),
-      { name: 'count', description: 'Lists nothing, and counts.', schema: FLAG },
+      parameter('count', 'Lists nothing, and counts.', FLAG),
       CONTINUE,
     ]),
     refused: {
@@ -191,83 +180,83 @@ export const ROUTES: readonly Route[] = [
         'Kinfold keeps no labels but those that protect an object; select by kind, namespace or name',
     },
   },
-  question('/v1/shadow', 'shadow', 'Shadow', 'Where another collector and Kinfold differ', []),
-  stream('/v1/lineage', 'lineage', 'LineageEntry', 'The stream of who owns what', [SOME_UID]),
-  stream('/v1/history', 'history', 'HistoryEntry', 'The stream of every change that matters', [
-    ...[SOME_UID, CHANGE],
+  question('/v1/shadow', 'shadow', SHADOW, 'Where another collector and Kinfold differ', []),
+  stream('/v1/lineage', 'lineage', LINEAGE_ENTRY, 'The stream of who owns what', [SOME_UID]),
+  stream('/v1/history', 'history', HISTORY_ENTRY, 'The stream of every change that matters', [
+    SOME_UID,
+    CHANGE,
   ]),
   question(
     '/v1/changes',
     'changes',
-    'ChangeList',
+    CHANGE_LIST,
     'What happened to an object, in a namespace or in clusters, the oldest first, a page at a time',
     [
       CLUSTER,
-      { name: 'namespace', description: 'With `name`: `default` without it.', schema: TEXT },
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      { name: 'name', description: 'Of one object; takes `kind`.', schema: TEXT },
-      { name: 'uid', description: 'Of one object, instead of kind and name.', schema: TEXT },
-      ...[CHANGE, ...SPAN, ...PAGE],
+      parameter('namespace', 'With `name`: `default` without it.', TEXT),
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter('name', 'Of one object; takes `kind`.', TEXT),
+      parameter('uid', 'Of one object, instead of kind and name.', TEXT),
+      CHANGE,
+      ...SPAN,
+      ...PAGE,
     ],
   ),
   question(
     '/v1/deletions',
     'deletions',
-    'DeletionList',
+    DELETION_LIST,
     'Which objects were deleted, when, by whom and after which owner, a page at a time',
     [
       CLUSTER,
-      { name: 'namespace', description: 'All namespaces without it.', schema: TEXT },
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'by',
-        description:
-          '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
-        schema: TEXT,
-      },
+      parameter('namespace', 'All namespaces without it.', TEXT),
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'by',
+        '`kinfold`: by a delete of Kinfold; `others`: by anybody else; or the name of a user, as an audit log has it.',
+        TEXT,
+      ),
       wordList(
         'evidence',
         'Only those that Kinfold deleted on such evidence, with commas between.',
         ['deleted', 'waiting', 'missing', 'not-found', 'bulk'],
       ),
-      {
-        name: 'root',
-        description:
-          'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
-        schema: TEXT,
-      },
-      {
-        name: 'from',
-        description:
-          'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
-        schema: POSITIONS,
-      },
-      ...[...SPAN, ...PAGE],
+      parameter(
+        'root',
+        'Only the cascade of this object, itself included: `KIND/NAME` in the namespace, or `uid:UID`.',
+        TEXT,
+      ),
+      parameter(
+        'from',
+        'Only what was recorded behind an earlier list: its `resume`. Instead of `since` and `until`; 410 for what is kept no longer.',
+        POSITIONS,
+      ),
+      ...SPAN,
+      ...PAGE,
     ],
   ),
   question(
     '/v1/diff',
     'diff',
-    'Diff',
+    DIFF,
     'Which objects were added, deleted or changed between two moments, a page at a time',
     [
       moment('from', 'It is needed.'),
       moment('to', 'Without it: what is folded by the first page.'),
       CLUSTER,
-      { name: 'kind', description: 'All kinds without it.', schema: TEXT },
-      {
-        name: 'namespace',
-        description:
-          'All namespaces without it. Objects of a cluster-scoped kind that is asked for are listed whatever it is.',
-        schema: TEXT,
-      },
+      parameter('kind', 'All kinds without it.', TEXT),
+      parameter(
+        'namespace',
+        'All namespaces without it. Objects of a cluster-scoped kind that is asked for are listed whatever it is.',
+        TEXT,
+      ),
       limitParameter('Rows on a page, 500 without it, at most 2,000.', 1),
       CONTINUE,
     ],
   ),
-  question('/v1/horizon', 'horizon', 'Horizon', 'How far back each question reaches, and why', []),
+  question('/v1/horizon', 'horizon', HORIZON, 'How far back each question reaches, and why', []),
   {
-    ...question('/v1/directives', 'giveDirective', 'DirectiveResult', 'Gives an order', []),
+    ...question('/v1/directives', 'giveDirective', DIRECTIVE_RESULT, 'Gives an order', []),
     method: 'post',
     body: {
       type: 'object',
@@ -294,7 +283,7 @@ export const ROUTES: readonly Route[] = [
     ...question(
       AUDIT_PATH,
       'sendAuditEvents',
-      'AuditEventsResult',
+      AUDIT_EVENTS_RESULT,
       "Takes events of a cluster's audit log, as its API server sends them, or its cloud delivers them",
       [
         {
@@ -302,21 +291,16 @@ export const ROUTES: readonly Route[] = [
           description:
             'Name or id of the cluster. A token of a cluster says which it is; else it is needed where several are known.',
         },
-        {
-          name: 'source',
-          description:
-            'What its cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS. Entries of others are left out.',
-          schema: TEXT,
-        },
-        {
-          name: 'timeout',
-          description: 'What an API server adds to each request; it has no effect.',
-          schema: TEXT,
-        },
+        parameter(
+          'source',
+          'What its cloud calls the cluster: an AKS resource id, PROJECT/LOCATION/CLUSTER of GKE, or a log group of EKS. Entries of others are left out.',
+          TEXT,
+        ),
+        parameter('timeout', 'What an API server adds to each request; it has no effect.', TEXT),
       ],
     ),
     method: 'post',
-    answers: { [JSON_TYPE]: { anyOf: [ref('AuditEventsResult'), ref('FirehoseResult')] } },
+    answers: { [JSON_TYPE]: { anyOf: [AUDIT_EVENTS_RESULT, FIREHOSE_RESULT] } },
     body: {
       description:
         'An EventList or events of audit.k8s.io/v1; what EKS, GKE or AKS export of them; a delivery of CloudWatch Logs, Kinesis, Data Firehose or Pub/Sub. Of any size.',
@@ -326,15 +310,14 @@ export const ROUTES: readonly Route[] = [
   {
     ...text('/debug/graph', 'graph', 'The graph in DOT', 'text/vnd.graphviz'),
     parameters: [
-      {
-        name: 'uid',
-        description: 'Only the connected components of these uids; may be given several times.',
-        schema: { type: 'array', items: TEXT },
-      },
+      parameter('uid', 'Only the connected components of these uids; may be given several times.', {
+        type: 'array',
+        items: TEXT,
+      }),
     ],
   },
   {
-    ...question(DOCUMENT_PATH, 'openapi', '', 'This document', []),
+    ...text(DOCUMENT_PATH, 'openapi', 'This document'),
     answers: { [JSON_TYPE]: { type: 'object' } },
   },
   text('/livez', 'livez', 'Whether the process lives'),
@@ -342,13 +325,38 @@ export const ROUTES: readonly Route[] = [
   probe('/healthz', 'healthz', 'The same as /readyz'),
   text('/metrics', 'metrics', 'Metrics for Prometheus'),
   {
-    ...question('/version', 'version', '', 'Its version', []),
+    ...text('/version', 'version', 'Its version'),
     answers: {
       [JSON_TYPE]: { type: 'object', properties: { version: TEXT }, required: ['version'] },
     },
   },
-  ...KUBERNETES_ROUTES,
-]
+] as const satisfies readonly Route[]
+
+export const ROUTES: readonly Route[] = [...TABLE, ...KUBERNETES_ROUTES]
+
+type Row = (typeof TABLE)[number]
+/** Those that one document answers: the rest is text, or goes on. */
+type Question = Extract<
+  Row,
+  {
+    readonly method: 'get'
+    readonly path: `/v1/${string}`
+    readonly answers: { readonly [JSON_TYPE]: Schema }
+  }
+>
+
+/** What each question is answered. */
+export type Answers = {
+  readonly [Q in Question as Q['path']]: TypeOf<Q['answers'][typeof JSON_TYPE]>
+}
+
+/** What each question takes. Numbers are passed on as they were written: the server says what is wrong with one. */
+export type Queries = {
+  readonly [Q in Question as Q['path']]: {
+    readonly [P in Q['parameters'][number] as P['name']]?: Word<TypeOf<P['schema']>> | undefined
+  }
+}
+type Word<T> = T extends number ? string : T
 
 /** `pattern`: as the server is told it. */
 export function routeOf(method: string, pattern: string): Route | undefined {
@@ -357,37 +365,47 @@ export function routeOf(method: string, pattern: string): Route | undefined {
   )
 }
 
-function question(
-  path: string,
+function question<const P extends string, A, const Q extends readonly Parameter[]>(
+  path: P,
   operation: string,
-  answer: string,
+  answer: Schema<A>,
   summary: string,
-  parameters: readonly Parameter[],
-): Route {
-  const answers = { [JSON_TYPE]: ref(answer) }
-  return { method: 'get', path, operation, summary, parameters, answers }
+  parameters: Q,
+) {
+  return {
+    method: 'get',
+    path,
+    operation,
+    summary,
+    parameters,
+    answers: { [JSON_TYPE]: answer },
+  } as const
 }
 
 function stream(
   path: string,
   operation: string,
-  answer: string,
+  answer: Schema,
   summary: string,
   more: readonly Parameter[],
 ): Route {
-  const answers = { [LINES]: ref(answer), [EVENTS]: TEXT }
+  const answers = { [LINES]: answer, [EVENTS]: TEXT }
   const parameters = [...STREAM, ...more]
   return { method: 'get', path, operation, summary, parameters, answers }
 }
 
 /** Words with commas between. */
-function wordList(name: string, description: string, words: readonly string[]): Parameter {
+function wordList<const N extends string>(
+  name: N,
+  description: string,
+  words: readonly string[],
+): Parameter<N, string> {
   const one = `(${words.join('|')})`
   const schema = { type: 'string', pattern: `^${one}(,${one})*$`, description: words.join(', ') }
   return { name, description, schema }
 }
 
-function moment(name: string, without: string): Parameter {
+function moment<const N extends string>(name: N, without: string): Parameter<N, string> {
   return {
     name,
     description: `A moment of the past: a time, a position (everything before it), or just before a command. Of a time: all that was appended by then. ${without}`,
@@ -400,7 +418,7 @@ function moment(name: string, without: string): Parameter {
   }
 }
 
-function time(name: string, without: string): Parameter {
+function time<const N extends string>(name: N, without: string): Parameter<N, string> {
   const pattern = `^${TIME}$`
   const schema = { type: 'string', pattern, description: 'RFC 3339, such as 2026-01-31T09:30:00Z' }
   return { name, description: `RFC 3339; ${without}`, schema }
@@ -411,6 +429,6 @@ function text(path: string, operation: string, summary: string, type = 'text/pla
 }
 
 function probe(path: string, operation: string, summary: string): Route {
-  const verbose = { name: 'verbose', description: 'With each check.', schema: TEXT }
+  const verbose = parameter('verbose', 'With each check.', TEXT)
   return { ...text(path, operation, summary), parameters: [verbose] }
 }

@@ -1,16 +1,17 @@
 /**
- * What clusters and the words of records are called where people read them: in a terminal, and in the columns that kubectl prints.
+ * What clusters and the words of records are called where people read them: in a terminal, in the
+ * columns that kubectl prints, and on the page.
  *
- * What must stay true: a word that is not known here is shown as it is.
- *
- * Not here: the page's own words (web/base/text.ts).
+ * What must stay true: a word that is not known here is shown as it is. It imports types alone:
+ * the client and the page have it in them.
  */
 import type { VerdictType } from '../../../core/model/node.ts'
+import type { Evidence } from '../../../core/model/proof.ts'
 import type { ClusterRef } from './document.ts'
 
 /** Its name; with its id where another cluster has that name, too. */
-export function labelOf({ name, id, scope }: ClusterRef): string {
-  return scope === name ? name : `${name} (${id})`
+export function labelOf({ name, scope }: Pick<ClusterRef, 'name' | 'scope'>): string {
+  return scope === name ? name : `${name} (${scope})`
 }
 
 const VERDICTS: Readonly<Record<VerdictType, string>> = {
@@ -29,21 +30,40 @@ export function verdictText(type: VerdictType): string {
   return VERDICTS[type] ?? type
 }
 
-const SHORT_PHASES: Readonly<Record<string, string>> = {
+/** A verdict is recorded as `TYPE: because`. */
+export function recordedText(text: string): string {
+  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
+  return type === undefined ? text : `${verdictText(type as VerdictType)}: ${because}`
+}
+
+const EVIDENCE: Readonly<Record<Evidence, string>> = {
+  orphaning: 'only a reference or a finalizer is removed',
+  deleted: 'the deletion was observed',
+  waiting: 'its owner waits for its dependents',
+  missing: 'missing from a complete list',
+  'not-found': 'a live GET answered NotFound',
+  bulk: 'a bulk deletion',
+}
+
+export function evidenceText(evidence: Evidence): string {
+  return EVIDENCE[evidence] ?? evidence
+}
+
+const PHASES: Readonly<Record<string, string>> = {
   observed: 'exists',
   deleting: 'being deleted',
   waiting: 'being deleted in the foreground',
   orphaning: 'being deleted, dependents are orphaned',
   reaped: 'deleted, not confirmed yet',
-  suspect: 'untrusted',
+  suspect: 'untrusted until listed again',
   absent: 'deleted',
   gone: 'deleted',
   found: 'exists, not watched',
 }
 
 /** In a line with others. */
-export function shortPhaseText(phase: string): string {
-  return SHORT_PHASES[phase] ?? phase
+export function phaseText(phase: string): string {
+  return PHASES[phase] ?? phase
 }
 
 /** In one unit, as kubectl has ages. */

@@ -1,14 +1,10 @@
 /** A comparison as it is answered: clusters by name and id, as in every answer. What is stored of it keeps the names of its time (shadow-report.ts). */
-import type { ClusterRef } from '../api/document.ts'
+import type { Shadow } from '../api/answer-schema.ts'
+import type { AnswerOf } from '../api/document.ts'
 import { clusterRefs } from '../query/view/cluster-label.ts'
-import type { ShadowCase, ShadowCount, ShadowReport } from './shadow-report.ts'
+import type { ShadowReport } from './shadow-report.ts'
 
-type Named<T> = Omit<T, 'cluster' | 'clusterName'> & { readonly cluster: ClusterRef }
-
-export interface ShadowAnswer extends Omit<ShadowReport, 'clusters' | 'cases'> {
-  readonly clusters: readonly Named<ShadowCount>[]
-  readonly cases: readonly Named<ShadowCase>[]
-}
+export type ShadowAnswer = AnswerOf<Shadow>
 
 export function shadowAnswer(report: ShadowReport): ShadowAnswer {
   const { clusters, cases, ...rest } = report

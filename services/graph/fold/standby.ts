@@ -6,13 +6,15 @@
  *
  * Not here: becoming the owner (task.ts restores the rest, over the same store).
  */
+
 import type { Clock } from '../../../ports/clock.ts'
 import type { Log } from '../../../ports/log.ts'
 import { LogError } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { Store } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
-import { TAKE_OVER_WAIT_MOST_MS, TAKE_OVER_WAIT_MS } from '../config.ts'
+import { Backoff } from '../../../runtime/retry.ts'
+import { TAKE_OVER_WAITS } from '../config.ts'
 import { beginReplay } from './restore.ts'
 
 export interface StandbyOptions {
@@ -55,7 +57,7 @@ export class Standby {
   /** Until the signal aborts. Rejects when only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    let waitMs = TAKE_OVER_WAIT_MS
+    const backoff = new Backoff(TAKE_OVER_WAITS)
     while (!signal.aborted) {
       const before = this.#next
       try {
@@ -63,9 +65,8 @@ export class Standby {
       } catch (error) {
         if (signal.aborted) return
         await this.#mend(error)
-        waitMs =
-          this.#next > before ? TAKE_OVER_WAIT_MS : Math.min(2 * waitMs, TAKE_OVER_WAIT_MOST_MS)
-        await clock.sleep(waitMs, signal)
+        if (this.#next > before) backoff.reset()
+        await clock.sleep(backoff.next(), signal)
       }
     }
   }

@@ -32,8 +32,7 @@ import {
   READ_LIMIT,
   READ_WAIT_MS,
   TAKE_OVER_ATTEMPTS,
-  TAKE_OVER_WAIT_MOST_MS,
-  TAKE_OVER_WAIT_MS,
+  TAKE_OVER_WAITS,
   TURN_MS,
 } from '../config.ts'
 import { Batch } from './batch.ts'
@@ -135,7 +134,7 @@ export class Task {
         // A log that cannot be reached is waited for, however long: nothing is lost meanwhile.
         if (!(error instanceof LogError && error.remedy === 'retry')) attempts += 1
         if (!(await this.#mayGoOn(error, attempts))) break
-        const waitMs = Math.min(TAKE_OVER_WAIT_MS * failures, TAKE_OVER_WAIT_MOST_MS)
+        const waitMs = Math.min(TAKE_OVER_WAITS.firstMs * failures, TAKE_OVER_WAITS.mostMs)
         await this.#options.clock.sleep(waitMs, signal)
       }
     }

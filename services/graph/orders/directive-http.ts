@@ -23,7 +23,9 @@ import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
 import type { Control } from '../../../ports/record/service-record.ts'
 import { principalOf, whoIs } from '../../../runtime/http/principal.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
-import { type ClusterRef, documentOf } from '../api/document.ts'
+import type { DirectiveResult } from '../api/answer-schema.ts'
+import type { Document } from '../api/document.ts'
+import { documentOf } from '../api/document.ts'
 import { PROMISES, type Promised, type Verb } from '../api/promise.ts'
 import { labelOf } from '../api/word.ts'
 import { giveOrder } from '../fold/order.ts'
@@ -47,19 +49,7 @@ export interface DirectiveParts extends AsideParts {
 }
 
 /** How far it has come when it is answered. */
-export interface DirectiveAnswer {
-  readonly verb: string
-  /** Null for all. */
-  readonly cluster: ClusterRef | null
-  /** In words: what was paused, protected and so on. */
-  readonly about: string
-  readonly who: string
-  /** For people. */
-  readonly effective: string
-  readonly partitions: number
-  /** Of these, those of this process that have folded it. */
-  readonly folded: number
-}
+export type DirectiveAnswer = Omit<DirectiveResult, keyof Document>
 
 /** How long it is awaited that this process' partitions fold it, and how often it is looked. */
 const FOLD_MS = 2_000

@@ -12,6 +12,8 @@ import { objectKey } from '../../../core/model/partition.ts'
 import type { History } from '../../../core/model/record.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
+import type { ChangeList } from '../api/answer-schema.ts'
+import type { AnswerOf } from '../api/document.ts'
 import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { behindText, type Query, verdictsFirst } from '../query/answer/query.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/ask/choice.ts'
@@ -45,18 +47,8 @@ export interface ListedChange extends Omit<History, 'cluster'> {
 /** Null where more than one is asked about. */
 export type AskedObject = (Omit<Named, 'cluster' | 'at'> & { readonly cluster: ClusterRef }) | null
 
-export interface ChangePage {
-  /** Which one a name means. */
-  readonly object: AskedObject
-  /** From when on it answers; null where nothing is recorded yet. */
-  readonly since: number | null
-  readonly until: number | null
+export interface ChangePage extends Omit<AnswerOf<ChangeList>, 'changes'> {
   readonly changes: readonly ListedChange[]
-  /** Always 0: by namespace and time a count would say what others do (query/view/sight.ts). */
-  readonly hidden: 0
-  readonly continue: string | null
-  readonly resume: string | null
-  readonly horizon: Horizon | null
 }
 
 const ROUTE = '/v1/changes'

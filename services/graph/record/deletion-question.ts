@@ -11,8 +11,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Identity, identityKey, identityOf } from '../../../core/graph/identity.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
+import type { DeletionList } from '../api/answer-schema.ts'
+import type { AnswerOf } from '../api/document.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
-import type { FoundActor } from '../query/answer/actor.ts'
 import { type Deletion, withoutRoot } from '../query/answer/deletion-cause.ts'
 import { behindText } from '../query/answer/query.ts'
 import { askedOf, selector } from '../query/ask/choice.ts'
@@ -21,7 +22,6 @@ import { type Attributors, attributionOf } from './attribution.ts'
 import type { ChangeParts } from './change-question.ts'
 import { type Change, inOwnOrder } from './change-scan.ts'
 import { Deleters } from './deleter.ts'
-import type { Horizon } from './horizon.ts'
 import { Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
@@ -40,16 +40,8 @@ export interface Listed extends Named, Deletion {
   readonly observed: Evidence | null
 }
 
-export interface DeletionPage {
-  readonly since: number | null
-  readonly until: number | null
+export interface DeletionPage extends Omit<AnswerOf<DeletionList>, 'deletions'> {
   readonly deletions: readonly Listed[]
-  /** Always 0, as in `ChangePage`. */
-  readonly hidden: 0
-  readonly continue: string | null
-  /** What `from` takes to list only what comes behind the last page; null but on the first one. */
-  readonly resume: string | null
-  readonly horizon: Horizon | null
 }
 
 type Words = Readonly<Record<string, string | undefined>>
@@ -207,7 +199,7 @@ function fitsBy({ by }: Asked, row: Listed): Fit {
 }
 
 /** Of a guess that names another user, requests of this one may fit as well. */
-function fitsUser(user: string, found: FoundActor | null): Fit {
+function fitsUser(user: string, found: Deletion['deletedBy']): Fit {
   if (found === null) return 'unknown'
   if (found.user === user || found.impersonated === user) return 'yes'
   return found.others > 0 ? 'unknown' : 'no'

@@ -8,9 +8,11 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type Node, nodePhase } from '../../../core/model/node.ts'
-import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../core/model/object.ts'
+import type { ClusterId } from '../../../core/model/object.ts'
 import { Problem } from '../../../runtime/http/problem.ts'
-import { type AsOf, type ClusterRef, documentOf, timeOf } from '../api/document.ts'
+import type { Diff } from '../api/answer-schema.ts'
+import type { AnswerOf, Row } from '../api/document.ts'
+import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { markImmutable } from '../api/etag.ts'
 import type { Deletion } from '../query/answer/deletion-cause.ts'
 import type { Differ, Difference, TwoViews } from '../query/answer/diff.ts'
@@ -42,35 +44,11 @@ export interface DiffParts extends LogParts {
 }
 
 /** What an object was at one of the moments. */
-interface StateThen {
-  readonly phase: string
-  readonly deletionTimestamp: string | null
-  readonly owners: readonly OwnerReference[]
-}
+type StateThen = NonNullable<DiffRow['from']>
 
-export interface DiffRow extends Coordinates {
-  readonly cluster: ClusterRef
-  readonly uid: Uid
-  readonly change: Difference['change']
-  /** Append time of its last change before the later moment, in milliseconds; of a deletion, of the event by which it was learnt. */
-  readonly at: number
-  readonly createdAt: string | null
-  /** Null where it was not there. */
-  readonly from: StateThen | null
-  readonly to: StateThen | null
-  /** Null of what was not deleted. */
-  readonly deletion: Deletion | null
-}
+export type DiffRow = Row<DiffPage['differences']>
 
-export interface DiffPage {
-  /** Of this page's cluster; null where no cluster is left. */
-  readonly from: AsOf | null
-  readonly to: AsOf | null
-  readonly differences: readonly DiffRow[]
-  /** Kinds of the page's cluster that `kind` means; empty where all are. */
-  readonly kinds: readonly string[]
-  readonly continue: string | null
-}
+export type DiffPage = AnswerOf<Diff>
 
 type Words = Readonly<Record<string, string | undefined>>
 

@@ -10,6 +10,8 @@
 import type { FastifyInstance } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
 import type { Log } from '../../../ports/log.ts'
+import type { Horizon as HorizonDocument } from '../api/answer-schema.ts'
+import type { AnswerOf, Row } from '../api/document.ts'
 import { type AsOf, documentOf, timeOf } from '../api/document.ts'
 import { reachOf as formerReachOf } from '../fold/former/former-rows.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
@@ -20,29 +22,13 @@ import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'
 
 /** What a question is answered from. */
-export type Source = 'history' | 'index' | 'moments' | 'events' | 'remember'
+export type Source = Bound['source']
 
-export interface Bound {
-  readonly source: Source
-  /** In words of the command line. */
-  readonly questions: readonly string[]
-  /** RFC 3339; null where nothing is recorded yet, or it is not known here. */
-  readonly earliest: string | null
-  readonly because: string
-  readonly partitions: readonly PartitionBound[]
-}
+export type Bound = Row<HorizonAnswer['bounds']>
 
-export interface PartitionBound {
-  readonly partition: number
-  /** Offset of the first entry that is kept, or was indexed; of moments, of the earliest one as a position. */
-  readonly first: number
-  readonly earliest: string | null
-  readonly because: string
-}
+export type PartitionBound = Row<Bound['partitions']>
 
-export interface HorizonAnswer {
-  readonly bounds: readonly Bound[]
-}
+export type HorizonAnswer = AnswerOf<HorizonDocument>
 
 export function addHorizon(server: FastifyInstance, parts: LogParts): void {
   server.get('/v1/horizon', async () => {

@@ -5,16 +5,12 @@
  * said.
  */
 import { Problem } from '../../../runtime/http/problem.ts'
+import type { ChangeList } from '../api/answer-schema.ts'
 import { timeOf } from '../api/document.ts'
 import { earliestOf, type Reach } from '../query/index/log-reach.ts'
 import type { AskedSpan } from './span.ts'
 
-export interface Horizon {
-  /** RFC 3339; null where nothing is recorded yet. */
-  readonly earliest: string | null
-  /** One sentence. */
-  readonly because: string
-}
+export type Horizon = NonNullable<ChangeList['horizon']>
 
 const BEGINS = 'the record begins then: nothing was removed from it'
 const TRIMMED = 'what was older was removed together with its events ("keep" and "keepEvents")'

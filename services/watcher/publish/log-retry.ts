@@ -5,10 +5,9 @@
  */
 import type { Clock } from '../../../ports/clock.ts'
 import type { Appending, Log, Topic } from '../../../ports/log.ts'
-import { LogError } from '../../../ports/log.ts'
 import type { Random } from '../../../ports/random.ts'
+import { createLogRetry } from '../../../runtime/retry.ts'
 import type { WatcherConfig } from '../config.ts'
-import { backoffMs } from '../monitor.ts'
 
 export interface LogDeps {
   readonly log: Log
@@ -23,16 +22,10 @@ export async function untilDone<T>(
   work: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const waits = { backoffMinMs: config.appendRetryMinMs, backoffMaxMs: config.appendRetryMaxMs }
-  for (let failures = 1; ; failures++) {
-    signal.throwIfAborted()
-    try {
-      return await work()
-    } catch (error) {
-      if (!mayTryAgain(error)) throw error
-      await clock.sleep(backoffMs(failures, random.next(), waits), signal)
-    }
-  }
+  // Up to as much again is by chance, so the longest wait is never passed.
+  const waits = { firstMs: config.appendRetryMinMs, mostMs: config.appendRetryMaxMs / 2 }
+  signal.throwIfAborted()
+  return await createLogRetry({ clock, waits, chance: () => random.next() })(work, signal)
 }
 
 /** Resolves with the offset of the first record, of the last time that it was written. */
@@ -44,8 +37,4 @@ export async function appendUntilDone(
   signal: AbortSignal,
 ): Promise<bigint> {
   return await untilDone(deps, () => deps.log.append(topic, partition, records), signal)
-}
-
-function mayTryAgain(error: unknown): boolean {
-  return error instanceof LogError && (error.remedy === 'retry' || error.remedy === 'take-over')
 }

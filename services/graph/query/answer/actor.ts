@@ -10,6 +10,8 @@ import type { Phase } from '../../../../core/model/node.ts'
 import type { History } from '../../../../core/model/record.ts'
 import { timeText } from '../../../../core/model/text.ts'
 import type { Actor } from '../../../../ports/record/service-record.ts'
+import type { Unshaped } from '../../api/document.ts'
+import type { DeletedBy as AnsweredDeletedBy, Deleter } from '../../api/part-schema.ts'
 import type { ActorDoubts } from '../index/actor-doubt.ts'
 import type { ActorIndex } from '../index/actor-index.ts'
 import { type About, LAST_MS, type Span } from '../index/actor-key.ts'
@@ -25,23 +27,12 @@ export const ACTOR_MATCHES = ['audit-id', 'uid', 'name-and-time', 'collection-an
 
 export type ActorMatch = (typeof ACTOR_MATCHES)[number]
 
-export interface FoundActor extends Pick<Actor, 'user' | 'impersonated' | 'agent' | 'verb'> {
-  readonly match: ActorMatch
-  /** Upstream's garbage collector: with `--use-service-account-credentials` by its account, without by the end of its agent. */
-  readonly isCollector: boolean
-  /** Of a guess: requests of other users that fit as well. */
-  readonly others: number
-  readonly auditId: string
-  /** When the request was answered, by the clock of the API server, in milliseconds. */
+export interface FoundActor extends Unshaped<Deleter> {
   readonly at: number
 }
 
 /** Whose deletion was asked for, and by whom. */
-export interface DeletedBy extends FoundActor {
-  /** Of an owner: another collector deleted what it owned, and the record has that this was why. */
-  readonly isInferred: boolean
-  readonly object: Pick<Named, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
-}
+export type DeletedBy = FoundActor & Unshaped<AnsweredDeletedBy>
 
 export interface ActorParts {
   readonly actors: Pick<ActorIndex, 'requests' | 'gaps' | 'keptSince'>

@@ -13,12 +13,12 @@ import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
-import type { AsOf } from '../../api/document.ts'
+import type { Cascade as AnsweredCascade } from '../../api/answer-schema.ts'
+import type { AnswerOf, AsOf, Row } from '../../api/document.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { type SpanIndex, uidIn } from '../index/span-index.ts'
 import { hiddenText, type Sight, WHOLE } from '../view/sight.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
-import type { Deletion } from './deletion-cause.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import { cutText } from './query.ts'
@@ -38,56 +38,19 @@ const BEGIN_LOOK_MS = 200
  * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
  * - `queued`: not its turn yet. - `unknown`: in a partition that is being restored.
  */
-export type Progress = 'reaping' | 'blocked' | 'waiting' | 'queued' | 'unknown'
+export type Progress = keyof Cascade['progress']
 
-export interface CascadeObject {
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-}
+export type CascadeObject = Omit<Cascade['root'], 'phase'>
 
-export interface BlockedObject extends CascadeObject, Obstacle {}
+export type BlockedObject = Row<Cascade['blocked']>
 
-export interface WaitingOwner extends CascadeObject {
-  readonly phase: string
-  readonly because: string
-  readonly dependents: number
-  readonly blocking: number
-}
+export type WaitingOwner = Row<Cascade['waiting']>
 
-export interface Cascade {
-  readonly root: CascadeObject & {
-    /** `gone` once it is; `unknown` while its partition is being restored. */
-    readonly phase: string
-  }
-  /** When its deletion was first seen; null when that is not known. */
-  readonly since: number | null
-  /** Gone, or without the reference. */
-  readonly done: number
-  /** The owner itself not counted. */
-  readonly remaining: number
-  /** Of both: who asks may not get them, and only `progress` is about them, too. */
-  readonly hidden: number
-  readonly progress: Readonly<Record<Progress, number>>
-  readonly kinds: readonly (Pick<CascadeObject, 'group' | 'kind'> & {
-    readonly done: number
-    readonly remaining: number
-  })[]
-  readonly blocked: readonly BlockedObject[]
-  readonly waiting: readonly WaitingOwner[]
-  /** It is gone, and nothing is left to do. */
-  readonly isOver: boolean
-  /** Who deleted the owner; null where it was not asked (question.ts). */
-  readonly deletion: Deletion | null
-}
+export type Cascade = AnswerOf<AnsweredCascade>
 
 export interface CascadeAnswer {
   readonly answer: Cascade
   readonly partial: string
-  /** Nothing will change any more. */
-  readonly isFinal: boolean
   readonly asOf: readonly AsOf[]
 }
 
@@ -135,10 +98,11 @@ export function createCascades(
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
     const { isOver, ...rest } = await walk.answer(root, phase, since)
-    const answer = { ...rest, isOver: isOver && !isUnindexed }
+    const isSurelyOver = isOver && !isUnindexed
     // What nobody can tell of now may still be there.
-    const isFinal = answer.isOver && view.partial() === '' && (lag === 0n || walk.isCut)
-    return { answer, partial: doubts.join('; '), isFinal, asOf }
+    const isFinal = isSurelyOver && view.partial() === '' && (lag === 0n || walk.isCut)
+    const answer = { ...rest, isOver: isSurelyOver, isFinal }
+    return { answer, partial: doubts.join('; '), asOf }
   }
 
   return {
@@ -168,7 +132,7 @@ export function createCascades(
           const text = JSON.stringify(rest)
           if (text !== told) yield answer
           told = text
-          if (answer.isFinal) return
+          if (answer.answer.isFinal) return
         }
         const took = clock.monotonicMs() - began
         await clock.sleep(Math.max(FOLLOW_MS, took * FOLLOW_SHARE), signal)
@@ -347,7 +311,11 @@ class Walk {
     return isAsked ? 'reaping' : 'queued'
   }
 
-  async answer(root: Named, found: string | undefined, since: number | null): Promise<Cascade> {
+  async answer(
+    root: Named,
+    found: string | undefined,
+    since: number | null,
+  ): Promise<Omit<Cascade, 'isFinal'>> {
     const { view, index } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),

@@ -8,34 +8,16 @@
  *
  * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
  */
-import type { CommandId } from '../../../../core/model/id.ts'
-import type { Coordinates, Uid } from '../../../../core/model/object.ts'
-import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
+import type { Unshaped } from '../../api/document.ts'
+import type { Deletion as AnsweredDeletion } from '../../api/part-schema.ts'
 import { HIDDEN } from '../view/sight.ts'
 import { BEGUN, type FoundActor } from './actor.ts'
 
-export type By = 'kinfold' | 'others' | 'unknown'
+export type By = Deletion['by']
 
 /** What every answer that names a deletion says of it. */
-export interface Deletion {
-  readonly by: By
-  /** What Kinfold's delete rested on; null for any other. */
-  readonly evidence: Evidence | null
-  readonly command: CommandId | null
-  /** Who asked an API server for it, as its audit log says; null where nobody can say. */
-  readonly deletedBy: FoundActor | null
-  /** The owner by whose deletion it was deleted, perhaps through others: one that no collector deleted. Null for what users deleted, and where it is not known. */
-  readonly root: (Coordinates & { readonly uid: Uid }) | null
-  /** Who asked for the deletion of `root`; null where nobody can say. */
-  readonly rootDeletedBy: FoundActor | null
-  /** Another collector deleted it, or an owner of it, and the record has that `root` was why. */
-  readonly isInferred: boolean
-  /** False: it may have followed from the deletion of an owner, of which one nobody knows. */
-  readonly isRootKnown: boolean
-  /** One sentence: why Kinfold deleted it. Empty for any other. */
-  readonly text: string
-}
+export type Deletion = Unshaped<AnsweredDeletion>
 
 export type Cause =
   /** The deletion of its owners, which was recorded by `at`. */

@@ -12,15 +12,17 @@ import type { Identity } from '../../../../core/graph/identity.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
+import type { DependentList as DependentListDocument } from '../../api/answer-schema.ts'
+import type { Row } from '../../api/document.ts'
 import { timeOf } from '../../api/document.ts'
+import type { Misnamed } from '../../api/part-schema.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import { part } from '../index/index-key.ts'
 import { HIDDEN, hiddenText, type Sight } from '../view/sight.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
-import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
-import type { ListedObject } from './object-list.ts'
+import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import type { Answer } from './query.ts'
-import { edgeOf, type TreeNode } from './tree.ts'
+import { edgeOf } from './tree.ts'
 
 /** Dependents on a page, unless it is asked for another number, and at most. */
 export const LISTED = 500
@@ -29,12 +31,7 @@ export const LISTED_MOST = 2_000
 const MOST_READ = 5_000
 const MOST_READ_TO_COUNT = 20_000
 
-export interface Dependent
-  extends Pick<ListedObject, 'group' | 'kind' | 'namespace' | 'name' | 'uid' | 'phase'>,
-    Pick<ListedObject, 'createdAt' | 'deletionTimestamp' | 'verdict'> {
-  /** Of its reference to the owner. */
-  readonly edge: NonNullable<TreeNode['edge']>
-}
+export type Dependent = Row<DependentListDocument['objects']>
 
 export interface DependentsAsked {
   readonly limit: number

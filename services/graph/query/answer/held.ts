@@ -19,11 +19,11 @@ import { planOf } from '../../../../core/graph/held-plan.ts'
 import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../../../core/graph/key.ts'
 import type { SetHash } from '../../../../core/model/hash.ts'
 import { isSameSet } from '../../../../core/model/hash.ts'
-import type { HeldBy, Node } from '../../../../core/model/node.ts'
+import type { Node } from '../../../../core/model/node.ts'
 import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
-import type { Mode } from '../../../../core/model/policy.ts'
 import type { KnownHold } from '../../../../ports/record/lineage.ts'
-import type { AsOf, ClusterRef } from '../../api/document.ts'
+import type { HeldPlan as AnsweredPlan, Held } from '../../api/answer-schema.ts'
+import type { AnswerOf, AsOf, ClusterRef, Row } from '../../api/document.ts'
 import { knownHold } from '../../fold/known-object.ts'
 import type { BlockedCount } from '../../fold/tally.ts'
 import { HIDDEN, LEFT_OUT, type Sight, WHOLE } from '../view/sight.ts'
@@ -37,35 +37,12 @@ type Told<T> = Omit<T, 'cluster'> & { readonly cluster: ClusterId }
 const MOST_GROUPS = 5_000
 const ATTEMPTS = 3
 
-export interface HeldObject {
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-  readonly by: HeldBy
-  readonly evidence: string
-  /** What would be done. */
-  readonly what: string
-  readonly because: string
+export interface HeldObject extends Row<HeldPlan['objects']> {
   readonly since: number
-  readonly until: number | null
 }
 
-export interface HeldCount {
-  readonly cluster: ClusterRef
-  readonly by: HeldBy
-  readonly evidence: string
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly count: number
-  /** Since when the first of them is to go. */
+export interface HeldCount extends Row<HeldAnswer['counts']> {
   readonly since: number
-  /** When the first of them may go; null when no time lets it. */
-  readonly until: number | null
-  /** Of the one that `until` is of. */
-  readonly because: string
 }
 
 /** A group on its way; `example` is its first object that may be deleted. */
@@ -74,49 +51,19 @@ interface Counted extends Pick<HeldCount, 'count' | 'since'> {
   readonly example: HeldObject
 }
 
-export interface OpenBreaker {
-  readonly cluster: ClusterRef
-  /** Empty for the cluster's own. */
-  readonly namespace: string
-  readonly since: number
-  readonly because: string
-}
+type OpenBreaker = Row<HeldAnswer['breakers']>
 
 /** What somebody ordered that still stands. */
-export interface StandingOrder {
-  /** Null for all. */
-  readonly cluster: ClusterRef | null
-  readonly who: string
-  readonly why: string
-}
+type StandingOrder = Row<HeldAnswer['pauses']>
 
-export interface StandingProtection extends StandingOrder {
-  readonly subject: string
-}
+type StandingProtection = Row<HeldAnswer['protections']>
 
 /** By the cluster, or by reapers: they may make dry runs only. */
-export interface RefusedCount extends BlockedCount {
-  readonly cluster: ClusterRef
-}
+type RefusedCount = Row<HeldAnswer['refused']>
 
-export interface HeldAnswer {
-  /** Of the policy; null where this process has no partition, and at a moment before the first policy. */
-  readonly mode: Mode | null
-  /** While one stands nothing goes where it is for. */
-  readonly pauses: readonly StandingOrder[]
-  /** By name; what the policy protects stands in the config. */
-  readonly protections: readonly StandingProtection[]
-  /** While one is open nothing goes in its cluster. */
-  readonly breakers: readonly OpenBreaker[]
-  /** What nothing holds, and yet is not carried out: of each cluster that has any. */
-  readonly refused: readonly RefusedCount[]
-  /** Why holds last longer than by the clock on the wall; empty while that is believed. */
-  readonly clock: string
-  /** Of what who asks may list. */
-  readonly total: number
-  /** Always 0: by namespace a count would say what others have (sight.ts). */
+export interface HeldAnswer extends AnswerOf<Held> {
+  /** By namespace a count would say what others have (sight.ts). */
   readonly hidden: 0
-  readonly counts: readonly HeldCount[]
 }
 
 /** What one answer is about. */
@@ -130,24 +77,9 @@ export interface HeldScope {
 
 const EVERYTHING: HeldScope = { namespace: undefined, isWhole: true, sight: async () => WHOLE }
 
-export interface HeldPlan {
-  readonly total: number
-  /** As many as were asked for. */
-  readonly objects: readonly HeldObject[]
-  /** SHA-256 over the cluster's set; null when it could not be read for certain. */
-  readonly digest: string | null
-  /** How many people have to approve it. */
-  readonly approvals: number
-  /** Who of two has; null for nobody yet. */
-  readonly first: ApprovalSoFar | null
-}
+export type HeldPlan = AnswerOf<AnsweredPlan>
 
-export interface ApprovalSoFar {
-  readonly who: string
-  readonly why: string
-  /** Log time at which it is forgotten. */
-  readonly until: number
-}
+export type ApprovalSoFar = NonNullable<HeldPlan['first']>
 
 /** What is held for approval in a cluster. */
 export interface ApprovalSet {

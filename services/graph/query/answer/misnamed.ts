@@ -10,6 +10,7 @@
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
 import type { Coordinates, OwnerReference, Uid } from '../../../../core/model/object.ts'
+import type { Misnamed } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import { type SpanIndex, uidIn } from '../index/span-index.ts'
@@ -20,20 +21,7 @@ import type { View } from '../view/view.ts'
 const MOST_NAMED = 20
 const MOST_READ = 200
 
-export interface MisnamedReference extends Coordinates {
-  /** Of the object that has the reference. */
-  readonly uid: Uid
-  /** As it is written; its uid is that of the object that was asked for. */
-  readonly reference: Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>
-}
-
-export interface Misnamed {
-  readonly references: readonly MisnamedReference[]
-  /** Who asks may not get these. */
-  readonly hidden: number
-  /** There may be more. */
-  readonly isCut: boolean
-}
+export type MisnamedReference = Misnamed['references'][number]
 
 export const NONE_MISNAMED: Misnamed = { references: [], hidden: 0, isCut: false }
 

@@ -8,16 +8,12 @@
  * Not here: which cluster a page is about (list-question.ts), who may ask (http.ts).
  */
 import { lastPart, nodesPrefix, seenPrefix } from '../../../../core/graph/key.ts'
-import type { Node, Verdict } from '../../../../core/model/node.ts'
+import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
-import type {
-  Coordinates,
-  GroupKind,
-  OwnerReference,
-  Scope,
-  Uid,
-} from '../../../../core/model/object.ts'
+import type { Coordinates, GroupKind, Scope, Uid } from '../../../../core/model/object.ts'
 import { entriesIn, type KeyRange, prefixRange } from '../../../../ports/store.ts'
+import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
+import type { Row } from '../../api/document.ts'
 import { type ClusterRef, timeOf } from '../../api/document.ts'
 import { historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { HistoryIndex, Indexed } from '../index/history-index.ts'
@@ -54,29 +50,7 @@ export interface ListAsked {
   readonly at?: Asked | undefined
 }
 
-export interface ListedObject {
-  readonly cluster: ClusterRef
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-  /** A node's phase, `gone`, or `unknown` while its partition is being restored. */
-  readonly phase: string
-  /** RFC 3339; null where it is not known, as of a deleted one. */
-  readonly createdAt: string | null
-  readonly deletionTimestamp: string | null
-  /** Append time at which its deletion was recorded, RFC 3339; null while it exists. */
-  readonly goneAt: string | null
-  /** Null where there is none. */
-  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
-  /** Uids, as it referenced them last; of a deleted one with a long list the first ones. */
-  readonly owners: readonly Uid[]
-  /** How many there are behind those. */
-  readonly moreOwners: number
-  /** The same in full, where that is asked for; null of a deleted one. */
-  readonly references?: readonly OwnerReference[] | null
-}
+export type ListedObject = Row<ObjectListDocument['objects']>
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[]

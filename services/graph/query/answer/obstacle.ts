@@ -15,6 +15,8 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/o
 import type { Look } from '../../../../core/model/owner.ts'
 import { lookOf } from '../../../../core/model/owner.ts'
 import { timeText } from '../../../../core/model/text.ts'
+import type { Unshaped } from '../../api/document.ts'
+import type { Obstacle as AnsweredObstacle } from '../../api/part-schema.ts'
 import type { Histories } from '../index/history-at.ts'
 import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
@@ -23,27 +25,7 @@ import type { View } from '../view/view.ts'
  * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
  * - `unconfirmed`: the server has deleted it or is about to, and the watch of its kind delivers nothing. - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
  */
-export type ObstacleBy =
-  | 'refused'
-  | 'stale'
-  | 'unresolvable'
-  | 'unverified'
-  | 'held'
-  | 'unconfirmed'
-  | 'finalizers'
-  | 'doubt'
-  | 'dry-run'
-
-export interface Obstacle {
-  readonly by: ObstacleBy
-  readonly reason: string
-  /** Milliseconds since 1970; null when it is not known. */
-  readonly since: number | null
-  /** Tries so far; null when there is nothing to try. */
-  readonly count: number | null
-  /** When it is tried again; null when only news can help. */
-  readonly until: number | null
-}
+export type Obstacle = Unshaped<AnsweredObstacle>
 
 /** Null when nothing is in the way. */
 export function obstacleOf(view: View, node: Node): Obstacle | null {
@@ -138,11 +120,11 @@ export function foreignFinalizers(finalizers: readonly string[]): readonly strin
   return finalizers.filter((each) => each !== FINALIZER_FOREGROUND && each !== FINALIZER_ORPHAN)
 }
 
-function tried(by: ObstacleBy, { reason, since, count, until }: Attempt | Look): Obstacle {
+function tried(by: Obstacle['by'], { reason, since, count, until }: Attempt | Look): Obstacle {
   return { by, reason, since, count, until }
 }
 
-function untried(by: ObstacleBy, reason: string): Obstacle {
+function untried(by: Obstacle['by'], reason: string): Obstacle {
   return { by, reason, since: null, count: null, until: null }
 }
 

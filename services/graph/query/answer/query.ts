@@ -4,18 +4,18 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
-import type { Attempt, Node, Phase, Verdict } from '../../../../core/model/node.ts'
+import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
-import type { KnownOwner, OwnerState } from '../../../../core/model/owner.ts'
+import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
 import { objectKey } from '../../../../core/model/partition.ts'
-import type { Evidence } from '../../../../core/model/proof.ts'
 import type { History } from '../../../../core/model/record.ts'
-import type { Standing } from '../../../../core/model/reference.ts'
 import { partitionOf } from '../../../../ports/partition.ts'
 import { isPathSegmentName } from '../../../../ports/record/object-name.ts'
-import { timeOf } from '../../api/document.ts'
+import type { Why as WhyDocument } from '../../api/answer-schema.ts'
+import { type AnswerOf, timeOf, type Unshaped } from '../../api/document.ts'
+import type { Misnamed } from '../../api/part-schema.ts'
 import { historiesAt } from '../index/history-at.ts'
 import { HISTORY_LIMIT, type HistoryIndex, type Named } from '../index/history-index.ts'
 import type { Indexed, Lacks } from '../index/name-index.ts'
@@ -24,9 +24,8 @@ import { type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { DeletedBy } from './actor.ts'
 import type { Deletion } from './deletion-cause.ts'
-import { type Misnamed, misnamedIn, NONE_MISNAMED } from './misnamed.ts'
+import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
-import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
@@ -47,24 +46,14 @@ export interface Answer<T> {
   readonly partial: string
 }
 
-export interface Why {
+type AnsweredWhy = AnswerOf<WhyDocument>
+
+/** As it is found, whoever asks: which others have its name is said by question.ts. */
+export interface Why
+  extends Omit<AnsweredWhy, 'object' | 'history' | 'deletedBy' | 'asOwner' | 'others'> {
   readonly object: Named
-  /** Null when it is gone; `unknown` while its partition is being restored. */
-  readonly phase: Phase | 'unknown' | null
-  readonly references: readonly (OwnerReference & {
-    readonly standing: Standing | null
-    readonly reason: string
-  })[]
-  readonly verdict: (Omit<Verdict, 'basis'> & { readonly basis: readonly string[] }) | null
-  readonly attempt: Omit<Attempt, 'intent'> | null
-  /** What is in the way of what the verdict asks for. */
-  readonly obstacle: Obstacle | null
-  /** Of one that is not here: what is known of it as an owner. */
-  readonly asOwner: AsOwner | null
-  /** Who deleted it, or is deleting it; null of one that is there, and at a moment of the past. */
-  readonly deletion: Deletion | null
-  /** Who asked for its deletion, and for that of its owners, as an audit log says. */
   readonly deletedBy: readonly DeletedBy[]
+  readonly asOwner: AsOwner | null
   readonly history: readonly History[]
 }
 
@@ -74,19 +63,7 @@ export interface OwnershipTree {
   readonly misnamed: Misnamed
 }
 
-export interface AsOwner {
-  readonly state: OwnerState
-  /** Of one that a GET found. */
-  readonly phase: Phase | null
-  readonly orphanedAt: number | null
-  /** How and when its absence was learnt; null where it was not. */
-  readonly proof: {
-    readonly evidence: Evidence
-    /** Append time of the event that proved it, in milliseconds, and its offset. */
-    readonly at: number
-    readonly position: bigint
-  } | null
-}
+type AsOwner = Unshaped<NonNullable<WhyDocument['asOwner']>, number | bigint>
 
 /** An object that a selector fits. */
 export interface Match {

@@ -10,14 +10,15 @@ import { ownerOf } from '../../../../core/graph/graph.ts'
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
-import type { Node, Verdict } from '../../../../core/model/node.ts'
+import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
-import type { ClusterId, OwnerReference, Uid } from '../../../../core/model/object.ts'
+import type { ClusterId, OwnerReference } from '../../../../core/model/object.ts'
 import { isSamePlace } from '../../../../core/model/object.ts'
 import { ownerStateOf } from '../../../../core/model/owner.ts'
-import type { Standing } from '../../../../core/model/reference.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
+import type { DependentList } from '../../api/answer-schema.ts'
 import { timeOf } from '../../api/document.ts'
+import type { TreeNode as AnsweredNode } from '../../api/part-schema.ts'
 import type { Named } from '../index/history-index.ts'
 import type { View } from '../view/view.ts'
 
@@ -25,27 +26,7 @@ import type { View } from '../view/view.ts'
 export const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
-export interface TreeNode {
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-  /** A node's phase, or `absent`, `found`, `unknown` of an owner that is no node; `gone`, or `unknown` while its partition is being restored. */
-  readonly phase: string
-  /** RFC 3339; null of an owner that is no node, and where the record does not have it. */
-  readonly createdAt: string | null
-  /** Of the reference that leads here from the node above. */
-  readonly edge: {
-    /** Null at a moment of the past. */
-    readonly standing: Standing | null
-    readonly controller: boolean
-    readonly blocking: boolean
-  } | null
-  /** Null where there is none. */
-  readonly verdict: Pick<Verdict, 'type' | 'because'> | null
-  /** Told elsewhere in the tree, with what hangs on it. */
-  readonly repeated: boolean
+export interface TreeNode extends Omit<AnsweredNode, 'children'> {
   readonly children: TreeNode[]
 }
 
@@ -185,7 +166,7 @@ export function edgeOf(
   { reader, cluster }: View,
   node: Node,
   reference: OwnerReference,
-): NonNullable<TreeNode['edge']> {
+): DependentList['objects'][number]['edge'] {
   return {
     standing: standingOf(reader, cluster, node.object, reference).standing,
     controller: reference.controller === true,

@@ -9,11 +9,11 @@
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/directive.ts'
 import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
-import type { HeldBy } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
-import type { Mode, Preset } from '../../../../core/model/policy.ts'
 import type { Clock } from '../../../../ports/clock.ts'
-import { type ClusterRef, documentOf } from '../../api/document.ts'
+import type { ClusterList } from '../../api/answer-schema.ts'
+import type { AnswerOf, Row } from '../../api/document.ts'
+import { documentOf } from '../../api/document.ts'
 import { NONE_HELD } from '../../fold/tally.ts'
 import { openBreakersOf } from '../answer/held.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
@@ -22,44 +22,11 @@ import type { Forwarding } from '../view/forward.ts'
 import { readJson } from '../view/forward-call.ts'
 import type { View } from '../view/view.ts'
 
-export interface ClusterStatus {
-  readonly mode: Mode
-  readonly preset: Preset
-  /** Log time since its watcher's last sign of life; null before the first. */
-  readonly heartbeatAgeMs: number | null
-  /** Kinds that are watched, and those of them that were listed whole. */
-  readonly monitored: number
-  readonly synced: number
-  /** Events of its partition that are not folded yet. */
-  readonly lagEntries: number
-  readonly isPaused: boolean
-  /** The orders that pause it: each takes a resume of its own. */
-  readonly pauses: readonly ClusterPause[]
-  /** Its own and those of its namespaces. */
-  readonly openBreakers: number
-  /** Objects, by what holds them; null while they are being counted. */
-  readonly held: Readonly<Record<HeldBy, number>> | null
-  /** Objects whose commands the cluster did not take; null while they are being counted. */
-  readonly refused: number | null
-}
+export type ClusterStatus = NonNullable<ListedCluster['status']>
 
-export interface ClusterPause {
-  /** Of all clusters; false: of this one. */
-  readonly isOfAll: boolean
-  readonly who: string
-  readonly why: string
-}
+export type ListedCluster = Row<ClusterListAnswer['clusters']>
 
-export interface ListedCluster {
-  readonly cluster: ClusterRef
-  readonly partition: number
-  /** Null where the process that has it could not be asked, or is still restoring it. */
-  readonly status: ClusterStatus | null
-}
-
-export interface ClusterListAnswer {
-  readonly clusters: readonly ListedCluster[]
-}
+export type ClusterListAnswer = AnswerOf<ClusterList>
 
 export interface ClusterListParts {
   readonly clusters: Clusters

@@ -8,26 +8,16 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../../../runtime/http/problem.ts'
-import {
-  type Dependent,
-  type DependentPage,
-  type DependentsAsked,
-  LISTED,
-  LISTED_MOST,
-} from '../answer/dependent-list.ts'
+import type { DependentList as DependentListDocument } from '../../api/answer-schema.ts'
+import type { AnswerOf } from '../../api/document.ts'
+import { type DependentsAsked, LISTED, LISTED_MOST } from '../answer/dependent-list.ts'
 import { cursorIn, cursorText, strange } from '../index/cursor.ts'
 import type { Named } from '../index/history-index.ts'
 import { askedOf } from './choice.ts'
 import { aboutOne, type QuestionParts } from './question.ts'
 
 /** One page. */
-export interface DependentsAnswer {
-  readonly owner: Pick<Named, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
-  readonly objects: readonly Dependent[]
-  readonly count: number
-  readonly continue: string | null
-  readonly misnamed: DependentPage['misnamed']
-}
+export type DependentsAnswer = AnswerOf<DependentListDocument>
 
 /** As they are in keys (history-index.ts). */
 const KEY_PART = /^[\w.~%-]{0,4000}$/

@@ -19,15 +19,14 @@ import {
   API_VERSION,
   API_VERSIONS,
   nameIn,
-  type OwnedObject,
-  type OwnedObjectList,
   ownedName,
   ownedObject,
   statusOf,
   warningOf,
 } from '../../api/kubernetes-document.ts'
 import { CLUSTERS_PREFIX, KUBERNETES_ROUTES } from '../../api/kubernetes-route.ts'
-import { isTableAsked, type Table, tableOf } from '../../api/kubernetes-table.ts'
+import type { OwnedObject, OwnedObjectList, Table } from '../../api/kubernetes-schema.ts'
+import { isTableAsked, tableOf } from '../../api/kubernetes-table.ts'
 import { patternOf } from '../../api/operation.ts'
 import { labelOf } from '../../api/word.ts'
 import type { ListAsked } from '../answer/object-list.ts'

@@ -12,10 +12,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
+import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
+import type { AnswerOf } from '../../api/document.ts'
 import { type AsOf, type ClusterRef, documentOf } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
 import { labelOf } from '../../api/word.ts'
-import type { ListAsked, ListedObject, ObjectList } from '../answer/object-list.ts'
+import type { ListAsked, ObjectList } from '../answer/object-list.ts'
 import type { Answer } from '../answer/query.ts'
 import { cursorIn, cursorText, type PagedQuestion, strange } from '../index/cursor.ts'
 import { type Asked, askedIn } from '../index/moment.ts'
@@ -39,15 +41,7 @@ export interface ListParts {
 }
 
 /** One page. */
-export interface ListAnswer {
-  readonly objects: readonly ListedObject[]
-  /** Objects of this page, also with `count=true`, which lists none. */
-  readonly count: number
-  /** For the next page; null: this was the last. */
-  readonly continue: string | null
-  /** Kinds of the page's cluster that `kind` means; empty where all are. */
-  readonly kinds: readonly string[]
-}
+export type ListAnswer = AnswerOf<ObjectListDocument>
 
 /** Where the next page begins. */
 interface Cursor {

@@ -18,9 +18,11 @@ import type { Cuts } from '../../../../runtime/shares/cuts.ts'
 import { FairQueue } from '../../../../runtime/shares/fair-queue.ts'
 import {
   type Answered,
+  type AsOf,
   type ClusterRef,
   type DocumentKind,
   documentOf,
+  type Made,
   timeOf,
 } from '../../api/document.ts'
 import { markImmutable } from '../../api/etag.ts'
@@ -92,16 +94,19 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
  * Answers about the one object that is meant, and that who asks may get, from the store that has its cluster, and names that cluster. A reply that was sent is
  * passed on.
  */
-export type About = (
-  kind: DocumentKind,
+export type About = <K extends DocumentKind>(
+  kind: K,
   request: FastifyRequest,
   reply: FastifyReply,
   answer: (
     view: View,
     chosen: Chosen,
     cluster: ClusterRef,
-  ) => Promise<Answered<object> | FastifyReply>,
+  ) => Promise<Answered<MadeOfOne<K>> | FastifyReply>,
 ) => Promise<unknown>
+
+/** But for what is the same in all of them. */
+type MadeOfOne<K extends DocumentKind> = Omit<Made<K>, 'cluster' | 'asOf'>
 
 export function addQuestions(server: FastifyInstance, parts: QuestionParts): void {
   const { query, access, clusters } = parts
@@ -153,7 +158,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletion, deletedBy }, others }
+      return { ...rest, answer: { ...answer, deletion, deletedBy, others } }
     })
   })
   addCascade(server, parts, about)
@@ -206,7 +211,7 @@ export function aboutOne(parts: QuestionParts): About {
           // Of what was deleted by then an audit log may still say by whom.
           const isFinal = view.node(chosen.object.uid) !== undefined && partial === ''
           if (view.moment !== null && isFinal) markImmutable(reply)
-          return documentOf(kind, { ...told, partial, cluster: ref, asOf })
+          return documentOfOne(kind, { ...told, partial }, ref, asOf)
         })
       })
     } catch (error) {
@@ -215,6 +220,16 @@ export function aboutOne(parts: QuestionParts): About {
       throw error
     }
   }
+}
+
+/** What is checked of the kind that a question has: the compiler cannot see that the rest is there. */
+function documentOfOne<K extends DocumentKind>(
+  kind: K,
+  told: Answered<MadeOfOne<K>>,
+  cluster: ClusterRef,
+  asOf: readonly AsOf[],
+): unknown {
+  return documentOf<DocumentKind, object, object>(kind, { ...told, cluster, asOf } as never)
 }
 
 function addCascade(server: FastifyInstance, parts: QuestionParts, about: About): void {

@@ -13,11 +13,13 @@ import { InvariantError, invariant } from '../../../../core/model/invariant.ts'
 import type { PropagationPolicy, Uid } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
+import type { Plan as AnsweredPlan } from '../../api/answer-schema.ts'
+import type { AnswerOf, Row } from '../../api/document.ts'
+import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
 import { hiddenText, type Sight, shownOf, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import { PlanRun } from './plan-run.ts'
-import type { Effect, PlannedObject } from './planned-object.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { spanText } from './span-text.ts'
@@ -30,29 +32,10 @@ const MOST_NAMED = 5
 /** How often it is made again when the graph changed under it. */
 const ATTEMPTS = 3
 
-export interface PlanCount {
-  readonly group: string
-  readonly kind: string
-  readonly effect: Effect
-  readonly count: number
-}
+export type PlanCount = Row<Plan['counts']>
 
-export interface Plan {
-  readonly root: PlannedObject
+export interface Plan extends Omit<AnswerOf<AnsweredPlan>, 'cascade'> {
   readonly cascade: PropagationPolicy
-  readonly counts: readonly PlanCount[]
-  /** Null where it cannot be known. */
-  readonly total: number | null
-  /** Of `total`: who asks may not get them, and nothing else of this answer is about them. */
-  readonly hidden: number
-  /** By kind, namespace and name, blocked ones first; as many as were asked for. */
-  readonly objects: readonly PlannedObject[]
-  /** In words: what the present policy would not let happen. */
-  readonly holds: readonly string[]
-  /** SHA-256 over uids, versions and effects; null when the plan is not whole. */
-  readonly digest: string | null
-  /** What is no part of it by choice, so that it is no reason for `partial`; empty where nothing is. */
-  readonly notes: string
 }
 
 export interface Planner {

@@ -1,7 +1,8 @@
 /** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
 import { createHash } from 'node:crypto'
-import type { ObjectMeta, Uid } from '../../../../core/model/object.ts'
+import type { ObjectMeta } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
+import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
 import { foreignFinalizers } from '../answer/obstacle.ts'
 
@@ -9,23 +10,7 @@ import { foreignFinalizers } from '../answer/obstacle.ts'
  * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
  * - `orphaned`: loses a reference, as was asked. - `blocked`: nobody can say, so it stays; or it keeps an owner waiting.
  */
-export type Effect = 'deleted' | 'stuck' | 'kept' | 'orphaned' | 'blocked'
-
-export interface PlannedObject {
-  readonly group: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid: Uid
-  /** Of the content that was judged: a write that changes no owner, finalizer or label moves no plan. */
-  readonly resourceVersion: string
-  readonly effect: Effect
-  readonly because: string
-  /** To whom it belongs afterwards. */
-  readonly owners: readonly string[]
-  /** What it still bears. */
-  readonly finalizers: readonly string[]
-}
+export type Effect = PlannedObject['effect']
 
 /** What became of one object in the rehearsal. */
 export interface Fate {
