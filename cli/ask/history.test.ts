@@ -237,7 +237,13 @@ test('hostile names are text, in one row each', () => {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
-    ...{ isInferred: true, isRootKnown: true, deletedBy: deleter, rootDeletedBy: deleter },
+    ...{
+      isInferred: true,
+      isRootKnown: true,
+      unseenSince: null,
+      deletedBy: deleter,
+      rootDeletedBy: deleter,
+    },
   }
   for (const output of ['table', 'wide', 'name'] as const) {
     for (const text of [

@@ -2,7 +2,7 @@
 
 import { shellWord } from '../../core/model/text.ts'
 import { labelOf, verdictText } from '../../services/graph/api/word.ts'
-import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
+import { actorText, betweenText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
@@ -76,13 +76,17 @@ function endOf({ phase, asOwner, history }: WhyDocument): {
 const ASKED: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /** One sentence. */
-function stateText({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
+function stateText({ phase, asOwner, history, deletion }: WhyDocument, isPast: boolean): string {
   if (isPast && phase === 'unknown') return 'Unknown: nobody watched it then, or it is not kept.'
   if (phase !== null) return phaseText(phase)
   const { at, evidence } =
     asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
   if (at === undefined) return 'No longer exists.'
   const how = evidence == null ? '' : ` (${evidenceText(evidence)})`
+  if (deletion?.unseenSince != null) {
+    const when = betweenText(deletion.unseenSince, at)
+    return `Deleted ${when}: nothing was seen in between, and it was reported late.`
+  }
   return `Deleted ${time(at)}${how}.`
 }
 

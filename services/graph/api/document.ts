@@ -63,7 +63,7 @@ export interface DocumentOfOne extends Document {
 }
 
 /** Milliseconds since 1970, null for never. */
-const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry'] as const
+const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry', 'unseenSince'] as const
 type Time = (typeof TIMES)[number]
 const isTime: ReadonlySet<string> = new Set(TIMES)
 
