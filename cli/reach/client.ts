@@ -87,7 +87,7 @@ export function withScope(command: Command, cluster = 'name or id of the cluster
     .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG or ~/.kube/config)')
 }
 
-/** Of one that was started before: without them another mode, account and list of kinds would be taken. */
+/** Of one that ran before: without them it would take another mode, account and list of kinds. */
 const ITS_FLAGS = 'the --mode, --kinds and --kubeconfig that it had'
 
 /**

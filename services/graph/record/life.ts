@@ -58,7 +58,7 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
-  /** It ended since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
+  /** Ended since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
   readonly unseenSince: number | null
   /** It began before what was read: its end may have been recorded earlier, too. */
   readonly isCut: boolean

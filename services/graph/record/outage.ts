@@ -3,8 +3,8 @@
  * was deleted then is reported when it is seen again, by a watch that resumes or by a list.
  *
  * What must stay true: read from the log's own heartbeats, around the report; what is not kept any
- * more, or is more than is read, gives no time: then nobody knows, and nothing is said. What is read
- * for one answer is bounded.
+ * more, or is more than is read, gives no time: then nobody knows, and nothing is said. What is
+ * read for one answer is bounded.
  *
  * Not here: which request fits such a time (query/answer/actor.ts), names that are missing
  * (query/index/actor-doubt.ts).

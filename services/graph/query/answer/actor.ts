@@ -129,7 +129,7 @@ async function requestFor(
   return sign === undefined || from < to ? undefined : guess(all, sign)
 }
 
-/** Whose uid is that of the object, in time: the one that began its deletion, for all that it says. */
+/** Whose uid is that of the object, in time: the one that began its deletion, by what it says. */
 function certainOf(
   named: readonly Actor[],
   { uid }: DeletedObject,

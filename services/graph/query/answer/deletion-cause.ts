@@ -33,7 +33,7 @@ export interface Deletion {
   readonly isInferred: boolean
   /** False: it may have followed from the deletion of an owner, of which one nobody knows. */
   readonly isRootKnown: boolean
-  /** It was deleted since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
+  /** Deleted since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
   readonly unseenSince: number | null
   /** One sentence: why Kinfold deleted it. Empty for any other. */
   readonly text: string

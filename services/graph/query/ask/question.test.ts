@@ -317,7 +317,10 @@ test('a plan is the same under every policy, and says what the present one would
   deepEqual(acting.holds, [])
   for (const [mode, says] of [
     ['dry-run', /^Kinfold is in mode dry-run and will not delete/],
-    ['observe', /^the cluster’s own collector decides .* in mode observe Kinfold deletes none of them$/],
+    [
+      'observe',
+      /^the cluster’s own collector decides .* in mode observe Kinfold deletes none of them$/,
+    ],
   ] as const) {
     await asked.tell([`policy ${mode} guarded`])
     const plan = await asked.plan('deploy-web', 'Background')
