@@ -22,7 +22,7 @@ const web = object('Deployment', 'web')
 const collector = by(COLLECTOR, { isCollector: true })
 const of = (deletion: Partial<Attributed>): Attributed => ({
   ...{ by: 'others', deletedBy: null, root: null, rootDeletedBy: null },
-  ...{ isInferred: false, isRootKnown: true },
+  ...{ isInferred: false, isRootKnown: true, unseenSince: null },
   ...deletion,
 })
 const followed = { root: web, isInferred: true, deletedBy: collector }
@@ -79,6 +79,16 @@ for (const [deletion, said] of [
     equal(whoText(deletion), said.replace(/^[,;]? /, ''))
   })
 }
+
+test('what was reported late says between when it was', () => {
+  const late = of({ deletedBy: alice, unseenSince: '2026-11-26T10:12:48.123Z' })
+  const at = '2026-11-26T10:13:18.456Z'
+  equal(
+    deletedSentence({ at, isOver: true }, late, 0),
+    'Deleted between 2026-11-26T10:12:48Z and 2026-11-26T10:13:18Z by alice.',
+  )
+  equal(whoText(late), 'by alice; at some time since 2026-11-26T10:12:48Z')
+})
 
 test('a deletion that is not over says since when', () => {
   equal(

@@ -18,7 +18,7 @@ export type Phrase = string | (Named & { readonly uid: string })
 /** What an answer says of a deletion. */
 export type Attributed = Pick<
   NonNullable<Why['deletion']>,
-  'by' | 'deletedBy' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown'
+  'by' | 'deletedBy' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown' | 'unseenSince'
 >
 
 type Actor = Pick<Deleter, 'user' | 'impersonated' | 'agent' | 'match' | 'others'>
@@ -34,14 +34,28 @@ export function deletedSentence(
   deletion: Attributed,
   now: number,
 ): string {
-  const ago = agoText(at, now)
+  const { unseenSince } = deletion
+  const ago = unseenSince === null ? agoText(at, now) : betweenText(unseenSince, at)
   const head = isOver ? `Deleted ${ago}` : `Being deleted, asked for ${ago}`
   return `${head}${phrasesText(deletedPhrases(deletion))}.`
 }
 
 /** In a cell, or behind the name of the object. */
 export function whoText(deletion: Attributed): string {
-  return phrasesText(deletedPhrases(deletion)).replace(/^[,;]? /, '')
+  const { unseenSince } = deletion
+  const late = unseenSince === null ? '' : `; at some time since ${secondsOf(unseenSince)}`
+  return `${phrasesText(deletedPhrases(deletion)).replace(/^[,;]? /, '')}${late}`
+}
+
+/** Nothing was seen of its cluster in between. */
+export function betweenText(unseenSince: string, at: string | null): string {
+  return at === null
+    ? `since ${secondsOf(unseenSince)}`
+    : `between ${secondsOf(unseenSince)} and ${secondsOf(at)}`
+}
+
+function secondsOf(time: string): string {
+  return time.replace(/\.\d+Z$/, 'Z')
 }
 
 /** What follows "Deleted 12 min ago". */

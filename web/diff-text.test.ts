@@ -22,7 +22,7 @@ const gone = (deletion: DiffRow['deletion']): DiffRow => {
   return { ...ROW, change: 'deleted', to: null, deletion }
 }
 const NOBODY = {
-  ...{ root: null, isInferred: false, isRootKnown: true },
+  ...{ root: null, isInferred: false, isRootKnown: true, unseenSince: null },
   ...{ deletedBy: null, rootDeletedBy: null },
 } as const
 const BY = { ...NOBODY, evidence: null, command: null, text: '' } as const

@@ -704,6 +704,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     impersonated: maybe(text),
     agent: text,
     mayBeDryRun: truth,
+    isBodyKnown: truth,
     from: number,
     at: number,
   },

@@ -55,13 +55,18 @@ test('a plan that is not whole takes the name of a person, and no --yes', () => 
 })
 
 test('where nobody can be asked nothing is deleted', () => {
-  const leftOut = { notes: 'secrets are not counted' }
+  const namespace = { ...root, group: '', kind: 'Namespace', namespace: '', name: 'shop' }
+  const leftOut = { root: namespace, notes: 'secrets are not counted' }
   equal(confirmationFor(toldOf(leftOut), false, true), 'name')
   throws(() => confirmationFor(toldOf(leftOut), true, true), {
     exitCode: 3,
     message: /^secrets are not counted, and --yes takes a plan that has all/,
   })
   throws(() => confirmationFor(toldOf({}), false, false), { exitCode: 2, message: /add --yes/ })
+})
+
+test('that a dependent may be of a kind that is not watched is said, and takes no more', () => {
+  equal(confirmationFor(toldOf({ notes: 'secrets are not counted' }), true, false), 'none')
 })
 
 test('two plans that are not whole are the same only where all that they say is', () => {

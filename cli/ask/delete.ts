@@ -111,8 +111,11 @@ export type Confirmation = 'none' | 'yes' | 'name'
 
 /** What the user has to type. Throws where nobody can be asked and has to be. */
 export function confirmationFor(told: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
-  const { digest, total, counts, notes } = told
-  // What was left out by choice goes with a namespace all the same, and nobody here has counted it.
+  const { digest, total, counts } = told
+  // That a dependent may be of a kind that is not watched is said. What was left out by choice goes
+  // with a namespace for certain, and nobody here has counted it.
+  const { group, kind } = told.root
+  const notes = group === '' && kind === 'Namespace' ? told.notes : ''
   const isWhole = digest !== null && total !== null && told.partial === '' && notes === ''
   if (isYes && notes !== '') {
     throw new ExitError(

@@ -68,7 +68,9 @@ export function addDeletions(program: Command): void {
       if (output === 'json' || output === 'yaml') {
         return await write(structured(await joined(pages, 'deletions'), output))
       }
-      await print(pages, output, flags)
+      await print(pages, output, flags, async (since) => {
+        return await nothing('deletions', since, server, params)
+      })
     })
 }
 
@@ -76,6 +78,7 @@ async function print(
   pages: AsyncIterable<DeletionList>,
   output: Output,
   flags: DeletionFlags,
+  none: (since: string | null) => Promise<string>,
 ): Promise<void> {
   const { by } = flags
   let text: TextOf | undefined
@@ -88,7 +91,7 @@ async function print(
     await write(text(page.deletions))
   }
   if (isEmpty && output !== 'name') {
-    await write(nothing('deletions', since ?? null))
+    await write(await none(since ?? null))
     const isOfUser = by !== undefined && by !== 'kinfold' && by !== 'others'
     if (isOfUser)
       await write(

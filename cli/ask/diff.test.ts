@@ -107,7 +107,13 @@ test('who deleted each is one sentence: the user, or the root of a cascade, as i
   const alice = { ...asked, user: 'alice', agent: '', isCollector: false, others: 0 }
   const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
   const collector = { ...alice, user, isCollector: true }
-  const nobody = { root: null, isInferred: false, isRootKnown: true, rootDeletedBy: null }
+  const nobody = {
+    root: null,
+    isInferred: false,
+    isRootKnown: true,
+    unseenSince: null,
+    rootDeletedBy: null,
+  }
   const others = { ...nobody, by: 'others', evidence: null, command: null, text: '' } as const
   const followed = { root: named('Deployment', 'web'), isInferred: true, rootDeletedBy: alice }
   const rows = [
@@ -140,7 +146,7 @@ test('hostile names are text, in one row each', () => {
   const then = { phase: 'observed', deletionTimestamp: null, owners } as const
   const object = { group: '', kind: 'Pod', namespace: name, name, uid: 'u', at, createdAt: at }
   const who = {
-    ...{ root: null, isInferred: false, isRootKnown: true },
+    ...{ root: null, isInferred: false, isRootKnown: true, unseenSince: null },
     ...{ deletedBy: null, rootDeletedBy: null },
   }
   const by = { ...who, by: 'kinfold', evidence: 'deleted', command: name, text: name } as const

@@ -79,7 +79,13 @@ test('the history of a namespace, of an object and of all, the oldest first', as
     ...['', 'configmap/a', 'configmap/b', 'deployment.apps/web'],
   ])
   const { stdout } = await runKinfold(['history', '-n', 'empty', '--server', url])
-  match(stdout, /^No changes since \S+Z\.\n$/)
+  const elsewhere = 'There are some in other namespaces: -A lists all.'
+  match(stdout, /^No changes in namespace empty since \S+Z\. (.*)\n$/)
+  ok(stdout.endsWith(` ${elsewhere}\n`), stdout)
+  // Without -n it is the namespace default that is looked at, and that is said.
+  const deletions = await runKinfold(['deletions', '--server', url])
+  match(deletions.stdout, /^No deletions in namespace \S+ since \S+Z\. /)
+  ok(deletions.stdout.endsWith(` ${elsewhere}\n`), deletions.stdout)
   const json = await runKinfold(['history', '-A', '--limit', '3', '-o', 'json', '--server', url])
   const told = JSON.parse(json.stdout) as ChangeList
   deepEqual([told.kind, told.changes.length, told.asOf.length], ['ChangeList', 3, 1])
@@ -237,7 +243,13 @@ test('hostile names are text, in one row each', () => {
     ...({ ...OBJECT, at: AT, partition: 0, position: 7, observed: 'deleted' } as const),
     cluster: CLUSTER,
     ...({ by: 'kinfold', evidence: 'deleted', command: NAME, root: OBJECT, text: NAME } as const),
-    ...{ isInferred: true, isRootKnown: true, deletedBy: deleter, rootDeletedBy: deleter },
+    ...{
+      isInferred: true,
+      isRootKnown: true,
+      unseenSince: null,
+      deletedBy: deleter,
+      rootDeletedBy: deleter,
+    },
   }
   for (const output of ['table', 'wide', 'name'] as const) {
     for (const text of [

@@ -61,7 +61,9 @@ export function addHistory(program: Command): void {
       if (output === 'json' || output === 'yaml') {
         return await write(structured(await joined(pages, 'changes'), output))
       }
-      await print(pages, printerOf(output, flags))
+      await print(pages, printerOf(output, flags), async (since) => {
+        return await nothing('changes', since, server, params)
+      })
     })
 }
 
@@ -96,13 +98,17 @@ async function askedOf(
   return asked
 }
 
-async function print(pages: AsyncIterable<ChangeList>, printer: Printer): Promise<void> {
+async function print(
+  pages: AsyncIterable<ChangeList>,
+  printer: Printer,
+  none: (since: string | null) => Promise<string>,
+): Promise<void> {
   let since: string | null | undefined
   for await (const page of pages) {
     since ??= page.since
     await write(printer.text(page.changes))
   }
-  if (printer.isEmpty) await write(nothing('changes', since ?? null))
+  if (printer.isEmpty) await write(await none(since ?? null))
 }
 
 /** The stream has one object by its uid, and none by its name. */

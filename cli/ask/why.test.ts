@@ -132,7 +132,7 @@ test('what was deleted says first who did it, how long ago, and why (C3)', () =>
     by: 'others',
     ...{ evidence: null, command: null, text: '' },
     ...{ deletedBy: { ...alice, user, isCollector: true }, rootDeletedBy: alice },
-    ...{ root: web, isInferred: true, isRootKnown: true },
+    ...{ root: web, isInferred: true, isRootKnown: true, unseenSince: null },
   } as const
   const about = { partial: '', cluster, others: [], asOf: [] }
   const lines = (part: Partial<Why>): readonly string[] => {

@@ -2,7 +2,7 @@
 
 import { shellWord } from '../../core/model/text.ts'
 import { evidenceText, labelOf, recordedText, verdictText } from '../../services/graph/api/word.ts'
-import { actorText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
+import { actorText, betweenText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
@@ -76,7 +76,7 @@ function endOf({ phase, asOwner, history }: WhyDocument): {
 const ASKED: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /** One sentence. */
-function stateOf({ phase, asOwner, history }: WhyDocument, isPast: boolean): string {
+function stateOf({ phase, asOwner, history, deletion }: WhyDocument, isPast: boolean): string {
   if (isPast && phase === 'unknown') return 'Unknown: nobody watched it then, or it is not kept.'
   if (phase !== null)
     return phase === 'unknown' ? 'Unknown: its partition is being restored.' : stateText(phase)
@@ -84,6 +84,10 @@ function stateOf({ phase, asOwner, history }: WhyDocument, isPast: boolean): str
     asOwner?.proof ?? history.findLast(({ change }) => change === 'gone') ?? {}
   if (at === undefined) return 'No longer exists.'
   const how = evidence == null ? '' : ` (${evidenceText(evidence)})`
+  if (deletion?.unseenSince != null) {
+    const when = betweenText(deletion.unseenSince, at)
+    return `Deleted ${when}: nothing was seen in between, and it was reported late.`
+  }
   return `Deleted ${time(at)}${how}.`
 }
 

@@ -87,6 +87,9 @@ export function withScope(command: Command, cluster = 'name or id of the cluster
     .option('--kubeconfig <file>', 'kubeconfig (default: $KUBECONFIG or ~/.kube/config)')
 }
 
+/** Of one that ran before: without them it would take another mode, account and list of kinds. */
+const ITS_FLAGS = 'the --mode, --kinds and --kubeconfig that it had'
+
 /**
  * Flags, the environment, what a running process wrote into the usual data directory, the default port. Of a directory that is named nothing else is asked:
  * an order must not reach whoever happens to listen.
@@ -99,7 +102,7 @@ export function serverOf(flags: ClientFlags): Server {
   if (isOfData && about === undefined) {
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers from ${data}; start one with "kinfold up --data ${shellWord(data)}", or name its endpoint with --server`,
+      `no kinfold answers from ${data}; start it with "kinfold up --data ${shellWord(data)}" and ${ITS_FLAGS}, or name its endpoint with --server`,
     )
   }
   const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']
@@ -277,7 +280,7 @@ async function responseOf(
     }
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers at ${url}; start one with "kinfold up", "kinfold graph" or "kinfold playground", or name it with --server`,
+      `no kinfold answers at ${url}; start one with "kinfold up", "kinfold graph" or "kinfold playground" (one that ran before: with ${ITS_FLAGS}), or name it with --server`,
     )
   } finally {
     // Streams last as long as whoever asked wants them.

@@ -10,6 +10,7 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { AsOf, Document } from '../../services/graph/api/document.ts'
 import type { HistoryEntry } from '../answer.ts'
+import { lineOf } from '../print/terminal.ts'
 import { ask, linesOf, type ObjectFlags, type Server, serverOf, warnPartial } from './client.ts'
 import { clusterScopeOf, namespaceOf } from './scope.ts'
 
@@ -225,7 +226,36 @@ export async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
-/** Where nothing is listed. */
-export function nothing(what: string, since: string | null): string {
-  return since === null ? `No ${what}: nothing is recorded yet.\n` : `No ${what} since ${since}.\n`
+/** Where nothing is listed: where it was looked for, and whether there is anything elsewhere. */
+export async function nothing(
+  what: 'changes' | 'deletions',
+  since: string | null,
+  server: Server,
+  params: URLSearchParams,
+): Promise<string> {
+  const namespace = params.get('namespace')
+  const where = namespace === null ? '' : ` in namespace ${lineOf(namespace)}`
+  if (since === null) return `No ${what}${where}: nothing is recorded yet.\n`
+  const more = namespace === null ? '' : await elsewhere(what, server, params)
+  return `No ${what}${where} since ${since}.${more}\n`
+}
+
+/** Who may see one namespace only is not told of others. */
+async function elsewhere(
+  what: 'changes' | 'deletions',
+  server: Server,
+  params: URLSearchParams,
+): Promise<string> {
+  const asked = new URLSearchParams(params)
+  for (const name of ['namespace', 'continue']) asked.delete(name)
+  asked.set('limit', '1')
+  try {
+    const page = (await (await ask(server, `/v1/${what}?${asked}`)).json()) as Page &
+      Readonly<Record<string, unknown>>
+    const rows = page[what] as readonly unknown[]
+    return rows.length > 0 ? ' There are some in other namespaces: -A lists all.' : ''
+  } catch (error) {
+    if (error instanceof ExitError) return ''
+    throw error
+  }
 }

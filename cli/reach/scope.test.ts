@@ -98,6 +98,9 @@ test('files of $KUBECONFIG are merged as kubectl does: missing ones are skipped,
   equal(namespaceOf({}), 'shop')
   process.env['KUBECONFIG'] = join(folder, 'absent')
   equal(namespaceOf({}), 'default')
+  // Which files these are is said, or that there is none.
+  throws(() => namespaceOf({ context: 'x' }), /no kubeconfig has context "x": \$KUBECONFIG and/)
+  throws(() => namespaceOf({ kubeconfig: first, context: 'x' }), /the kubeconfig \S*first has no/)
 })
 
 test('a kubeconfig that cannot be read is bad input, unless the namespace is named', async (t) => {

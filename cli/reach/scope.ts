@@ -76,7 +76,8 @@ export function namespaceOf({
   readonly kubeconfig?: string | undefined
   readonly context?: string | undefined
 }): string {
-  const read = filesOf(kubeconfig).map(readKubeconfig)
+  const files = filesOf(kubeconfig)
+  const read = files.map(readKubeconfig)
   const current = read.map((each) => each['current-context']).find(isText)
   const name = context ?? current
   const contexts = read.flatMap(contextsIn)
@@ -85,7 +86,9 @@ export function namespaceOf({
     const names = contexts.map((each) => `"${each.name}"`).join(', ')
     throw new ExitError(
       EXIT.input,
-      `the kubeconfig has no context "${context}"; it has ${names || 'none at all'}`,
+      files.length === 0
+        ? `no kubeconfig has context "${context}": $KUBECONFIG and ~/.kube/config name no file that exists; name one with --kubeconfig`
+        : `the kubeconfig ${files.join(', ')} has no context "${context}"; it has ${names || 'none at all'}`,
     )
   }
   return found?.namespace ?? DEFAULT_NAMESPACE

@@ -230,6 +230,8 @@ export interface Actor {
   readonly agent: string
   /** Its query says so, and its body, which decides, is not in the audit log. */
   readonly mayBeDryRun: boolean
+  /** False, at level Metadata: a body that asks for a dry run would not be seen. */
+  readonly isBodyKnown: boolean
   /** When the request came and when it was answered, by the server's clock, in milliseconds. */
   readonly from: number
   readonly at: number

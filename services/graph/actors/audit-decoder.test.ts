@@ -225,7 +225,7 @@ test('an entry of GKE says verb, object, user and client; times are one', async 
     ...{ type: 'Actor', auditId: `id-${path}`, verb: 'delete', group: 'apps' },
     ...{ resource: 'deployments', namespace: 'shop', name: 'web', uid: 'u' },
     ...{ user: 'alice@example.com', impersonated: null, agent: 'kubectl/v1.33.0' },
-    ...{ mayBeDryRun: false, from: at, at },
+    ...{ mayBeDryRun: false, isBodyKnown: true, from: at, at },
   })
 })
 

@@ -23,7 +23,7 @@ test('of a delete its user, client, object and time are kept, and nothing else',
       ...{ type: 'Actor', auditId: 'id-a', verb: 'delete', group: '', resource: 'configmaps' },
       ...{ namespace: 'ns', name: 'a', uid: null, user: 'alice', impersonated: null },
       agent: 'kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e',
-      ...{ mayBeDryRun: false, from: AT, at: AT },
+      ...{ mayBeDryRun: false, isBodyKnown: false, from: AT, at: AT },
     },
   ])
 })
@@ -52,6 +52,10 @@ const uids: readonly (readonly [string, AuditFields])[] = [
   ['the reference', { objectRef: { ...REF, uid: 'u' } }],
   ['the answer', { responseObject: { kind: 'Status', metadata: {}, details: { uid: 'u' } } }],
   ['the object that is left', { responseObject: { kind: 'Pod', metadata: { uid: 'u' } } }],
+  [
+    'the summary of the answer, at level Metadata',
+    { responseStatus: { code: 200, status: 'Success', details: { name: 'p', uid: 'u' } } },
+  ],
   ['the precondition', { requestObject: { kind: 'DeleteOptions', preconditions: { uid: 'u' } } }],
 ]
 

@@ -27,7 +27,14 @@ const PRECONDITIONS: ObjectShape = { uid: 'text' }
 
 /** All that is read of an event: a client of the API server chooses how large the rest is. */
 export const EVENT: ObjectShape = {
-  ...{ stage: 'text', verb: 'text', auditID: 'text', userAgent: 'text', requestURI: 'text' },
+  ...{
+    level: 'text',
+    stage: 'text',
+    verb: 'text',
+    auditID: 'text',
+    userAgent: 'text',
+    requestURI: 'text',
+  },
   ...{ requestReceivedTimestamp: 'text', stageTimestamp: 'text' },
   user: { username: 'text' },
   impersonatedUser: { username: 'text' },
@@ -35,7 +42,8 @@ export const EVENT: ObjectShape = {
     ...{ apiGroup: 'text', resource: 'text', subresource: 'text' },
     ...{ namespace: 'text', name: 'text', uid: 'text' },
   },
-  responseStatus: { code: 'number' },
+  // At level Metadata it has the uid of what was removed at once.
+  responseStatus: { code: 'number', details: { uid: 'text' } },
   // DeleteOptions, or an Eviction that has them.
   requestObject: {
     ...{ kind: 'text', dryRun: 'count', preconditions: PRECONDITIONS },
@@ -49,6 +57,7 @@ export function eventOf(asked: Asked): object {
   const { auditId, verb, group, resource, namespace, name, uid, user, impersonated } = asked
   const isEviction = verb === 'evict'
   return {
+    level: asked.isBodyKnown ? 'Request' : 'Metadata',
     stage: 'ResponseComplete',
     auditID: auditId,
     verb: isEviction ? 'create' : verb,
@@ -92,6 +101,7 @@ export function askedOf(fields: Fields): Asked | null | undefined {
     impersonated: impersonated === '' ? null : cut(impersonated, LONGEST.user),
     agent: cut(textOf(userAgent), LONGEST.agent),
     mayBeDryRun: mayBeDryRun(fields),
+    isBodyKnown: isBodyKnown(fields),
     from,
     at,
   }
@@ -129,6 +139,13 @@ function isDryRun(event: Fields): boolean {
   return Number(optionsOf(event)['dryRun'] ?? 0) > 0
 }
 
+/** At level Metadata a dry run that only the body asks for looks like a deletion. */
+function isBodyKnown(event: Fields): boolean {
+  const { level } = event
+  const isLogged = level === 'Request' || level === 'RequestResponse'
+  return isLogged || fieldsOf(event['requestObject'])['kind'] !== undefined
+}
+
 /** Of a query that is too long nobody knows what its end says. */
 function mayBeDryRun(event: Fields): boolean {
   if (fieldsOf(event['requestObject'])['kind'] !== undefined) return false
@@ -138,11 +155,13 @@ function mayBeDryRun(event: Fields): boolean {
 
 /**
  * Of the one that was deleted. From level Request on the precondition has it, with RequestResponse
- * the answer: the object, or a Status about it.
+ * the answer: the object, or a Status about it. At level Metadata the summary of such a Status has
+ * it, and that of an object has not: what is only being deleted, by grace or finalizer, has no uid.
  */
 function uidOf(event: Fields): string | null {
   const answer = fieldsOf(event['responseObject'])
-  const all = [answer['details'], answer['metadata'], optionsOf(event)['preconditions']]
+  const summary = fieldsOf(event['responseStatus'])['details']
+  const all = [answer['details'], answer['metadata'], optionsOf(event)['preconditions'], summary]
   const uids = [event['objectRef'], ...all].map((each) => textOf(fieldsOf(each)['uid']))
   const uid = uids.find((each) => each !== '' && each.length <= LONGEST_NAME)
   return uid ?? null

@@ -86,12 +86,17 @@ interface RigOptions {
   readonly auditKeptADay?: number
   /** A kind whose objects nobody may get. */
   readonly hidden?: string
+  /** How far behind the log's time is. */
+  readonly behindMs?: () => number
 }
 
 async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   const clock = systemClock()
-  const { actorStore = emptyStore() } = options
-  const log = options.log ?? new AwayLog({ partitions: 1, clock })
+  const { actorStore = emptyStore(), behindMs = () => 0 } = options
+  const now = (): number => clock.now() - behindMs()
+  const monotonicMs = (): number => clock.monotonicMs() - behindMs()
+  const logClock = { ...clock, now, monotonicMs }
+  const log = options.log ?? new AwayLog({ partitions: 1, clock: logClock })
   const lines = [...STORY]
   if (options.log === undefined) {
     await assign(log)
@@ -245,8 +250,54 @@ test('a uid is certain, and a request about another uid, kind or time is none', 
   // Erin's fits as well, and carol's.
   deepEqual(await rig.deleters('cm-a'), ['name-and-time dave cm-a 2'])
   const uid = { ...ref, uid: 'cm-a' }
-  await rig.send(eventList(auditEvent('a', now - 2_000, { objectRef: uid })))
+  await rig.send(eventList(auditEvent('a', now - 2_000, { level: 'Request', objectRef: uid })))
   deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+})
+
+/** What a server answers of an object that it removed at once, at level Metadata. */
+function removed(uid: string): AuditFields {
+  const details = { name: uid.slice(3), kind: 'configmaps', uid }
+  return { responseStatus: { metadata: {}, status: 'Success', details, code: 200 } }
+}
+
+test('at level Metadata the uid is certain while no other request, or dry run, may be meant', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell('delete cm/a')
+  const now = Date.now()
+  const bob = { user: { username: 'bob' } }
+  const dave = { user: { username: 'dave' } }
+  await rig.send(
+    eventList(
+      auditEvent('a', now - 600_000, { auditID: '1', ...dave, ...removed('cm-a') }),
+      auditEvent('a', now, { auditID: '2', ...removed('cm-former') }),
+    ),
+  )
+  // Dave's, long before it, was a dry run that nothing of it shows.
+  deepEqual(await rig.deleters('cm-a'), [])
+  await rig.send(eventList(auditEvent('a', now - 900, { auditID: '3', ...removed('cm-a') })))
+  deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
+  await rig.send(eventList(auditEvent('a', now, { auditID: '4', ...bob, ...removed('cm-a') })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time bob cm-a 1'])
+})
+
+test('what was deleted while nothing was seen is of the request with its uid, and says between when it was', async (t) => {
+  let behind = 60_000
+  const rig = await rigFor(t, { behindMs: () => behind })
+  behind = 0
+  await rig.tell('delete cm/a')
+  const then = Date.now() - 30_000
+  const bob = { user: { username: 'bob' }, ...removed('cm-a') }
+  await rig.send(eventList(auditEvent('a', then - 60_000, { auditID: '1', ...removed('cm-a') })))
+  // Before the last sign of life it existed: that one was a dry run.
+  deepEqual((await rig.why('cm-a')).told, [])
+  await rig.send(eventList(auditEvent('a', then, { auditID: '2', ...bob })))
+  const { told, partial } = await rig.why('cm-a')
+  deepEqual(told, ['uid bob cm-a 0'])
+  match(partial, /^nothing was seen between \S+Z and \S+Z: what was deleted then has no time/)
+  const carol = { auditID: '3', user: { username: 'carol' } }
+  await rig.send(eventList(auditEvent('a', then + 1_000, carol)))
+  // Of two that may have been it none is nearer to a time that nobody knows.
+  deepEqual((await rig.why('cm-a')).told, [])
 })
 
 const POD = { resource: 'pods', namespace: 'ns', name: 'y', apiVersion: 'v1' }
@@ -304,7 +355,7 @@ test('a deletion that had begun long before it was seen has no time by which som
   await rig.send(eventList(auditEvent('a', now, { user: { username: 'bob' }, auditID: 'again' })))
   deepEqual(await rig.deleters('cm-a'), [])
   const uid = { resource: 'configmaps', namespace: 'ns', name: 'a', uid: 'cm-a' }
-  await rig.send(eventList(auditEvent('a', begun, { objectRef: uid })))
+  await rig.send(eventList(auditEvent('a', begun, { level: 'Request', objectRef: uid })))
   deepEqual(await rig.deleters('cm-a'), ['uid alice cm-a 0'])
   // One that is seen at once has.
   await rig.tell('put cm/b [deleting x.io/hold]')

@@ -37,7 +37,7 @@ export interface Document {
 }
 
 /** Milliseconds since 1970, null for never. */
-const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry'] as const
+const TIMES = ['at', 'since', 'until', 'orphanedAt', 'nextTry', 'unseenSince'] as const
 type Time = (typeof TIMES)[number]
 const isTime: ReadonlySet<string> = new Set(TIMES)
 

@@ -269,6 +269,10 @@ export const DELETION_FIELDS = {
     'False: it may have followed from the deletion of an owner, of which one is not known.',
     FLAG,
   ),
+  unseenSince: say(
+    'It was deleted between then and the time of its record: nothing was seen of its cluster. Null: it was reported at once, as far as is known.',
+    TIME_OR_NULL,
+  ),
 }
 export const DELETION = part('Deletion', '', {
   ...DELETION_FIELDS,

@@ -46,6 +46,7 @@ export async function attributionOf(
     by,
     ...{ evidence: reaped?.evidence ?? null, command: reaped?.command ?? null },
     ...{ deletedBy, root, rootDeletedBy, isInferred, isRootKnown },
+    unseenSince: life.unseenSince,
     text: reaped?.text ?? '',
   }
   const own = deletedBy === null ? [] : [{ object: namedOf(of), isInferred: false, ...deletedBy }]

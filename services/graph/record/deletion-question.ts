@@ -149,6 +149,7 @@ async function pageOf(
       asked.roots?.partial ?? '',
       unnamed,
       deleters.doubt(),
+      lives.doubt(),
       unknown === 0 ? '' : unknownText(unknown),
     ]
     const rest = { since, until: span.until, hidden: 0, horizon, resume } as const

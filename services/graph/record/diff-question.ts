@@ -185,7 +185,7 @@ async function pageOf(
   const isKnown = rows.every(({ deletion }) => deletion?.by !== 'unknown')
   // An audit log may still say who it was.
   const isFinal = isKnown && (parts.actors === undefined || rows.every((row) => !row.deletion))
-  const doubts = [partial, unnamed, deleters.doubt()].filter((text) => text !== '')
+  const doubts = [partial, unnamed, deleters.doubt(), lives.doubt()].filter((text) => text !== '')
   return { rows, next, kinds: answer.kinds, partial: doubts.join('; '), isFinal }
 }
 

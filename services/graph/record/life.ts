@@ -23,6 +23,7 @@ import type { By } from '../query/answer/deletion-cause.ts'
 import { ownersMeant } from '../query/answer/owner-of-record.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
 import type { Turns } from '../turns.ts'
+import { Outages } from './outage.ts'
 
 /** Entries of one object (the newest), and owners of one that are read. */
 const MOST_ENTRIES = 2_000
@@ -57,11 +58,16 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
+  /** Ended since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
+  readonly unseenSince: number | null
   /** It began before what was read: its end may have been recorded earlier, too. */
   readonly isCut: boolean
 }
 
-const NOTHING = { object: null, reaped: null, endedAt: null, history: [], after: 0, isCut: false }
+const NOTHING = {
+  ...{ object: null, reaped: null, endedAt: null, history: [], after: 0 },
+  ...{ unseenSince: null, isCut: false },
+}
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
 /** An owner whose deletion was a cause, as far as is known. */
@@ -89,11 +95,18 @@ export interface LivesParts {
 export class Lives {
   readonly #parts: LivesParts
   readonly #last = new Map<string, Promise<Life>>()
+  readonly #outages: Outages
   /** Entries read so far. */
   read = 0
 
   constructor(parts: LivesParts) {
     this.#parts = parts
+    this.#outages = new Outages(parts)
+  }
+
+  /** Times in which nothing was seen, of all lives so far that may have ended then. */
+  doubt(): string {
+    return this.#outages.doubt()
   }
 
   /** The life that this entry of `history` ended. */
@@ -211,7 +224,6 @@ export class Lives {
     const entries = life.map(([, entry]) => entry)
     const [first] = entries
     const object = first === undefined ? null : namedOf(first)
-    const endedAt = entries.find(isEnd)?.at ?? null
     let by: By = isKnown ? 'others' : 'unknown'
     let reaped: Reaped | null = null
     for (const command of entries.filter(isDelete)) {
@@ -222,14 +234,18 @@ export class Lives {
       if (outcome === 'done') reaped = reapedBy(command)
       if (outcome === 'unknown') by = 'unknown'
     }
+    const end = entries.find(isEnd)
+    const isReport =
+      end?.change === 'gone' && (end.evidence === 'deleted' || end.evidence === 'missing')
     const after = former.findLast(([, { change }]) => change === 'gone')?.[1].at ?? 0
     return {
       object,
       by: reaped === null ? by : 'kinfold',
       reaped,
-      endedAt,
+      endedAt: end?.at ?? null,
       history: entries,
       after,
+      unseenSince: isReport && reaped === null ? await this.#outages.before(end) : null,
       isCut: false,
     }
   }

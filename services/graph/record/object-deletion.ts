@@ -28,7 +28,9 @@ export function createDeletionOf(parts: Parts): DeletionOf {
       : isKnown
         ? await attributionOf({ lives, deleters }, object, life)
         : { deletion: null, deletedBy: [] }
-    const partial = [behind, deleters.doubt()].filter((text) => text !== '').join('; ')
+    const partial = [behind, deleters.doubt(), lives.doubt()]
+      .filter((text) => text !== '')
+      .join('; ')
     const { deletion, deletedBy } = found
     const gone = life.history.find(({ change }) => change === 'gone')
     return { deletion, deletedBy, at: gone?.at ?? life.endedAt, partial }

@@ -62,6 +62,11 @@ export interface KnownLife {
   readonly history: readonly History[]
   /** Append time of the end of the one before it; zero where there was none. */
   readonly after: number
+  /**
+   * Append time of the last sign of life before nothing was seen of the cluster, where the watch
+   * reported its end late: it ended since then. Null: at once, as far as is known.
+   */
+  readonly unseenSince: number | null
 }
 
 /** Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits. */
@@ -76,10 +81,11 @@ export async function actorOf(
 async function requestFor(
   parts: ActorParts,
   object: DeletedObject,
-  { history, after }: KnownLife,
+  { history, after, unseenSince }: KnownLife,
 ): Promise<FoundActor | undefined> {
   const sign = signOf(history, parts.index.spans)
-  const since = Math.max(after, sign === undefined ? 0 : sign - BEFORE_MS)
+  const begun = sign === undefined ? undefined : Math.min(sign, unseenSince ?? sign)
+  const since = Math.max(after, begun === undefined ? 0 : begun - BEFORE_MS)
   const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
   const named = await requestsAbout(parts, about, { since, until })
@@ -87,36 +93,58 @@ async function requestFor(
   // A command that was a dry run deleted nothing, whoever deleted it later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
   if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
-  await noteGaps(parts, object, { since: sign === undefined ? since : sign - SLACK_MS, until })
+  await noteGaps(parts, object, { since: begun === undefined ? since : begun - SLACK_MS, until })
   const kept = parts.actors.keptSince()
-  const moment = sign ?? history.at(-1)?.at ?? 0
+  const moment = begun ?? history.at(-1)?.at ?? 0
   if (moment < kept) {
     parts.doubts.other(`names of deletions before ${timeText(kept)} are not kept any more`)
   }
-  // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
-  const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
-  const certain = named.find((each) => {
-    return each.uid === object.uid && !each.mayBeDryRun && isInTime(each)
-  })
-  const time = sign ?? certain?.at
-  if (time === undefined) return undefined
+  const certain = certainOf(named, object, begun, sign)
+  const [from, to] = [begun ?? certain?.at, sign ?? certain?.at]
+  if (from === undefined || to === undefined) return undefined
   const span = sign === undefined ? BEFORE_MS : SLACK_MS
   const collections = await requestsAbout(
     parts,
     { ...about, name: '', uid: '' },
     {
-      since: Math.max(after, time - span - LONGEST_REQUEST_MS),
-      until: time + span + LONGEST_REQUEST_MS,
+      since: Math.max(after, from - span - LONGEST_REQUEST_MS),
+      until: to + span + LONGEST_REQUEST_MS,
     },
   )
   const all = [...named, ...collections].filter((each) => {
-    return each.resource === about.resource && distanceOf(each, time) <= span
+    return each.resource === about.resource && distanceOf(each, from, to) <= span
   })
-  // An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
-  const isBefore = (each: Actor): boolean =>
-    certain !== undefined && each.at < certain.at && isOther(each, certain)
-  if (certain !== undefined && !all.some(isBefore)) return answerOf(certain, 'uid', 0)
-  return sign === undefined ? undefined : guess(all, sign)
+  if (certain !== undefined && !all.some((each) => mayBeInstead(each, certain))) {
+    return answerOf(certain, 'uid', 0)
+  }
+  return sign === undefined || from < to ? undefined : guess(all, sign)
+}
+
+/** Whose uid is that of the object, in time: the one that began its deletion, by what it says. */
+function certainOf(
+  named: readonly Actor[],
+  { uid }: DeletedObject,
+  begun: number | undefined,
+  sign: number | undefined,
+): Actor | undefined {
+  // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
+  const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
+  const its = named.filter((each) => each.uid === uid && !each.mayBeDryRun && isInTime(each))
+  // Dry runs may come before, and at level Metadata look the same: the last one removed it.
+  return (
+    its.find(({ isBodyKnown }) => isBodyKnown) ??
+    its.findLast((each) => {
+      return begun === undefined || sign === undefined || distanceOf(each, begun, sign) <= SLACK_MS
+    })
+  )
+}
+
+/**
+ * An eviction, or a delete of the collection, says no uid, and a delete that says it may follow.
+ * Where that may be a dry run, any other one may have deleted it, also one that came later.
+ */
+function mayBeInstead(each: Actor, certain: Actor): boolean {
+  return isOther(each, certain) && (each.at < certain.at || !certain.isBodyKnown)
 }
 
 /** The first one first. */
@@ -150,11 +178,11 @@ async function noteGaps(
 
 /** The nearest in time; among those that are as near as clocks say, one about its name. */
 function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
-  const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign) / CLOCK_MS)
+  const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign, sign) / CLOCK_MS)
   const rank = ({ name }: Actor): number => (name === '' ? 1 : 0)
   const [nearest] = all.toSorted((a, b) => {
     const near = seconds(a) - seconds(b) || rank(a) - rank(b)
-    return near || distanceOf(a, sign) - distanceOf(b, sign)
+    return near || distanceOf(a, sign, sign) - distanceOf(b, sign, sign)
   })
   if (nearest === undefined) return undefined
   const match = nearest.name === '' ? 'collection-and-time' : 'name-and-time'
@@ -173,9 +201,9 @@ function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
 
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
-/** Zero within the request. */
-function distanceOf({ from, at }: Actor, time: number): number {
-  return Math.max(from - time, time - at, 0)
+/** Of the request from a time that is known to lie between two; zero where they may be one. */
+function distanceOf({ from, at }: Actor, first: number, last: number): number {
+  return Math.max(from - last, first - at, 0)
 }
 
 /** Its deletion has begun. */

@@ -290,6 +290,14 @@ test('kinds left out by choice are a note of a plan, which is whole without them
   ok(made?.answer.total !== null && made?.answer.digest !== null)
 })
 
+test('a plan of an object names the kinds that nobody watches, and is whole without them', async (t) => {
+  const asked = await ask(t, [...SHOP, ...LISTED, 'put deploy/cart', 'serve secret ignored'])
+  const { uid } = asked.named('deploy-cart')
+  const made = await createPlanner().plan(asked.view, uid, 'Background', 10)
+  equal(made?.answer.notes, 'dependents of kinds that are not watched are not counted: secrets')
+  deepEqual([made?.partial, made?.answer.total], ['', 1])
+})
+
 test('a plan of a definition counts all objects of its kind', async (t) => {
   const cleanup = 'customresourcecleanup.apiextensions.k8s.io'
   const story = [
@@ -309,7 +317,10 @@ test('a plan is the same under every policy, and says what the present one would
   deepEqual(acting.holds, [])
   for (const [mode, says] of [
     ['dry-run', /^Kinfold is in mode dry-run and will not delete/],
-    ['observe', /^in mode observe Kinfold deletes nothing: what becomes of dependents is up to/],
+    [
+      'observe',
+      /^the cluster’s own collector decides .* in mode observe Kinfold deletes none of them$/,
+    ],
   ] as const) {
     await asked.tell([`policy ${mode} guarded`])
     const plan = await asked.plan('deploy-web', 'Background')

@@ -32,7 +32,14 @@ const about = { ...place, group: '', resource: 'configmaps', uid: 'u' }
 const EVER = { since: 0, until: LAST_MS }
 const actor: Actor = {
   ...{ ...place, type: 'Actor', auditId: 'x', verb: 'delete', group: '', resource: 'configmaps' },
-  ...{ uid: null, user: 'alice', impersonated: null, agent: '', mayBeDryRun: false },
+  ...{
+    uid: null,
+    user: 'alice',
+    impersonated: null,
+    agent: '',
+    mayBeDryRun: false,
+    isBodyKnown: true,
+  },
   ...{ from: 7, at: 7 },
 }
 

@@ -23,7 +23,7 @@ import { PlanRun } from './plan-run.ts'
 import { digestOf, sorted } from './planned-object.ts'
 import { Rehearsal } from './rehearsal.ts'
 import { spanText } from './span-text.ts'
-import { takenAlong } from './taken-along.ts'
+import { takenAlong, unwatchedText } from './taken-along.ts'
 
 /** Objects that a plan holds at most, some 3 KB each; then it is cut. */
 const PLAN_LIMIT = 20_000
@@ -88,7 +88,7 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         const namespaces = new Set([...shown].map(({ namespace }) => namespace))
         const unheld = [...(along?.uids ?? []), ...hidden.map(({ uid }) => uid)]
         const holds = holdsOf(view, namespaces, run.evidence(unheld), sight)
-        const notes = along?.leftOut ?? ''
+        const notes = along?.leftOut ?? (await unwatchedText(view, node.object))
         const made = { planned, shown: [...shown], isWhole, holds, notes }
         const answer = await answerOf(made, view.turns, root, cascade, limit)
         return { answer, partial: doubts.join('; ') }
@@ -167,7 +167,7 @@ function holdsOf(
   // There no order holds anything, and nothing waits.
   if (mode === 'observe') {
     return [
-      'in mode observe Kinfold deletes nothing: what becomes of dependents is up to the cluster’s own collector',
+      'the cluster’s own collector decides what becomes of dependents: in mode observe Kinfold deletes none of them',
     ]
   }
   if (mode === 'dry-run') {

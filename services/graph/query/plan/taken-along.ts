@@ -14,8 +14,8 @@ import {
   nodesPrefix,
   seenPrefix,
 } from '../../../../core/graph/key.ts'
-import { isLeftOut } from '../../../../core/model/kind-reason.ts'
-import type { GroupKind, Uid } from '../../../../core/model/object.ts'
+import { isLeftOut, NEVER_COLLECTED } from '../../../../core/model/kind-reason.ts'
+import type { Coordinates, GroupKind, Uid } from '../../../../core/model/object.ts'
 import type { Kind } from '../../../../core/model/state.ts'
 import { isDefinition } from '../../../../core/observe/cause.ts'
 import { headOf } from '../../fold/bytes/long-node.ts'
@@ -51,6 +51,26 @@ export async function takenAlong(
   }
   return isDefinition(object) ? await ofDefinition(view, object.name, limit) : undefined
 }
+
+/**
+ * Kinds of which an object may have dependents that nobody reports, for a note; empty where there
+ * are none. Those that are never collected are none of them.
+ */
+export async function unwatchedText(view: View, { namespace }: ObjectPlace): Promise<string> {
+  const names: string[] = []
+  for await (const [key] of view.entries(kindsPrefix(view.cluster))) {
+    const { group, kind } = groupKindIn(key)
+    const state = kindOf(view.reader, view.cluster, { group, kind })
+    if (state?.phase !== 'unmonitored' || !mayHide(kind, state)) continue
+    if (state.reason === NEVER_COLLECTED) continue
+    // What is in no namespace is never owned by what is in one.
+    if (namespace !== '' && state.scope !== 'Namespaced') continue
+    names.push(group === '' ? state.resource : `${state.resource}.${group}`)
+  }
+  return named(names, 'dependents of kinds that are not watched are not counted')
+}
+
+type ObjectPlace = Pick<Coordinates, 'namespace'>
 
 async function first(uids: AsyncIterable<Uid>, limit: number): Promise<Uid[]> {
   const found: Uid[] = []
