@@ -80,7 +80,12 @@ function Asked({ words }: Pick<Place, 'words'>): ComponentChild {
     field('until', 'To', 'now'),
     h('button', { type: 'submit', class: 'main' }, 'Show'),
   )
-  return h('details', { class: 'filter' }, h('summary', null, askedText(words)), form)
+  return h(
+    'details',
+    { class: 'filter' },
+    h('summary', null, `Listed: ${askedText(words)}. Change`),
+    form,
+  )
 }
 
 /** What is listed, as a sentence; it is what opens the form. */
