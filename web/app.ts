@@ -18,6 +18,7 @@ import { NamespaceView } from './namespace.ts'
 import { ObjectView } from './object.ts'
 import { PastView } from './past/past.ts'
 import { PlanView } from './plan.ts'
+import { DeletionsView } from './record/deletions.ts'
 import { Search } from './search.ts'
 
 const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentChild>> = {
@@ -25,6 +26,7 @@ const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentC
   search: Search,
   held: HeldView,
   diff: DiffView,
+  deletions: DeletionsView,
   namespace: NamespaceView,
   object: ObjectView,
   plan: PlanView,
@@ -35,6 +37,7 @@ const VIEW_OF: Readonly<Record<View, (props: Pick<Place, 'words'>) => ComponentC
 const MENU = [
   ['home', 'Overview'],
   ['search', 'Search'],
+  ['deletions', 'Deletions'],
   ['held', 'Held'],
   ['diff', 'Changes'],
 ] as const

@@ -69,7 +69,7 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
           { class: 'notice warm', role: 'alert' },
           lineOf(ended),
           ' ',
-          h('button', { type: 'button', onClick: () => setTurn(turn + 1) }, 'Ask again'),
+          h('button', { type: 'button', onClick: () => setTurn(turn + 1) }, 'Follow again'),
         ),
     told === undefined ? null : h(Progress, { told, cluster }),
   )

@@ -1,8 +1,10 @@
 /**
- * What is first of an object that was deleted: who did it, how long ago, how much it took along, what it was part of, and how to get it back.
+ * What is first of an object that was deleted: who did it, how long ago, how much it took along, what
+ * it was part of, and how to get it back.
  *
- * What must stay true: the count is of recorded deletions; where not all were looked through it is "at least". Owners and dependents are those of the moment
- * before its deletion began.
+ * What must stay true: the count is of recorded deletions; where not all were looked through it is
+ * "at least". Owners and dependents are those of the moment before its deletion began. What was in a
+ * namespace references no owner for that, so it is found by when it was deleted, and said so.
  *
  * Not here: those trees (former.ts).
  */
@@ -13,37 +15,35 @@ import { ask } from './base/ask.ts'
 import { Commands, restoreOf } from './base/command.ts'
 import { Notice, Section } from './base/frame.ts'
 import { linkTo } from './base/place.ts'
-import { agoText, countOf, nameText, timeText } from './base/text.ts'
+import { agoText, countOf, lineOf, type Named, timeText } from './base/text.ts'
 import { type Deletion, deletedPhrases } from './deletion-text.ts'
+import { type End, endOf } from './record/end.ts'
+import { Phrases } from './record/who.ts'
 import { FormerTrees } from './tree/former.ts'
 
 const PAGE = '2000'
 const MOST_PAGES = 5
-
-/** Where its deletion began, and where it was over. */
-interface End {
-  readonly at: string | null
-  readonly since: string | null
-  /** Everything before its deletion. */
-  readonly before: string
-}
-
-/** Undefined: its end is not in what is kept of its history. */
-export function endOf(history: Why['history']): End | undefined {
-  const gone = history.findLast(({ change }) => change === 'gone')
-  if (gone === undefined) return undefined
-  const begun = history.find(({ phase, change }) => change === 'phase' && ENDING.has(phase ?? ''))
-  const { partition, position, at } = begun ?? gone
-  return { at: gone.at, since: at, before: `pos:${partition}-${position}` }
-}
-
-const ENDING: ReadonlySet<string> = new Set(['deleting', 'waiting', 'orphaning'])
 
 interface Cascade {
   readonly partial: string
   /** Uids of what it took along. */
   readonly along: ReadonlySet<string>
   readonly isAll: boolean
+  /** It was a namespace: what was deleted in it meanwhile. Undefined: that is not known. */
+  readonly within: number | undefined
+}
+
+/** Watches of two kinds may report one moment so far apart. */
+const SKEW_MS = 2_000
+
+function isNamespace({ group, kind }: Named): boolean {
+  return group === '' && kind === 'Namespace'
+}
+
+/** From when it was being deleted until it was; undefined where only its end is recorded. */
+function spanOf(end: End | undefined): { since: string; until: string } | undefined {
+  if (end === undefined || !end.isBegun || end.at === null || end.since === null) return undefined
+  return { since: end.since, until: new Date(Date.parse(end.at) + SKEW_MS).toISOString() }
 }
 
 /** Who deleted it; below that the tree before beside how to get it back. */
@@ -59,7 +59,7 @@ export function DeletedObject({
   const end = endOf(history)
   const asked = useAnswer(
     `${cluster.scope} ${object.uid} ${end?.since}`,
-    async (signal) => await cascadeOf(why, end?.since ?? undefined, signal),
+    async (signal) => await cascadeOf(why, end, signal),
     REFRESH_MS,
   )
   const along = asked.answer?.along
@@ -71,19 +71,43 @@ export function DeletedObject({
       'div',
       { class: 'columns' },
       h(Section, { title: 'The tree before', children: h(Before, { why, end, along }) }),
-      h(
-        'div',
-        null,
-        h(Section, {
-          title: 'Restore',
-          note: 'Creates again what is archived of these, linked to each other; the cluster gives new uids. Without --yes it only shows what it would create.',
-          children: h(Commands, { commands: restoreOf(object, cluster) }),
-        }),
-        more,
-      ),
+      h('div', null, h(Restore, { why, end }), more),
     ),
   )
 }
+
+function Restore({
+  why: { object, cluster },
+  end,
+}: {
+  readonly why: Why
+  readonly end: End | undefined
+}): ComponentChild {
+  if (!isNamespace(object)) {
+    return h(Section, {
+      title: 'Restore',
+      note: 'Creates again what is archived of these, linked to each other; the cluster gives new uids. Without --yes it only shows what it would create.',
+      children: h(Commands, { commands: restoreOf(object, cluster) }),
+    })
+  }
+  return h(Section, {
+    title: 'Restore',
+    note: 'Create the namespace, then restore what was in it, object by object: each has its command, and is restored with its dependents.',
+    children: [
+      h(Commands, { commands: restoreOf(object, cluster) }),
+      h('p', null, h('a', { href: hrefOfContent(object, cluster.scope, end) }, 'What was in it')),
+    ],
+  })
+}
+
+/** Deletions in the namespace that was deleted. */
+function hrefOfContent({ name }: Named, cluster: string, end: End | undefined): string {
+  const since = end?.at == null ? '24h' : new Date(Date.parse(end.at) - BEFORE_MS).toISOString()
+  return linkTo('deletions', { cluster, namespace: name, ...(spanOf(end) ?? { since }) })
+}
+
+/** Before the end of a namespace of which nobody saw when its deletion began. */
+const BEFORE_MS = 3_600_000
 
 function Before({
   why: { object, cluster },
@@ -96,7 +120,11 @@ function Before({
 }): ComponentChild {
   if (end === undefined) return h('p', null, 'The record of that time is not kept any more.')
   const about = { uid: object.uid, cluster: cluster.scope, at: end.before }
-  return h(FormerTrees, { about, along })
+  const trees = h(FormerTrees, { about: { ...about, isNamespace: isNamespace(object) }, along })
+  if (!isNamespace(object)) return trees
+  const href = hrefOfContent(object, cluster.scope, end)
+  const text = `What was deleted in namespace ${lineOf(object.name)}`
+  return h('div', null, h('p', null, h('a', { href }, text)), trees)
 }
 
 function Who({
@@ -118,16 +146,8 @@ function Who({
       'p',
       { class: 'verdict' },
       isRecorded ? `Deleted ${agoText(at, Date.now())}` : 'It does not exist',
-      phrases.map((each) =>
-        typeof each === 'string'
-          ? each
-          : h(
-              'a',
-              { href: linkTo('object', { cluster: cluster.scope, uid: each.uid }) },
-              h('bdi', null, nameText(each)),
-            ),
-      ),
-      answer === undefined || !isRecorded ? '.' : `. ${takenText(answer)}`,
+      h(Phrases, { phrases, cluster: cluster.scope }),
+      answer === undefined || !isRecorded ? '.' : `. ${takenText(object, answer)}`,
     ),
     h('p', { class: 'quiet' }, isRecorded ? timeText(at) : 'Its deletion is not in the record.'),
     // Who may not list deletions is told who did it all the same.
@@ -135,21 +155,47 @@ function Who({
   )
 }
 
-function takenText({ along, isAll }: Cascade): string {
+function takenText(object: Named, { along, isAll, within }: Cascade): string {
   const count = along.size
+  if (isNamespace(object)) {
+    if (within === undefined) return 'How many objects in it were deleted with it is not known.'
+    const some = countOf(within, 'object was', 'objects were')
+    return `While it was being deleted, ${isAll ? '' : 'at least '}${some} deleted in it.`
+  }
   if (count === 0 && isAll) return 'It took nothing along.'
   return `It took ${isAll ? '' : 'at least '}${countOf(count, 'object')} along.`
 }
 
 async function cascadeOf(
   { object, cluster }: Why,
-  since: string | undefined,
+  end: End | undefined,
   signal: AbortSignal,
 ): Promise<Cascade> {
   const namespace = object.namespace === '' ? undefined : object.namespace
-  const query = { cluster: cluster.scope, namespace, root: `uid:${object.uid}`, since }
+  const root = `uid:${object.uid}`
+  const since = end?.since ?? undefined
+  const { uids: along, ...read } = await deletionsOf(
+    { cluster: cluster.scope, namespace, root, since },
+    signal,
+  )
+  const span = spanOf(end)
+  along.delete(object.uid)
+  if (!isNamespace(object) || span === undefined) return { along, ...read, within: undefined }
+  const content = await deletionsOf(
+    { cluster: cluster.scope, namespace: object.name, ...span },
+    signal,
+  )
+  const partials = new Set([read.partial, content.partial].filter((text) => text !== ''))
+  const isAll = read.isAll && content.isAll
+  return { along, partial: [...partials].join('; '), isAll, within: content.uids.size }
+}
+
+async function deletionsOf(
+  query: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal,
+): Promise<{ readonly uids: Set<string>; readonly partial: string; readonly isAll: boolean }> {
   const doubts = new Set<string>()
-  const along = new Set<string>()
+  const uids = new Set<string>()
   let next: string | null = ''
   for (let pages = 0; next !== null && pages < MOST_PAGES; pages++) {
     const more = { limit: PAGE, reach: 'partial', continue: next || undefined } as const
@@ -157,10 +203,10 @@ async function cascadeOf(
       readonly partial: string
       readonly continue: string | null
     } = await ask('/v1/deletions', { ...query, ...more }, signal)
-    for (const { uid } of page.deletions) if (uid !== object.uid) along.add(uid)
+    for (const { uid } of page.deletions) uids.add(uid)
     doubts.add(page.partial)
     next = page.continue
   }
   const partial = [...doubts].filter((text) => text !== '').join('; ')
-  return { partial, along, isAll: next === null && partial === '' }
+  return { uids, partial, isAll: next === null && partial === '' }
 }

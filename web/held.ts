@@ -114,7 +114,7 @@ export function Counts({
   const observing = 'In mode observe Kinfold deletes nothing, so no object is listed as held.'
   const none = held.partial === '' ? 'Nothing is held.' : 'Nothing is known to be held.'
   const nothing = held.mode === 'observe' ? observing : none
-  const refresh = h('button', { type: 'button', onClick: again }, 'Ask again')
+  const refresh = h('button', { type: 'button', onClick: again }, 'Refresh')
   return h(Section, {
     title: 'All that is held',
     children: [

@@ -12,9 +12,9 @@ import { Copied } from './base/command.ts'
 import { Notice, Section, Table } from './base/frame.ts'
 import { allNeeds, needsOf } from './base/need.ts'
 import { linkTo } from './base/place.ts'
-import { clusterText, spanText } from './base/text.ts'
+import { clusterText, countOf, spanText } from './base/text.ts'
 import { OneNamespace } from './one-namespace.ts'
-import { LastHour } from './record-view.ts'
+import { LastHour } from './record/last-hour.ts'
 
 export function Home(): ComponentChild {
   const asked = useAnswer(
@@ -98,7 +98,7 @@ function Clusters({
     'Mode',
     'Kinds listed',
     'Sign of life',
-    'Lag',
+    'Backlog',
     'Held',
     'Refused',
     'Changes',
@@ -128,7 +128,7 @@ function Clusters({
     return [
       ...[name, state, `${mode}, ${preset}`, `${synced} of ${monitored}`],
       heartbeatAgeMs === null ? '?' : `${spanText(heartbeatAgeMs)} ago`,
-      ...[`${lagEntries}`, `${total}`, refused === null ? '?' : `${refused}`],
+      ...[countOf(lagEntries, 'event'), `${total}`, refused === null ? '?' : `${refused}`],
       changes,
     ]
   })

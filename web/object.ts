@@ -72,7 +72,7 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
     h(
       'div',
       null,
-      h(Section, { title: 'What becomes of it', children: h(Verdict, { why }) }),
+      h(Section, { title: 'Kept or deleted, and why', children: h(Verdict, { why }) }),
       h(Section, {
         title: 'Owners',
         children:

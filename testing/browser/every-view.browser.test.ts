@@ -39,6 +39,7 @@ const SEEN: Readonly<Record<string, readonly [Record<string, string>, RegExp, Re
   home: [{}, /1 object held until a person approves/, /1 object, by namespace:/],
   search: [{ namespace: 'shop', gone: 'true' }, /^3 objects found/, /^4 objects found/],
   held: [{}, /^Pod\/held$/, null],
+  deletions: [{ cluster: 'c' }, /^Deletions$/, /ConfigMap\/old/],
   diff: [{ cluster: 'c', from: '1h' }, /differences?: /, /Pod\/new/],
   namespace: [{ cluster: 'c', namespace: 'shop' }, /^\d+ objects?, \d+ changes?\.$/, /Pod\/new/],
   object: [WEB, /1 direct dependent/, /Pod\/new/],

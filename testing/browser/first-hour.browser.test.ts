@@ -100,6 +100,10 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
       .waitFor()
     const owners = page.getByRole('tree', { name: 'Former owners' })
     await owners.getByRole('link', { name: 'ReplicaSet/web' }).waitFor()
+    // What is above an object is never counted as its dependents.
+    await owners.getByText(/^1 owner/).waitFor()
+    equal(await owners.getByText(/dependent/).count(), 0)
+    await page.getByText('It had no dependents.').waitFor()
     deepEqual(await violations(page), [])
     await who.getByRole('link', { name: 'Deployment/web' }).click()
     await page.getByRole('heading', { level: 1, name: 'Deployment/web' }).waitFor()
@@ -163,9 +167,10 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
       ])
       // The record is some seconds old, and the span an hour.
       equal(await lanes.locator('.gap').count(), 3)
-      await page.getByText(/Hatched: not recorded; the record begins at /).waitFor()
-      const by = 'by a user 2, another collector 2'
-      await page.getByText(`4 created (above the lines) · 4 deleted (below, ${by})`).waitFor()
+      await page.getByText(/^not recorded: the record begins at /).waitFor()
+      await page.getByText('4 created (above the lines) · 4 deleted (below)').waitFor()
+      await page.getByText('deleted by a user: 2').waitFor()
+      await page.getByText('deleted by another collector: 2').waitFor()
       const slider = page.getByRole('slider')
       await slider.focus()
       await page.keyboard.press('End')
@@ -275,9 +280,78 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const page = await watched(t, browser, url, { width: 390 })
     const hour = page.getByRole('region', { name: 'Deleted in the last hour' })
     await hour.getByText('4 objects, by namespace:').waitFor()
-    await hour.getByText('a user 2: bob 1, alice 1 · another collector 2').waitFor()
+    await hour.getByText('a user 2: bob 1, alice 1').waitFor()
+    await hour
+      .getByText('another collector 2, because of deletions by alice 2 (inferred)')
+      .waitFor()
     deepEqual(await violations(page), [])
     await hour.getByRole('link', { name: '2 by another collector: Deployment/web' }).click()
     await page.getByText(/^Deleted \d+ s ago by alice/).waitFor()
+  })
+
+  test('C2: a bar of the first view leads to its deletions, and a part to those by whom it is', async (t) => {
+    const { url } = await graphOf(t, [...BESIDE, 'put cm/x in shop', 'delete cm/x in shop'])
+    await sendAudit(url)
+    const page = await watched(t, browser, url, { width: 390 })
+    const hour = page.getByRole('region', { name: 'Deleted in the last hour' })
+    await hour.getByRole('link', { name: 'shop', exact: true }).click()
+    await page.getByText('5 deletions.').waitFor()
+    const list = page.getByRole('table', { name: 'Deletions' })
+    const rows = list.getByRole('row').filter({ has: page.getByRole('cell') })
+    equal(await rows.count(), 5)
+    // The newest first, each with who and why.
+    await rows.nth(0).getByText('no audit log says by whom').waitFor()
+    await rows.nth(1).getByText('bob (kubectl/v1.33.0)').waitFor()
+    await rows
+      .nth(2)
+      .getByText(/^kube-controller-manager, because alice \(.*\) deleted/)
+      .waitFor()
+    await page.getByText('kinfold deletions --cluster test -n shop --since 1h').waitFor()
+    deepEqual(await violations(page), [])
+    await page.goBack()
+    await hour.getByRole('link', { name: '2 by a user: 2 roots' }).click()
+    await page.getByText('2 deletions.').waitFor()
+    deepEqual((await rows.getByRole('link').allTextContents()).toSorted(), [
+      ...['Deployment/web', 'Pod/b'],
+    ])
+  })
+
+  test('C2: the past of what was deleted opens before that, and nothing deleted is "added"', async (t) => {
+    const { url } = await graphOf(t, [...BESIDE, 'put cm/x in shop'])
+    const past = `/#/past?${new URLSearchParams({ cluster: 'c', uid: 'deploy-web' })}`
+    const page = await watched(t, browser, url + past)
+    const then = page.getByRole('tree', { name: 'The tree then' })
+    await then.getByRole('link', { name: 'Pod/a' }).waitFor()
+    await page.getByText('4 differences.').waitFor()
+    const differences = page.getByRole('table', { name: 'Differences' })
+    equal(await differences.getByText('deleted', { exact: true }).count(), 4)
+    equal(await differences.getByText('added', { exact: true }).count(), 0)
+    const slider = page.getByRole('slider')
+    await slider.focus()
+    await page.keyboard.press('End')
+    await page.getByText('Nothing: it was deleted by both moments.').waitFor()
+    deepEqual(await violations(page), [])
+  })
+
+  test('C2: of a deleted namespace it is said what was deleted in it, and how to make it again', async (t) => {
+    const { url } = await graphOf(t, [
+      ...['policy observe parity', 'serve namespace', 'relist namespace', 'put namespace/tmp'],
+      ...['put cm/one in tmp', 'put cm/two in tmp'],
+      ...['put namespace/tmp [deleting mine]', 'delete cm/one in tmp', 'delete cm/two in tmp'],
+      'delete namespace/tmp',
+    ])
+    const page = await watched(t, browser, url + objectLink('namespace-tmp'))
+    const who = page.getByRole('region', { name: 'Who deleted it' })
+    await who
+      .getByText(/While it was being deleted, (at least )?2 objects were deleted in it\./)
+      .waitFor()
+    const restore = page.getByRole('region', { name: 'Restore' })
+    await restore.getByText('kubectl create namespace tmp --context test').waitFor()
+    equal(await page.getByText('kinfold restore').count(), 0)
+    equal(await page.getByText('It had no dependents.').count(), 0)
+    deepEqual(await violations(page), [])
+    await page.getByRole('link', { name: 'What was deleted in namespace tmp' }).click()
+    await page.getByText('2 deletions.').waitFor()
+    await page.getByRole('link', { name: 'ConfigMap/one' }).waitFor()
   })
 })

@@ -441,7 +441,7 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     await alert.waitFor()
     equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Pod/a')
     await page.context().setOffline(false)
-    await page.getByRole('button', { name: 'Ask again' }).click()
+    await page.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor({ state: 'detached' })
   })
 })

@@ -93,6 +93,7 @@ suite('the page of a playground', { skip: skip ?? false }, () => {
       ['#/namespace?cluster=north&namespace=default', /^\d+ objects?, \d+ changes?\.$/],
       [`#/object?${about}`, '1 direct dependent'],
       [`#/past?${about}`, 'The tree then'],
+      ['#/deletions?since=1h', 'What was deleted'],
       [`#/plan?${about}`, 'Nothing is ordered by this.'],
       [`#/cascade?${about}`, 'is not being deleted'],
     ]

@@ -39,12 +39,21 @@ export function commandsOf(object: Subject, scope: string): readonly Command[] {
   return [ask('Why', 'why'), ask('What happened to it', 'history'), ...now, ...live]
 }
 
-/** It shows what would be created again; nothing is done without `--yes`. */
+/**
+ * It shows what would be created again; nothing is done without `--yes`. A namespace is in no archive:
+ * it is made anew, so that what was in it can be restored.
+ */
 export function restoreOf(
-  object: Pick<Subject, 'uid'>,
+  object: Omit<Subject, 'isThere'>,
   cluster: Pick<Cluster, 'name'>,
 ): readonly Command[] {
   const [uid, context] = [shellWord(`uid:${object.uid}`), shellWord(cluster.name)]
+  if (object.group === '' && object.kind === 'Namespace') {
+    const name = shellWord(object.name)
+    if (name === undefined || context === undefined) return []
+    const text = `kubectl create namespace ${name} --context ${context}`
+    return [{ what: 'Create the namespace', text }]
+  }
   if (uid === undefined || context === undefined) return []
   const text = `kinfold restore ${uid} --context ${context}`
   return [{ what: 'Restore: see what would be created again, if it is archived', text }]

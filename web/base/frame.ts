@@ -91,7 +91,7 @@ export function Notice<T extends { readonly partial: string }>({
           { class: 'notice bad', role: 'alert' },
           lineOf(refusal),
           ' ',
-          h('button', { type: 'button', onClick: again }, 'Ask again'),
+          h('button', { type: 'button', onClick: again }, 'Try again'),
         ),
     h(Doubt, { partial: answer?.partial ?? '' }),
   ]

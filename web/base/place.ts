@@ -10,6 +10,7 @@ export const VIEWS = [
   'search',
   'held',
   'diff',
+  'deletions',
   'namespace',
   'object',
   'plan',

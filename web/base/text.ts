@@ -31,10 +31,10 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
-/** Direct dependents, and those of all levels where there are more. */
-export function dependentsText(direct: number, all: number): string {
-  if (direct >= all) return countOf(direct, 'dependent')
-  return `${countOf(direct, 'dependent')}, ${all.toLocaleString('en')} with theirs`
+/** Direct ones, and those of all levels where there are more. */
+export function relativesText(direct: number, all: number, one: 'dependent' | 'owner'): string {
+  if (direct >= all) return countOf(direct, one)
+  return `${countOf(direct, one)}, ${all.toLocaleString('en')} with theirs`
 }
 
 export interface Named {

@@ -7,7 +7,7 @@ import { Table } from '../base/frame.ts'
 import { inOrder } from '../base/moment.ts'
 import { linkTo } from '../base/place.ts'
 import { countOf, lineOf, nameText } from '../base/text.ts'
-import { differences } from '../tree/tree-difference.ts'
+import { differences, isDeleted } from '../tree/tree-difference.ts'
 
 /** Others of its namespace may have changed, too. */
 export function InPlace({
@@ -40,7 +40,7 @@ export function Compared({
   readonly cluster: string
 }): ComponentChild {
   const all = useMemo(() => differences(before, after), [before, after])
-  const tones = { added: 'good', removed: 'bad', changed: 'warm' } as const
+  const tones = { added: 'good', deleted: 'bad', removed: 'bad', changed: 'warm' } as const
   const rows = all.map(({ type, object, what }) => [
     h(Chips, { chips: [{ text: type, tone: tones[type] }] }),
     h(
@@ -52,7 +52,9 @@ export function Compared({
     what,
   ])
   if (rows.length === 0) {
-    return h('p', null, 'Nothing: the same objects, with the same owners and states.')
+    const same = 'Nothing: the same objects, with the same owners and states.'
+    const gone = 'Nothing: it was deleted by both moments.'
+    return h('p', null, isDeleted(before) && isDeleted(after) ? gone : same)
   }
   const head = ['Change', 'Object', 'Namespace', 'What']
   return h(

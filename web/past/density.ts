@@ -6,7 +6,7 @@
 
 import { kindText, type Named } from '../base/text.ts'
 import type { Deletion } from '../deletion-text.ts'
-import { type By, byOf } from '../record.ts'
+import { type By, byOf } from '../record/record.ts'
 import type { Change, Steps } from './steps.ts'
 
 export const SLICES = 60

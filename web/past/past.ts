@@ -1,5 +1,6 @@
 /**
- * An object and its dependents at a moment of the past: a slider with a step for each change, the tree after it, and what is different now.
+ * An object and its dependents at a moment of the past: a slider with a step for each change, the tree
+ * after it, and what is different now. Of an object that was deleted it opens just before that.
  *
  * What must stay true: what could not be looked through is said.
  *
@@ -16,6 +17,8 @@ import { goTo, type Place } from '../base/place.ts'
 import { lineOf, nameText, shellWord } from '../base/text.ts'
 import { ObjectTabs } from '../object-tabs.ts'
 import { Drawing } from '../picture/drawing.ts'
+import { endOf } from '../record/end.ts'
+import { isDeleted } from '../tree/tree-difference.ts'
 import { itemOfTree } from '../tree/tree-model.ts'
 import { TreeView } from '../tree/tree-view.ts'
 import { Compared, DOUBTFUL, InPlace } from './compared.ts'
@@ -26,7 +29,7 @@ import { lastOf, SPANS, stepsOf } from './steps.ts'
 const MOST_REFRESHED = 2_000
 
 export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
-  const { uid = '', cluster = '', span = '1h', at = '', beside = '' } = words
+  const { uid = '', cluster = '', span = '1h', beside = '' } = words
   const now = useAnswer(
     `now ${cluster} ${uid}`,
     async (signal) => await ask('/v1/tree', { uid, cluster }, signal),
@@ -39,6 +42,9 @@ export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
   )
   const changes = steps.answer?.changes ?? []
   const root = now.answer?.root
+  const end = endOf(changes.filter((each) => each.uid === uid))
+  const isGone = root !== undefined && isDeleted(root)
+  const at = words['at'] ?? (isGone ? end?.before : undefined) ?? ''
   return h(
     'div',
     null,

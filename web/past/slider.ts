@@ -1,7 +1,9 @@
 /**
- * A moment of a span, chosen among its changes: a slider that is as long as the span, below what changed when.
+ * A moment of a span, chosen among its changes: a slider that is as long as the span, below what
+ * changed when.
  *
- * What must stay true: time is drawn to scale, so a quiet time is empty, and one of which nothing is recorded is hatched. Keys go from change to change.
+ * What must stay true: time is drawn to scale, so a quiet time is empty, and one of which nothing is
+ * recorded is plain grey, a pattern that nothing else has. Keys go from change to change.
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
@@ -12,7 +14,8 @@ import { KindMark, markOf } from '../base/kind-mark.ts'
 import { linkTo } from '../base/place.ts'
 import { kindText, lineOf, momentText, nameText, timeText } from '../base/text.ts'
 import { type Deletion, whoText } from '../deletion-text.ts'
-import { BY, PATTERN } from '../record.ts'
+import { BY, PATTERN } from '../record/record.ts'
+import { Swatch } from '../record/swatch.ts'
 import { type Cell, type Density, deletedIn, densityOf, partOf, SLICES } from './density.ts'
 import { type Change, momentAfter, type Steps, stepAt, stepsIn } from './steps.ts'
 
@@ -78,7 +81,7 @@ export function Slider(props: SliderProps): ComponentChild {
             h(When, { at: new Date(span.begin).toISOString() }),
             h('span', null, 'now'),
           ),
-          h('p', { class: 'quiet' }, legendOf(density, span)),
+          h(Legend, { density, span }),
           h(
             'div',
             { class: 'tools' },
@@ -241,20 +244,34 @@ function Column({ cell, most }: { readonly cell: Cell; readonly most: number }):
   )
 }
 
-/** All that the drawing says, in words. */
-function legendOf({ created, deleted, other }: Density, span: Steps['span']): string {
-  const by = BY.flatMap((each) => {
-    const count = deleted.get(each)
-    return count === undefined ? [] : [`${each} ${count.toLocaleString('en')}`]
-  })
+/** All that the drawing says, in words, each pattern beside its own. */
+function Legend({
+  density: { created, deleted, other },
+  span,
+}: {
+  readonly density: Density
+  readonly span: Steps['span']
+}): ComponentChild {
   const ended = [...deleted.values()].reduce((sum, each) => sum + each, 0)
-  const who = by.length === 0 ? '' : `, by ${by.join(', ')}`
   const counts = [
     `${created.toLocaleString('en')} created (above the lines)`,
-    `${ended.toLocaleString('en')} deleted (below${who})`,
+    `${ended.toLocaleString('en')} deleted (below)`,
     `${other.toLocaleString('en')} other changes (dots)`,
   ].join(' · ')
-  if (span.recordedFrom <= span.begin) return `${counts}.`
   const from = timeText(new Date(span.recordedFrom).toISOString())
-  return `${counts}. Hatched: not recorded; the record begins at ${from}.`
+  return [
+    h('p', { class: 'quiet' }, `${counts}.`),
+    h(
+      'p',
+      { class: 'quiet legend' },
+      BY.map((by) => {
+        const count = deleted.get(by)
+        if (count === undefined) return null
+        return h(Swatch, { of: by, text: `deleted by ${by}: ${count.toLocaleString('en')}` })
+      }),
+      span.recordedFrom <= span.begin
+        ? null
+        : h(Swatch, { of: 'gap', text: `not recorded: the record begins at ${from}` }),
+    ),
+  ]
 }

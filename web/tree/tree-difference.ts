@@ -1,14 +1,16 @@
 /**
  * What is different between two trees of one object, of two moments.
  *
- * What must stay true: objects are compared by uid: one that was deleted and created again under its name is two changes.
+ * What must stay true: objects are compared by uid: one that was deleted and created again under its
+ * name is two changes. A tree lists deleted objects, too: none of them exists at its moment, so one
+ * that both trees list as deleted is no difference, and one that was deleted is never "added".
  */
 import type { TreeNode } from '../../cli/answer.ts'
 import { phaseText } from '../../services/graph/api/word.ts'
 import { nameText } from '../base/text.ts'
 
 export interface Difference {
-  readonly type: 'added' | 'removed' | 'changed'
+  readonly type: 'added' | 'deleted' | 'removed' | 'changed'
   readonly object: TreeNode
   readonly what: string
 }
@@ -23,12 +25,18 @@ export function differences(from: TreeNode, to: TreeNode): readonly Difference[]
   const [before, after] = [known(from), known(to)]
   const found: Difference[] = []
   for (const [uid, { node }] of before) {
-    if (!after.has(uid))
+    if (isDeleted(node)) continue
+    const later = after.get(uid)
+    if (later === undefined) {
       found.push({ type: 'removed', object: node, what: 'is not in the tree any more' })
+    } else if (isDeleted(later.node)) {
+      found.push({ type: 'deleted', object: node, what: 'was deleted since' })
+    }
   }
   for (const [uid, { node, owners }] of after) {
+    if (isDeleted(node)) continue
     const former = before.get(uid)
-    if (former === undefined) {
+    if (former === undefined || isDeleted(former.node)) {
       found.push({ type: 'added', object: node, what: 'is in the tree since' })
       continue
     }
@@ -36,6 +44,11 @@ export function differences(from: TreeNode, to: TreeNode): readonly Difference[]
     if (what !== '') found.push({ type: 'changed', object: node, what })
   }
   return found
+}
+
+/** A tree lists what was deleted, too. */
+export function isDeleted({ phase }: TreeNode): boolean {
+  return phase === 'gone' || phase === 'absent'
 }
 
 function changes(before: Known, after: Known): string {

@@ -6,6 +6,7 @@ import { windowOf } from '../base/window.ts'
 import { differences } from './tree-difference.ts'
 import {
   addPage,
+  belowText,
   type Item,
   itemOfTree,
   mayHaveChildren,
@@ -122,4 +123,26 @@ test('two moments differ by uid, owner and state', () => {
     ],
   )
   deepEqual(differences(before, before), [])
+})
+
+test('what was deleted is in the tree of a deleted object, and is never added', () => {
+  const gone = { phase: 'gone' }
+  const there = node('a', [node('b', [node('c')])])
+  const alone = node('a', [], gone)
+  const former = node('a', [node('b', [node('c', [], gone)], gone), node('d', [], gone)], gone)
+  const told = (from: TreeNode, to: TreeNode): readonly string[] =>
+    differences(from, to).map(({ type, object, what }) => `${type} ${object.uid}: ${what}`)
+  deepEqual(told(alone, former), [])
+  deepEqual(
+    told(there, former),
+    ['pod-a', 'pod-b', 'pod-c'].map((uid) => `deleted ${uid}: was deleted since`),
+  )
+  // A moment before all of them, and one at which one of them was there again.
+  deepEqual(told(former, there)[0], 'added pod-a: is in the tree since')
+})
+
+test('what is above an object is counted as owners', () => {
+  const root = itemOfTree(node('a', [node('b', [node('c')])]))
+  equal(belowText(root, 'owner'), '1 owner, 2 with theirs')
+  equal(belowText(root), '1 dependent, 2 with theirs')
 })

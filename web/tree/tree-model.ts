@@ -6,7 +6,7 @@
  * Not here: asking (object-tree.ts), drawing (tree-view.ts).
  */
 import type { DependentList, TreeNode } from '../../cli/answer.ts'
-import { dependentsText } from '../base/text.ts'
+import { relativesText } from '../base/text.ts'
 
 export interface TreeObject {
   readonly group: string
@@ -140,9 +140,12 @@ export function mayHaveChildren({ isRepeated, children, loaded }: Item): boolean
 }
 
 /** Empty: it has none, or they are not known. */
-export function belowText({ children, loaded, below }: Item): string {
+export function belowText(
+  { children, loaded, below }: Item,
+  one: 'dependent' | 'owner' = 'dependent',
+): string {
   if (children.length === 0 || loaded.type !== 'all') return ''
-  return dependentsText(children.length, below ?? children.length)
+  return relativesText(children.length, below ?? children.length, one)
 }
 
 /** Of all levels, without those that are listed a second time. */

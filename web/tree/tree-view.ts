@@ -20,13 +20,15 @@ export interface TreeProps {
   readonly version: number
   readonly label: string
   readonly cluster: string
+  /** What is below each; `dependent` without it. */
+  readonly below?: 'dependent' | 'owner'
   /** Loads the next of its dependents. */
   readonly load: (item: Item) => void
   readonly onChange: () => void
 }
 
 export function TreeView(props: TreeProps): ComponentChild {
-  const { root, version, label, cluster, load, onChange } = props
+  const { root, version, label, cluster, below, load, onChange } = props
   const rows = useMemo(() => rowsOf(root), [root, version])
   const [wanted, setWanted] = useState(0)
   const [isFocused, setFocused] = useState(false)
@@ -99,7 +101,7 @@ export function TreeView(props: TreeProps): ComponentChild {
         { ...frame, 'aria-level': level, ...placeIn(row), onClick: () => setWanted(index) },
         h('span', { class: 'indent', style: { width: `${(Math.min(level, 24) - 1) * 1.25}rem` } }),
         row.type === 'object'
-          ? h(ObjectRow, { item: row.item, cluster, setOpen })
+          ? h(ObjectRow, { item: row.item, cluster, below, setOpen })
           : h(MoreRow, { item: row.item, load }),
       )
     },
@@ -119,10 +121,12 @@ function placeIn(row: Row): Readonly<Record<string, unknown>> {
 function ObjectRow({
   item,
   cluster,
+  below,
   setOpen,
 }: {
   readonly item: Item
   readonly cluster: string
+  readonly below: TreeProps['below']
   readonly setOpen: (item: Item, isOpen: boolean) => void
 }): ComponentChild {
   const { object, isOpen, isRepeated } = item
@@ -148,7 +152,7 @@ function ObjectRow({
       : h('span', { class: 'quiet' }, lineOf(object.namespace)),
     h(Chips, { chips: chipsOf(item) }),
     object.createdAt === null ? null : h(Age, { at: object.createdAt }),
-    belowText(item) === '' ? null : h('span', { class: 'quiet' }, belowText(item)),
+    belowText(item, below) === '' ? null : h('span', { class: 'quiet' }, belowText(item, below)),
     isRepeated ? h('span', { class: 'quiet' }, 'shown above') : null,
   )
 }

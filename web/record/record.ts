@@ -1,9 +1,11 @@
 /**
- * Deletions of the last hour: a bar for each namespace, in parts by who deleted; a part leads to the object, or to the list of its deletions.
+ * Deletions by namespace and by who deleted: the bars of the last hour, in parts, and who is in each.
  *
- * What must stay true: a part is told by its words and pattern, not by its colour alone; what was not counted is said.
+ * What must stay true: a part is told by its words and pattern, not by its colour alone. A name that
+ * is a guess is called so, and so is an owner's deletion that is inferred.
  */
-import type { Deletion } from './deletion-text.ts'
+import { countOf } from '../base/text.ts'
+import { type Deletion, deleterText } from '../deletion-text.ts'
 
 export type By = 'a user' | 'another collector' | 'Kinfold' | 'unknown'
 export const BY: readonly By[] = ['a user', 'another collector', 'Kinfold', 'unknown']
@@ -51,13 +53,45 @@ export function byOf({ by, isInferred, deletedBy }: Deletion): By {
   return isInferred && by === 'others' ? 'another collector' : 'unknown'
 }
 
+/** How many, and who; of what a collector deleted, who deleted the owners that were the cause. */
+export function partText(by: By, part: readonly Deletion[]): string {
+  const head = `${by} ${part.length.toLocaleString('en')}`
+  if (by === 'unknown') return head
+  if (by === 'a user') return `${head}: ${namesIn(part.map(({ deletedBy }) => deletedBy))}`
+  const caused = part.filter(({ rootDeletedBy }) => rootDeletedBy !== null)
+  if (caused.length === 0) return head
+  const names = namesIn(caused.map(({ rootDeletedBy }) => rootDeletedBy))
+  const inferred = caused.some(({ isInferred }) => isInferred) ? ' (inferred)' : ''
+  return `${head}, because of deletions by ${names}${inferred}`
+}
+
 /** Who deleted, by name, each with how many; at most three are named. */
-export function namesIn(deletions: readonly Deletion[]): string {
+function namesIn(deleters: readonly Deletion['deletedBy'][]): string {
   const counts = new Map<string, number>()
-  for (const { deletedBy } of deletions) {
-    if (deletedBy !== null) counts.set(deletedBy.user, (counts.get(deletedBy.user) ?? 0) + 1)
+  for (const each of deleters) {
+    if (each === null) continue
+    const name = deleterText(each)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
   const named = sorted.slice(0, 3).map(([user, count]) => `${user} ${count}`)
-  return [...named, ...(sorted.length > 3 ? [`${sorted.length - 3} more`] : [])].join(', ')
+  return [...named, ...(sorted.length > 3 ? [countOf(sorted.length - 3, 'other')] : [])].join(', ')
+}
+
+/** Rows of a list that were asked for: of one who deleted, or of no namespace. */
+export interface Filter {
+  /** Empty: by anybody. */
+  readonly who: string
+  /** Only what is in no namespace, which the server cannot be asked for. */
+  readonly isOutside: boolean
+}
+
+export function filtered(
+  deletions: readonly Deletion[],
+  { who, isOutside }: Filter,
+): readonly Deletion[] {
+  return deletions.filter((each) => {
+    if (isOutside && each.namespace !== '') return false
+    return who === '' || byOf(each) === who
+  })
 }

@@ -1,13 +1,19 @@
-/** Draws the deletions of the last hour (record.ts). What must stay true: all of it is text first, so it is read aloud, and is there without colours. */
+/**
+ * Draws the deletions of the last hour (record.ts); each bar and part leads to the list of its
+ * deletions, or to the one object whose deletion was the cause of all of them.
+ *
+ * What must stay true: all of it is text first, so it is read aloud, and is there without colours.
+ */
 import { type ComponentChild, h } from 'preact'
 import { useRef } from 'preact/hooks'
-import { REFRESH_MS, useAnswer } from './base/answer.ts'
-import { ask } from './base/ask.ts'
-import { Notice, Section } from './base/frame.ts'
-import { linkTo } from './base/place.ts'
-import { clusterText, countOf, lineOf, nameText } from './base/text.ts'
-import type { Deletion } from './deletion-text.ts'
-import { type Bar, BY, type By, barsOf, namesIn, PATTERN } from './record.ts'
+import { REFRESH_MS, useAnswer } from '../base/answer.ts'
+import { ask } from '../base/ask.ts'
+import { Notice, Section } from '../base/frame.ts'
+import { linkTo } from '../base/place.ts'
+import { clusterText, countOf, lineOf, nameText } from '../base/text.ts'
+import type { Deletion } from '../deletion-text.ts'
+import { type Bar, BY, type By, barsOf, PATTERN, partText } from './record.ts'
+import { Swatch } from './swatch.ts'
 
 const HOUR_MS = 3_600_000
 const PAGE = '2000'
@@ -52,47 +58,54 @@ export function LastHour(): ComponentChild {
 
 function BarRow({ bar, most }: { readonly bar: Bar; readonly most: number }): ComponentChild {
   const { cluster, namespace, total, parts } = bar
-  const from = '1h'
   const place = namespace === '' ? 'no namespace' : lineOf(namespace)
-  const href = linkTo('diff', { cluster: cluster.scope, namespace, from })
+  const outside = namespace === '' ? 'true' : ''
+  const about = { cluster: cluster.scope, namespace, outside, since: '1h' }
   return h(
     'li',
     null,
-    h('div', null, h('a', { href }, place), ` ${total} in ${clusterText(cluster)}`),
+    h(
+      'div',
+      null,
+      h('a', { href: linkTo('deletions', about) }, place),
+      ` ${total} in ${clusterText(cluster)}`,
+    ),
     h(
       'div',
       { class: 'bar', style: { width: `${Math.max(4, (100 * total) / most)}%` } },
       BY.map((by) => {
         const part = parts.get(by)
-        return part === undefined ? null : h(Part, { by, part, href })
+        if (part === undefined) return null
+        return h(Part, { by, part, list: linkTo('deletions', { ...about, who: by }) })
       }),
     ),
-    h('div', { class: 'quiet' }, BY.flatMap((by) => partText(by, parts.get(by))).join(' · ')),
+    h(
+      'div',
+      { class: 'quiet legend' },
+      BY.map((by) => {
+        const part = parts.get(by)
+        return part === undefined ? null : h(Swatch, { of: by, text: partText(by, part) })
+      }),
+    ),
   )
-}
-
-function partText(by: By, part: readonly Deletion[] | undefined): readonly string[] {
-  if (part === undefined) return []
-  const names = by === 'a user' ? `: ${lineOf(namesIn(part))}` : ''
-  return [`${by} ${part.length}${names}`]
 }
 
 /** One cascade leads to its root; several, to the list. */
 function Part({
   by,
   part,
-  href,
+  list,
 }: {
   readonly by: By
   readonly part: readonly Deletion[]
-  readonly href: string
+  readonly list: string
 }): ComponentChild {
   const [newest] = part
   const roots = new Map(part.map((each) => [(each.root ?? each).uid, each.root ?? each]))
   const [only, ...others] = [...roots.values()]
   const isOne = only !== undefined && others.length === 0
   const words = { cluster: newest?.cluster.scope ?? '', uid: only?.uid ?? '' }
-  const to = isOne ? linkTo('object', words) : href
+  const to = isOne ? linkTo('object', words) : list
   const what = isOne ? nameText(only) : countOf(roots.size, 'root')
   const text = `${part.length} by ${by}: ${what}`
   return h('a', {
