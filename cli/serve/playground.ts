@@ -12,7 +12,9 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
 import type { Playground } from '../../playground/playground.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
+import { readTokens } from '../../runtime/http/http-token.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
 import { ResourceStack } from '../../runtime/resource-stack.ts'
 import {
@@ -45,6 +47,8 @@ const RESTORED_WITHIN_MS = 10 * 60_000
 const QUIET = 'warn'
 /** `npx kinfold` is this program only below its checkout. */
 const LAUNCHER = fileURLToPath(new URL('../kinfold.js', import.meta.url))
+/** As whom Kinfold deletes there. */
+const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 const CLUSTERS = ['north', 'south'] as const
 export function addPlayground(program: Command): void {
   const command = program
@@ -127,19 +131,39 @@ async function collectIn(
   flags: PlaygroundFlags,
   signal: AbortSignal,
 ): Promise<void> {
-  const { openClusters } = await import('../config/clusters.ts')
+  const { openClusterAt } = await import('../config/clusters.ts')
+  const { AuditLog, USER_HEADER } = await import('../../playground/audit-log.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../../runtime/logger.ts')
+  const { sendAudit } = await import('./playground-audit.ts')
   keepCompiled()
   const config = settingsOf(flags)
   await using opened = new ResourceStack()
-  const contexts = servers.map(({ name }) => name)
-  const connected = openClusters('playground', kubeconfig, contexts)
-  for (const cluster of connected) opened.use(cluster)
+  const connected = servers.map((server) =>
+    opened.use(openClusterAt('playground', server, { [USER_HEADER]: ACCOUNT })),
+  )
+  const clock = systemClock()
+  const logs = servers.map(({ name, api }) => ({
+    cluster: name,
+    log: new AuditLog(api, clock),
+  }))
   const logger = createLogger('kinfold', config.logLevel, config.logFormat)
-  await runEmbedded(config, connected, logger, signal, (url) => {
-    process.stdout.write(welcome(kubeconfig, url, config, flags))
-  })
+  const ended = new AbortController()
+  const sending: Promise<void>[] = []
+  try {
+    await runEmbedded(config, connected, logger, signal, (url) => {
+      const server = { url, token: tokenOf(config), instance: undefined }
+      for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
+      process.stdout.write(welcome(kubeconfig, url, config, flags))
+    })
+  } finally {
+    ended.abort()
+    await Promise.all(sending)
+  }
+}
+
+function tokenOf({ httpTokenFile }: UpConfig): string | undefined {
+  return httpTokenFile === undefined ? undefined : readTokens(httpTokenFile)[0]
 }
 
 type Welcomed = Pick<UpConfig, 'mode' | 'preset' | 'data' | 'archive'>
