@@ -4,7 +4,7 @@
  *
  * What must stay true: it lies in the playground's own directory; nobody's kubeconfig is touched.
  */
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
 
 /** Who uses the kubeconfig. Another name: `kubectl --as NAME`. */
 export const USER = 'alice'
@@ -15,11 +15,11 @@ export interface KubeconfigCluster {
   readonly url: string
 }
 
-export async function writeKubeconfig(
+export function writeKubeconfig(
   file: string,
   clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
-): Promise<void> {
-  await writeFile(file, kubeconfigText(clusters), { mode: 0o600 })
+): void {
+  writeFileSync(file, kubeconfigText(clusters), { mode: 0o600 })
 }
 
 export function kubeconfigText(

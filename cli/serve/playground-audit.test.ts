@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { runKinfold, startKinfold } from '../../testing/process/kinfold-command.ts'
 
-test('why names the user of the kubeconfig whose deletion took an object along', async (t) => {
+test('why names whose deletion took an object along; a refused second start changes nothing', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'kinfold-playground-audit-'))
   const { child, ended } = startKinfold(['playground', '--http', '127.0.0.1:0', '--data', data])
   t.after(async () => {
@@ -41,6 +41,13 @@ test('why names the user of the kubeconfig whose deletion took an object along',
     const { stdout } = await runKinfold([...why.slice(0, 1), 'deploy/cart', ...why.slice(2)])
     return /^Deleted .* by bob/.test(stdout) || stdout
   })
+  // A start that is refused leaves the kubeconfig of the one that runs.
+  for (const flags of [['--http', '127.0.0.1:0'], ['--api-only']]) {
+    const { code, stderr } = await runKinfold(['playground', ...flags, '--data', data])
+    equal(code, 4, stderr)
+    match(stderr, /in use by another process/)
+    equal(readFileSync(join(data, 'kubeconfig'), 'utf8'), kubeconfig)
+  }
   const deletions = ['deletions', '-A', '--by', 'alice', '--data', data]
   match((await runKinfold(deletions)).stdout, /deployment\.apps\/web/)
 })

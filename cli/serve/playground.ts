@@ -2,16 +2,17 @@
  * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them, in parity and enforce unless it is told
  * otherwise.
  *
- * What must stay true: it never reads a kubeconfig of anybody's, and leaves nothing behind but what it was told to keep.
+ * What must stay true: it never reads a kubeconfig of anybody's, writes none while another process
+ * has the data directory, and leaves nothing behind but what it was told to keep.
  */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
-import type { Playground } from '../../playground/playground.ts'
+import type { PlaygroundServers } from '../../playground/playground.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
 import { readTokens } from '../../runtime/http/http-token.ts'
@@ -101,37 +102,48 @@ async function play(
   // Before anything is created for it.
   if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
   for (const address of flags.listen ?? []) await checkFree(address, '--listen')
-  const { startPlayground } = await import('../../playground/playground.ts')
+  const { startServers } = await import('../../playground/playground.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
   try {
-    await using clusters = await startPlayground({
-      directory: data,
+    await using clusters = await startServers({
       clusters: CLUSTERS,
       listen,
       workload: flags.workload,
       missingMs: flags.archive === true ? RESTORED_WITHIN_MS : undefined,
     })
-    if (flags.apiOnly) await showOnly(clusters, signal)
+    if (flags.apiOnly) await showOnly(clusters, data, signal)
     else await collectIn(clusters, { ...flags, data }, signal)
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true })
   }
 }
 
-async function showOnly({ kubeconfig, servers }: Playground, signal: AbortSignal): Promise<void> {
+async function showOnly(
+  { servers }: PlaygroundServers,
+  data: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { writeKubeconfigIn } = await import('../../playground/playground.ts')
+  const { lockDirectory } = await import('../../adapters/sqlite/lock.ts')
   keepCompiled()
+  mkdirSync(data, { recursive: true })
+  // Whoever has the directory has its kubeconfig: a log, or another that has no Kinfold.
+  const log = join(data, 'log')
+  using _lock = lockDirectory(existsSync(log) ? log : data)
+  const kubeconfig = writeKubeconfigIn(data, servers)
   const urls = servers.map(({ name, url }) => `${name} at ${url}`).join(', ')
   process.stdout.write(`clusters without Kinfold: ${urls}; kubeconfig ${kubeconfig}\n`)
   if (!signal.aborted) await once(signal, 'abort')
 }
 
 async function collectIn(
-  { kubeconfig, servers }: Playground,
-  flags: PlaygroundFlags,
+  { servers }: PlaygroundServers,
+  flags: PlaygroundFlags & { readonly data: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { openClusterAt } = await import('../config/clusters.ts')
+  const { writeKubeconfigIn } = await import('../../playground/playground.ts')
   const { AuditLog, USER_HEADER } = await import('../../playground/audit-log.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../../runtime/logger.ts')
@@ -154,6 +166,8 @@ async function collectIn(
     await runEmbedded(config, connected, logger, signal, (url) => {
       const server = { url, token: tokenOf(config), instance: undefined }
       for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
+      // Only now: the lock of the log says that the directory is ours.
+      const kubeconfig = writeKubeconfigIn(flags.data, servers)
       process.stdout.write(welcome(kubeconfig, url, config, flags))
     })
   } finally {
