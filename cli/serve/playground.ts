@@ -194,6 +194,13 @@ function welcome(
   const data = ` --data ${shellWord(resolve(config.data))}`
   // Where a command without flags would ask this very process, it needs none.
   const asked = urlWithoutFlags() === url ? '' : data
+  // What messages and the page call "kinfold" is about this process then, whatever else runs.
+  const ours = {
+    KINFOLD_DATA: resolve(config.data),
+    KUBECONFIG: resolve(kubeconfig),
+  }
+  const words = Object.entries(ours).map(([name, value]) => `${name}=${shellWord(value)}`)
+  const alias = shellWord([...words, kinfold].join(' '))
   const into = `--kubeconfig ${shellWord(resolve(kubeconfig))} --context north`
   const key =
     archiveKeyFile === undefined ? '' : ` --archive-key-file ${shellWord(resolve(archiveKeyFile))}`
@@ -227,7 +234,7 @@ Try, in another terminal, in any directory:
 
 ${commands.map((command) => `  ${command}\n`).join('')}
 The last one shows everything that happens. In messages and documents this is "kinfold":
-alias kinfold=${kinfold}
+alias kinfold=${alias}
 Ctrl-C ends it all.
 `
 }
