@@ -2,7 +2,7 @@
 #
 # Node runs the sources as they are, so nothing is built but what npm installs. The version of Node is the one that tests run
 # with (scripts/node/package.json). A tag can be moved, so the digest of its index, which is of all platforms, decides; it
-# is updated by hand, since it has no later fixes of Debian's either (docs/deploy.md).
+# is updated by hand, since it has no later fixes of Debian's either (docs/operate/deploy.md).
 # Only the folders below are writable, and in a container with a read-only root they have to be mounted: /var/lib/kinfold
 # (data) and /var/cache/kinfold (compiled code; without it starts take longer, and nothing else).
 

@@ -1,4 +1,4 @@
-/** What `/v1` answers, as docs/openapi.json has it. Written by `npm run pages` (scripts/answer-types.ts); not to be edited. */
+/** What `/v1` answers, as docs/integrate/openapi.json has it. Written by `npm run pages` (scripts/answer-types.ts); not to be edited. */
 
 export type Cluster = { readonly name: string; readonly id: string; readonly scope: string }
 

@@ -9,7 +9,7 @@
  * by the monotonic clock until the wall clock has caught up.
  *
  * Not here: who is asked (cli/process/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
- * docs/decisions/0024 and 0054.
+ * docs/inside/decisions/0024 and 0054.
  */
 import type { Clock } from './clock.ts'
 

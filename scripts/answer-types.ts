@@ -6,7 +6,7 @@ import type { Parameter } from '../services/graph/api/operation.ts'
 import { ROUTES } from '../services/graph/api/route.ts'
 import type { Schema } from '../services/graph/api/schema.ts'
 
-const HEAD = `/** What \`/v1\` answers, as docs/openapi.json has it. Written by \`npm run pages\` (scripts/answer-types.ts); not to be edited. */
+const HEAD = `/** What \`/v1\` answers, as docs/integrate/openapi.json has it. Written by \`npm run pages\` (scripts/answer-types.ts); not to be edited. */
 `
 
 export function answerTypes(): string {

@@ -1,5 +1,5 @@
 /**
- * docs/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
+ * docs/integrate/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
  *
  * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
  */
@@ -32,7 +32,7 @@ export function asyncApi(): string {
       title: 'Kinfold',
       version: VERSION,
       description:
-        'What anybody may consume of the record of owners. How to read it, with examples: docs/consumers.md.',
+        'What anybody may consume of the record of owners. How to read it, with examples: docs/integrate/consumers.md.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: CLOUD_EVENT_CONTENT_TYPE,

@@ -1,5 +1,5 @@
 /**
- * The values of the Helm chart, each with its type and its sentence: values.schema.json and the table of docs/helm.md are made of these rows.
+ * The values of the Helm chart, each with its type and its sentence: values.schema.json and the table of docs/operate/helm.md are made of these rows.
  *
  * What must stay true: a value without a row is refused by Helm. Of the settings file the rows have every key that the chart does not set itself.
  *
@@ -123,7 +123,7 @@ export const VALUES: readonly ValueRow[] = [
   row(
     'audit.existingSecret',
     TEXT,
-    'tokens of clusters whose API servers send their audit events, `CLUSTER TOKEN` a line ([who.md](who.md))',
+    'tokens of clusters whose API servers send their audit events, `CLUSTER TOKEN` a line ([who.md](../ask/who.md))',
   ),
   row('audit.key', { ...TEXT, minLength: 1 }, 'its key'),
   row(
@@ -163,7 +163,7 @@ export const VALUES: readonly ValueRow[] = [
   row(
     'kafka.cloudEvents',
     FLAG,
-    'headers of CloudEvents on `lineage` and `history` ([consumers.md](consumers.md))',
+    'headers of CloudEvents on `lineage` and `history` ([consumers.md](../integrate/consumers.md))',
   ),
   ...workloadRows('embedded'),
   ...workloadRows('watcher'),

@@ -1,6 +1,6 @@
 /**
  * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's sentences, the kinds that are in no namespace, the schema of
- * the values with their table in docs/helm.md, and the kustomize base, which Helm renders.
+ * the values with their table in docs/operate/helm.md, and the kustomize base, which Helm renders.
  *
  * What must stay true: its output can be written again at any time; a test compares.
  */
@@ -16,7 +16,7 @@ import { VALUES } from './chart-values.ts'
 
 export const CHART = 'deploy/helm/kinfold'
 const BASE = 'deploy/kustomize/base/kinfold.yaml'
-/** Of the kustomize base; the same release and namespace as in docs/helm.md. */
+/** Of the kustomize base; the same release and namespace as in docs/operate/helm.md. */
 const BASE_VALUES = 'deploy/kustomize/values.yaml'
 const TABLE = /(?<=<!-- values -->\n)[\s\S]*(?=<!-- end of values -->)/
 
@@ -33,14 +33,14 @@ interface Validation {
 
 /** Without those that take Helm. */
 export function chartFiles(root: string): readonly Written[] {
-  const page = readFileSync(join(root, 'docs/helm.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/operate/helm.md'), 'utf8')
   return [
     written(`${CHART}/files/lock.json`, json(lockForms())),
     written(`${CHART}/files/cluster-scoped.json`, json([...CLUSTER_SCOPED].sort())),
     written(`${CHART}/values.schema.json`, json(valuesSchema())),
     written(`${CHART}/values.yaml`, commentedValues(root)),
     written(
-      'docs/helm.md',
+      'docs/operate/helm.md',
       page.replace(TABLE, () => valuesTable(root)),
     ),
   ]
@@ -193,7 +193,7 @@ function commentedValues(root: string): string {
 }
 
 /** Enough to install by, where nothing else is at hand. */
-const VALUES_HEAD = `# Values of the chart. values.schema.json describes and checks each; docs/helm.md has them as a table.
+const VALUES_HEAD = `# Values of the chart. values.schema.json describes and checks each; docs/operate/helm.md has them as a table.
 #
 # To install, in mode dry-run, which shows what it would delete and deletes nothing:
 #   helm install kinfold deploy/helm/kinfold -n kinfold --create-namespace --set image.repository=REGISTRY/kinfold

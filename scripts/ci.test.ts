@@ -28,8 +28,8 @@ test('.ci/run requires every tier and every world, of all tests, and fails with 
 test('its variables are those that the tests read and the documents name', () => {
   match(text('testing/drawn.ts'), /process\.env\['KINFOLD_WORLDS'\]/)
   match(text('testing/cluster/binaries.ts'), /process\.env\['KINFOLD_REQUIRE_SERVERS'\] === '1'/)
-  match(text('docs/testing.md'), /KINFOLD_WORLDS=all/)
-  match(text('docs/testing.md'), /KINFOLD_REQUIRE_SERVERS=1/)
+  match(text('docs/inside/testing.md'), /KINFOLD_WORLDS=all/)
+  match(text('docs/inside/testing.md'), /KINFOLD_REQUIRE_SERVERS=1/)
 })
 
 test('what is built of Go has the version that its folder is called by', () => {

@@ -1,5 +1,5 @@
 /**
- * docs/cli.md: all commands with their arguments, options and examples, as `--help` has them.
+ * docs/ask/cli.md: all commands with their arguments, options and examples, as `--help` has them.
  *
  * What must stay true: a page contains nothing that is not in the code (pages.ts). Defaults that depend on the machine are described, not printed.
  */
@@ -8,8 +8,13 @@ import type { Argument, Command, Option } from 'commander'
 import { EXAMPLES } from '../cli/example.ts'
 import { createProgram } from '../cli/program.ts'
 
+/** An option that reads the same in so many commands is printed once, at the end. */
+const MANY = 10
+const SHARED = 'options-of-many-commands'
+
 export async function cliPage(): Promise<string> {
   const commands = leavesOf(await createProgram(), [])
+  const shared = sharedRows(commands)
   return `${[
     '# Commands',
     '',
@@ -21,7 +26,13 @@ export async function cliPage(): Promise<string> {
     ...commands.flatMap(({ path, command }) =>
       wrapped(`- [${path}](#${anchorOf(path)}): ${told(command.description())}`, '  '),
     ),
-    ...commands.flatMap(({ path, command }) => ['', ...sectionOf(path, command)]),
+    ...commands.flatMap(({ path, command }) => ['', ...sectionOf(path, command, shared)]),
+    '',
+    '## Options of many commands',
+    '',
+    '| | |',
+    '|---|---|',
+    ...shared.keys(),
   ].join('\n')}\n`
 }
 
@@ -39,21 +50,44 @@ function anchorOf(path: string): string {
   return `kinfold-${path.replaceAll(' ', '-')}`
 }
 
-function sectionOf(path: string, command: Command): readonly string[] {
+/** Each row with the option's long name. */
+type Shared = ReadonlyMap<string, string>
+
+function sharedRows(commands: readonly Named[]): Shared {
+  const options = commands.flatMap(({ command }) => shownOptions(command))
+  const byRow = Map.groupBy(options, optionRow)
+  const many = [...byRow].filter(([, same]) => same.length >= MANY)
+  return new Map(many.map(([text, [first]]) => [text, first?.long ?? '']))
+}
+
+function shownOptions(command: Command): readonly Option[] {
+  return command.options.filter(({ hidden }) => !hidden)
+}
+
+function sectionOf(path: string, command: Command, shared: Shared): readonly string[] {
+  const options = shownOptions(command).map(optionRow)
   const rows = [
     ...command.registeredArguments.map(argumentRow),
-    ...command.options.filter(({ hidden }) => !hidden).map(optionRow),
+    ...options.filter((text) => !shared.has(text)),
   ]
+  const others = options.flatMap((text) => shared.get(text) ?? [])
   const examples = EXAMPLES[path] ?? []
   return [
     `## kinfold ${path}`,
     '',
     ...wrapped(sentence(command.description())),
     ...(rows.length === 0 ? [] : ['', '| | |', '|---|---|', ...rows]),
+    ...(others.length === 0
+      ? []
+      : ['', ...wrapped(`And [those of many](#${SHARED}): ${named(others)}.`)]),
     ...(examples.length === 0
       ? []
       : ['', ...examples.map(([line, shows]) => `- \`kinfold ${line}\`: ${shows}`)]),
   ]
+}
+
+function named(options: readonly string[]): string {
+  return options.map((option) => `\`${option}\``).join(', ')
 }
 
 function argumentRow(argument: Argument): string {

@@ -1,7 +1,7 @@
 /**
- * The parts of the code that documents name exist: files that links lead to, tests that are quoted, the scenarios of the conformance suite.
+ * The parts of the code that documents name exist: files and headings that links lead to, tests that are quoted, the scenarios of the conformance suite.
  *
- * What must stay true: docs/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
+ * What must stay true: docs/inside/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
  */
 import { deepEqual } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -11,9 +11,11 @@ import { fileURLToPath } from 'node:url'
 import { SCENARIOS } from '../testing/conformance/suite.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const SEMANTICS = join(root, 'docs', 'semantics.md')
+const SEMANTICS = join(root, 'docs', 'inside', 'semantics.md')
 const VERDICT = /^(same|(same|better|not applicable|not yet): .+)$/
 const WIDTH = 120
+/** From the root; not of another site. */
+const PAGE = /(?<![\w./-])docs\/[\w/-]+\.(?:md|json|svg)\b/g
 /** A link, and after it the quoted test, or the rows of the scenarios that are meant. */
 const LINK = /\[[^\]]*\]\((?<target>[^)]+)\)(?: "(?<quoted>[^"]+)"|(?<rows>(?: `[\w.]+`)+))?/g
 
@@ -46,11 +48,25 @@ function linksOf(document: string): readonly Link[] {
   return [...textOf(document).replaceAll(/\n */g, ' ').matchAll(LINK)].flatMap(({ groups }) => {
     const { target = '', quoted, rows = '' } = groups ?? {}
     if (/^[a-z]+:/.test(target)) return []
-    const file = join(dirname(document), target.replace(/#.*$/, ''))
+    const path = target.replace(/#.*$/, '')
+    const file = path === '' ? document : join(dirname(document), path)
     return [
       { target, file, quoted, rows: [...rows.matchAll(/`([^`]+)`/g)].map(([, row = '']) => row) },
     ]
   })
+}
+
+/** As GitHub names the headings of a page. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const prose = textOf(document).replaceAll(/^ *```.*?^ *```/gms, '')
+  const headings = [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set(headings)
 }
 
 function cellsOf(section: string): readonly (readonly string[])[] {
@@ -92,12 +108,49 @@ suite('the documents', () => {
         [],
       )
     })
+    test(`${name} leads to headings that exist`, () => {
+      const wrong = links.filter(({ target, file }) => {
+        const [, heading] = target.split('#')
+        return heading !== undefined && file.endsWith('.md') && !anchorsOf(file).has(heading)
+      })
+      deepEqual(
+        wrong.map(({ target }) => target),
+        [],
+      )
+    })
     test(`${name} has no line of prose beyond ${WIDTH} characters`, () =>
       deepEqual(tooLong(textOf(join(root, name))), []))
   }
 })
 
-suite('docs/semantics.md', () => {
+test('docs/README.md names each page once', () => {
+  const named = linksOf(join(root, 'docs', 'README.md')).map(({ file }) => relative(root, file))
+  deepEqual(
+    named.filter((file) => /^docs\/\w+\/[\w-]+\.(md|json)$/.test(file)).toSorted(),
+    globSync('docs/*/*.{md,json}', { cwd: root }).toSorted(),
+  )
+})
+
+test('comments, messages, alerts and the chart name pages that exist', () => {
+  const sources = globSync(
+    [
+      '{adapters,bench,cli,core,deploy,docs,playground,ports,runtime}/**/*.*',
+      '{scripts,services,sim,testing,web}/**/*.*',
+      '*.*',
+      'Dockerfile',
+    ],
+    { cwd: root, exclude: (name) => name === 'node_modules' },
+  ).filter((name) => /(\.(ts|js|md|json|ya?ml|txt|py|go|java)|Dockerfile)$/.test(name))
+  const missing = sources.flatMap((name) =>
+    [...textOf(join(root, name)).matchAll(PAGE)]
+      .map(([page]) => page)
+      .filter((page) => !existsSync(join(root, page)))
+      .map((page) => `${name}: ${page}`),
+  )
+  deepEqual(missing, [])
+})
+
+suite('docs/inside/semantics.md', () => {
   const links = linksOf(SEMANTICS)
 
   test('quotes tests that exist', () => {

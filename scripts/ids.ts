@@ -8,11 +8,11 @@ import { join } from 'node:path'
 
 /** Pages whose tables begin with ids. */
 export const PAGES: readonly string[] = [
-  'docs/invariants.md',
-  'docs/attacks.md',
-  'docs/faults.md',
-  'docs/first-hour.md',
-  'docs/semantics.md',
+  'docs/inside/invariants.md',
+  'docs/operate/attacks.md',
+  'docs/inside/faults.md',
+  'docs/inside/first-hour.md',
+  'docs/inside/semantics.md',
 ]
 
 /** In semantics.md the scenarios name rows that are above them. */

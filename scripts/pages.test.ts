@@ -1,4 +1,4 @@
-/** docs/invariants.md and docs/faults.md have the rows of the code, docs/cli.md the commands; `npm run pages` (or `UPDATE=1` here) writes them again. */
+/** docs/inside/invariants.md and docs/inside/faults.md have the rows of the code, docs/ask/cli.md the commands; `npm run pages` (or `UPDATE=1` here) writes them again. */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ test('each row of what others can try, and of a first hour, is named by a test',
   const named = new Set(
     tests.flatMap((text) => [...text.matchAll(NAMED)].flatMap(([, ids = '']) => ids.split(', '))),
   )
-  const rows = ['docs/attacks.md', 'docs/first-hour.md'].flatMap((page) =>
+  const rows = ['docs/operate/attacks.md', 'docs/inside/first-hour.md'].flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(/^\| ([CT]\d+) \|/gm)].map(([, id]) => id),
   )
   deepEqual(

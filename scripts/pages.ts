@@ -1,7 +1,7 @@
 /**
- * `npm run pages` writes docs/invariants.md and docs/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
- * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/cli.md from the commands (cli-page.ts), docs/asyncapi.json from the topics and schemas (asyncapi-page.ts),
- * docs/openapi.json from the routes (services/graph/api), cli/answer.ts from its schemas, and the page of the endpoint from web/ (page.ts).
+ * `npm run pages` writes docs/inside/invariants.md and docs/inside/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
+ * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from the commands (cli-page.ts), docs/integrate/asyncapi.json from the topics and schemas (asyncapi-page.ts),
+ * docs/integrate/openapi.json and http.md from the routes (services/graph/api), cli/answer.ts from its schemas, and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
  */
@@ -15,6 +15,7 @@ import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/fault/faults.ts'
 import { answerTypes } from './answer-types.ts'
 import { asyncApi } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
+import { httpPage } from './http-page.ts'
 import { pageFiles } from './page.ts'
 
 export interface Page {
@@ -36,11 +37,12 @@ export async function pages(root: string): Promise<readonly Page[]> {
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
   return [
-    { file: 'docs/invariants.md', text: invariantsPage(texts) },
-    { file: 'docs/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
-    { file: 'docs/cli.md', text: await cliPage() },
-    { file: 'docs/asyncapi.json', text: asyncApi() },
-    { file: 'docs/openapi.json', text: openApi() },
+    { file: 'docs/inside/invariants.md', text: invariantsPage(texts) },
+    { file: 'docs/inside/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
+    { file: 'docs/ask/cli.md', text: await cliPage() },
+    { file: 'docs/integrate/asyncapi.json', text: asyncApi() },
+    { file: 'docs/integrate/openapi.json', text: openApi() },
+    { file: 'docs/integrate/http.md', text: httpPage() },
     { file: 'cli/answer.ts', text: answerTypes() },
     ...(await pageFiles()),
   ]
@@ -69,7 +71,7 @@ function invariantsPage(texts: readonly Text[]): string {
     'What must hold at every moment, whatever fails. Comments, tests and messages name these rows. A wrong delete is the',
     'worst failure, so safety comes first.',
     '',
-    `${WRITTEN} [sim/catalogue.ts](../sim/catalogue.ts) and the checkers`,
+    `${WRITTEN} [sim/catalogue.ts](../../sim/catalogue.ts) and the checkers`,
     'of the [simulator](testing.md#simulation), which sees all API servers and the log. A number that is missing belonged to',
     'an idea that was not built. Terms are in the [glossary](glossary.md), faults in [faults.md](faults.md).',
     '',
@@ -107,7 +109,7 @@ function faultsPage(texts: readonly Text[]): string {
     '`npm run sim -- --seed N --only F9` runs one world with that fault alone.',
     '',
     `${WRITTEN} \`sim/fault/*-faults.ts\` and`,
-    '[sim/catalogue.ts](../sim/catalogue.ts). A number that is missing belonged to an idea that was not built. Terms are',
+    '[sim/catalogue.ts](../../sim/catalogue.ts). A number that is missing belonged to an idea that was not built. Terms are',
     'in the [glossary](glossary.md), what must hold whatever fails in [invariants.md](invariants.md).',
     '',
     '| Row | Fault | What must happen | Simulated | Tests that name it |',
@@ -149,7 +151,7 @@ function linksOf(texts: readonly Text[], id: string): string {
   const named = new RegExp(`\\b${id}\\b`)
   return texts
     .filter(({ text }) => named.test(text))
-    .map(({ file }) => `[${basename(file)}](../${file})`)
+    .map(({ file }) => `[${basename(file)}](../../${file})`)
     .join(', ')
 }
 

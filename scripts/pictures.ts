@@ -1,5 +1,5 @@
 /**
- * The command `npm run pictures`: the pictures of docs/page.md, of a playground and of a graph in this process, in the machine's Chromium.
+ * The command `npm run pictures`: the pictures of docs/start/page.md, of a playground and of a graph in this process, in the machine's Chromium.
  *
  * What must stay true: it shows what the page is, with nothing drawn by hand; it leaves nothing behind but the pictures.
  */
@@ -13,7 +13,7 @@ import { startKinfold } from '../testing/process/kinfold-command.ts'
 import { GraphGroup, tell } from '../testing/rig/graph-group.ts'
 import { eventsOf } from '../testing/rig/task-rig.ts'
 
-const FOLDER = join(import.meta.dirname, '..', 'docs', 'page')
+const FOLDER = join(import.meta.dirname, '..', 'docs', 'start', 'page')
 const WINDOW: Look = { width: 1_280, height: 800 }
 /** A telephone at night. */
 const NARROW: Look = { width: 390, height: 844, isDark: true }

@@ -1,5 +1,5 @@
 /**
- * Invariants, faults, and what must happen after a fault, by number: the rows of docs/invariants.md and docs/faults.md.
+ * Invariants, faults, and what must happen after a fault, by number: the rows of docs/inside/invariants.md and docs/inside/faults.md.
  *
  * What must stay true: a number never changes its meaning, since tests, comments and commits name it; a number that is not here may not be named. A
  * fault that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.

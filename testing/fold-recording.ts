@@ -95,10 +95,10 @@ export function writeRecording(recording: FoldRecording): number {
   return bytes.length
 }
 
-/** Whether a version of the fold is in a release, by docs/fold-versions.md and CHANGELOG.md: then logs of users have it. */
+/** Whether a version of the fold is in a release, by docs/inside/fold-versions.md and CHANGELOG.md: then logs of users have it. */
 export function isReleased(version: number, foldVersions: string, changelog: string): boolean {
   const row = new RegExp(`^\\| ${version} \\| ([^|]+) \\|`, 'm').exec(foldVersions)
-  if (row === null) throw new Error(`docs/fold-versions.md has no row of version ${version}`)
+  if (row === null) throw new Error(`docs/inside/fold-versions.md has no row of version ${version}`)
   const release = row[1]!.trim()
   if (release === '–') return false
   const heading = changelog.split('\n').find((line) => line.startsWith(`## ${release}`))
@@ -109,7 +109,7 @@ export function isReleased(version: number, foldVersions: string, changelog: str
 /** Of the documents of this checkout. */
 export function isOut(version: number): boolean {
   const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
-  return isReleased(version, textOf('docs/fold-versions.md'), textOf('CHANGELOG.md'))
+  return isReleased(version, textOf('docs/inside/fold-versions.md'), textOf('CHANGELOG.md'))
 }
 
 function eventsIn(text: string): readonly RecordedEvent[] {

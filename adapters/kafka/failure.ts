@@ -137,7 +137,7 @@ const SENTENCES: Readonly<Record<number, (what: string) => string>> = {
 }
 
 function lacking(rights: string, what: string): string {
-  return `this account lacks a right (${what}); give it the ACLs that docs/kafka.md lists for ${rights}`
+  return `this account lacks a right (${what}); give it the ACLs that docs/operate/kafka.md lists for ${rights}`
 }
 
 function tooLarge(what: string): string {

@@ -91,7 +91,9 @@ async function print(
     await write(nothing('deletions', since ?? null))
     const isOfUser = by !== undefined && by !== 'kinfold' && by !== 'others'
     if (isOfUser)
-      await write(`Only an audit log names users (docs/who.md): of the others it is not known.\n`)
+      await write(
+        `Only an audit log names users (docs/ask/who.md): of the others it is not known.\n`,
+      )
   }
 }
 

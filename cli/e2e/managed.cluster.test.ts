@@ -1,5 +1,5 @@
 /**
- * As docs/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and nothing else.
+ * As docs/start/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and nothing else.
  *
  * What must stay true: no request of ours but reads and reviews; the other collector's deletions are explained.
  */
@@ -50,7 +50,7 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
     const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'watcher'])
     equal(printed.code, 0, printed.stderr)
     await kubectlEach(plane, 'apply', printed.stdout)
-    // As docs/managed.md says (C15, C16): the account's own file, and the kinds that it was given.
+    // As docs/start/managed.md says (C15, C16): the account's own file, and the kinds that it was given.
     const [kubeconfig, list] = [join(folder, 'watcher.kubeconfig'), join(folder, 'rbac.yaml')]
     await writeFile(list, printed.stdout)
     const account = await runKinfold(['kubeconfig', '--kubeconfig', plane.kubeconfig])

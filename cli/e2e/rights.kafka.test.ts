@@ -1,4 +1,4 @@
-/** Each service does its work as an account of its own, by the rights that docs/kafka.md lists and no others; one that is missing is told by its name. */
+/** Each service does its work as an account of its own, by the rights that docs/operate/kafka.md lists and no others; one that is missing is told by its name. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -98,7 +98,7 @@ const LACKS: readonly Lack[] = [
 
 const RESTORING = ['restorer', 'blind-restorer']
 
-/** What docs/kafka.md says of who restores. */
+/** What docs/operate/kafka.md says of who restores. */
 function restoring(application: string): Permission[] {
   const topic = (user: string, name: string, ...operations: Operation[]): Permission => {
     return { user, on: 'TOPIC', name: `${application}.${name}`, operations }
@@ -241,7 +241,10 @@ suite('rights on Kafka', { skip }, () => {
         ...flags,
       ])
       equal(code, 4, stderr)
-      match(stderr, /error: .*this account lacks a right \(.*\); give it the ACLs that docs\/kafka/)
+      match(
+        stderr,
+        /error: .*this account lacks a right \(.*\); give it the ACLs that docs\/operate\/kafka/,
+      )
       ok(stderr.includes(message(kafka.application)), stderr)
     })
   }

@@ -55,12 +55,12 @@ async function send(topic: string, ...values: readonly string[]): Promise<void> 
   if (values.length > 0) await produce(await client(), topic, values)
 }
 
-const AKS = readFileSync(new URL('../../docs/audit-aks.md', import.meta.url), 'utf8')
+const AKS = readFileSync(new URL('../../docs/operate/audit-aks.md', import.meta.url), 'utf8')
 const PRINTED = /^ *kinfold (audit follow .*) --connection-string-file \S+ (--source .*)$/m.exec(
   AKS,
 )
 
-/** As docs/audit-aks.md prints it, with what a reader fills in, and the test's own brokers. */
+/** As docs/operate/audit-aks.md prints it, with what a reader fills in, and the test's own brokers. */
 function words(topic: string, url: string): readonly string[] {
   const printed = `${PRINTED?.[1]} ${PRINTED?.[2]}`
     .replace('insights-logs-kube-audit-admin', topic)

@@ -2,7 +2,7 @@
  * `kinfold restore` as its users run it, over a playground whose controllers make ReplicaSets and Pods: a person deletes a Deployment, and what Kinfold then
  * deleted comes back.
  *
- * What must stay true: the commands of docs/archive.md are run as they are printed there, and print what is printed there (UPDATE=1 rewrites that).
+ * What must stay true: the commands of docs/operate/archive.md are run as they are printed there, and print what is printed there (UPDATE=1 rewrites that).
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { type Ran, runKinfold } from '../../testing/process/kinfold-command.ts'
 import { ACTING, KinfoldProcess } from '../../testing/process/kinfold-process.ts'
 import { logDirectoryIn } from '../config/log-directory.ts'
 
-const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'archive.md')
+const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'operate', 'archive.md')
 const NAMESPACES = '/api/v1/namespaces'
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
 const REPLICA_SETS = '/apis/apps/v1/namespaces/shop/replicasets'
@@ -78,7 +78,7 @@ suite('kinfold restore, over a playground,', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  test('the example of docs/archive.md does what is printed there', async () => {
+  test('the example of docs/operate/archive.md does what is printed there', async () => {
     await apply('web')
     await makeSettings('web')
     const document = readFileSync(DOCUMENT, 'utf8')

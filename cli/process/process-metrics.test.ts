@@ -1,4 +1,4 @@
-/** docs/metrics.md and the endpoint agree: names, types, labels and meanings, over a playground in which something is going on. */
+/** docs/operate/metrics.md and the endpoint agree: names, types, labels and meanings, over a playground in which something is going on. */
 import { deepEqual } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { startKinfold } from '../../testing/process/kinfold-command.ts'
 
-const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'metrics.md')
+const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'operate', 'metrics.md')
 /** OpenTelemetry's. */
 const NOT_OURS = 'target_info'
 

@@ -39,7 +39,7 @@ export function registerProcess(meter: Meter, version: string): void {
   })
 }
 
-/** By cap: a constant each (docs/limits.md). */
+/** By cap: a constant each (docs/operate/limits.md). */
 export function registerCuts(meter: Meter, cuts: Cuts): void {
   observeCounter(
     meter,

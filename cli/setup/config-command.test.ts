@@ -91,7 +91,10 @@ test('a file that is absent is bad input, and a good one is said to be', async (
 })
 
 test('the file of the documents is valid, but for the files that it names', () => {
-  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'config.md'), 'utf8')
+  const page = readFileSync(
+    join(import.meta.dirname, '..', '..', 'docs', 'operate', 'config.md'),
+    'utf8',
+  )
   const [, example = ''] = /```yaml\n(apiVersion: kinfold[^`]*)```/.exec(page) ?? []
   const file = write(example)
   const faults = faultsOf(readConfigMapping(file), file)

@@ -11,7 +11,7 @@ import { type EndpointParts, type HttpSettings, type Served, serveEndpoint } fro
 import type { HttpToken } from './http-token.ts'
 import { Problem } from './problem.ts'
 
-/** As docs/config.md says. */
+/** As docs/operate/config.md says. */
 const WITHIN_MS = 30_000
 
 async function serve(

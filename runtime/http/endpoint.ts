@@ -54,7 +54,7 @@ declare module 'fastify' {
   }
 }
 
-/** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/config.md says. */
+/** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/operate/config.md says. */
 const ARRIVAL_MS = 25_000
 const LOOK_FOR_LATE_MS = 5_000
 /** A stream that has to end for another one: then nothing waits for its reader any more. */

@@ -1,11 +1,11 @@
-/** docs/telemetry.md has each span and each attribute that there is, and no other. */
+/** docs/operate/telemetry.md has each span and each attribute that there is, and no other. */
 import { deepEqual } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ATTRIBUTE, SPAN } from './attribute.ts'
 
-const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'telemetry.md')
+const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'operate', 'telemetry.md')
 
 test('what spans are and hold is documented', () => {
   const text = readFileSync(DOCUMENT, 'utf8')

@@ -1,7 +1,7 @@
 /**
  * Names of spans and of their attributes, all of them ours: OpenTelemetry's own for messaging are in development, and change.
  *
- * What must stay true: docs/telemetry.md has each of them; a test compares.
+ * What must stay true: docs/operate/telemetry.md has each of them; a test compares.
  */
 
 /** Span → what it covers. Followed by the verb, where there is one. */

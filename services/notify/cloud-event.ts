@@ -1,5 +1,5 @@
 /**
- * What a webhook gets of what is told: a CloudEvent (docs/notify.md).
+ * What a webhook gets of what is told: a CloudEvent (docs/operate/notify.md).
  *
  * What must stay true: the same telling has the same id, however often it is sent.
  */

@@ -351,7 +351,7 @@ export function swap(context: FaultContext): () => void {
   return () => {
     world.network.route(site.name, site)
     // After correcting an address, an operator restarts the processes that met another cluster there: a reaper keeps to the one that it met
-    // first (docs/deploy.md).
+    // first (docs/operate/deploy.md).
     for (const slot of world.slots) if (hasMetAnother(slot, site)) slot.terminate()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The page in a real Chromium, at what a first hour met (docs/first-hour.md): who deleted it, what is live, what is said of what is unknown.
+ * The page in a real Chromium, at what a first hour met (docs/inside/first-hour.md): who deleted it, what is live, what is said of what is unknown.
  *
  * What must stay true: each test is named after its row; nothing of the page is replaced by a double.
  */

@@ -1,7 +1,7 @@
 /**
  * Alert rules and dashboard name metrics, labels and pages that exist, and Prometheus' own promtool says that each alert fires when it should and only then.
  *
- * What must stay true: docs/metrics.md is the table of all metrics (cli/process/process-metrics.test.ts).
+ * What must stay true: docs/operate/metrics.md is the table of all metrics (cli/process/process-metrics.test.ts).
  */
 import { deepEqual, match, ok } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -41,12 +41,12 @@ function textOf(...path: readonly string[]): string {
 
 /** Name to labels. */
 const metrics = new Map(
-  [...textOf('docs', 'metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \|/gm)].flatMap(
-    ([, name = '', type, labels = '']): [string, readonly string[]][] => {
-      const all = labels.split(',').map((label) => label.trim())
-      return type === 'histogram' ? [[`${name}_bucket`, all]] : [[name, all]]
-    },
-  ),
+  [
+    ...textOf('docs', 'operate', 'metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \|/gm),
+  ].flatMap(([, name = '', type, labels = '']): [string, readonly string[]][] => {
+    const all = labels.split(',').map((label) => label.trim())
+    return type === 'histogram' ? [[`${name}_bucket`, all]] : [[name, all]]
+  }),
 )
 /** Of the scrape. */
 const TARGET_LABELS = ['job', 'instance', 'pod']
@@ -72,7 +72,7 @@ suite('alerts and dashboard', () => {
   const rules = groups.flatMap((group) => group.rules)
   const dashboard = JSON.parse(textOf(CHART, 'files', 'dashboard.json')) as Dashboard
 
-  test('name metrics and labels that docs/metrics.md has', () => {
+  test('name metrics and labels that docs/operate/metrics.md has', () => {
     ok(metrics.size > 40 && rules.length > 10 && dashboard.panels.length > 10)
     const wrong = [
       ...rules.map(({ alert, expr }) => [alert, problemsOf(expr)] as const),
@@ -84,7 +84,7 @@ suite('alerts and dashboard', () => {
   })
 
   test('are described, each alert under its name, and no other', () => {
-    const headings = [...textOf('docs', 'alerts.md').matchAll(/^## (.+)$/gm)].map(
+    const headings = [...textOf('docs', 'operate', 'alerts.md').matchAll(/^## (.+)$/gm)].map(
       ([, name]) => name,
     )
     deepEqual(
@@ -92,7 +92,7 @@ suite('alerts and dashboard', () => {
       rules.map(({ alert }) => alert),
     )
     for (const { alert, annotations } of rules) {
-      deepEqual(annotations['runbook'], `docs/alerts.md#${alert.toLowerCase()}`)
+      deepEqual(annotations['runbook'], `docs/operate/alerts.md#${alert.toLowerCase()}`)
     }
   })
 

@@ -66,7 +66,7 @@ suite('an API server', { skip }, () => {
     deepEqual({ status: applied.status, stderr: applied.stderr }, { status: 0, stderr: '' })
   })
 
-  test('takes the chart over what kinfold rbac had applied, as docs/helm.md says (C17)', async () => {
+  test('takes the chart over what kinfold rbac had applied, as docs/operate/helm.md says (C17)', async () => {
     const printed = await runKinfold(['rbac', '--service', 'up', '--kinds', 'pods'])
     equal(printed.code, 0, printed.stderr)
     const run = (binary: 'kubectl' | 'helm', args: readonly string[], input?: string) =>

@@ -1,6 +1,6 @@
 /**
  * The Helm chart, as Helm itself reads it: it is linted, its rights and its lock are those of `kinfold rbac`, its settings are understood by the services, and
- * its pods are as docs/deploy.md asks.
+ * its pods are as docs/operate/deploy.md asks.
  *
  * Not here: whether an API server takes it (chart.cluster.test.ts).
  */
@@ -182,7 +182,7 @@ suite('the chart', { skip }, () => {
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
         })
-        ok(pod.terminationGracePeriodSeconds > 30, 'docs/deploy.md allows 30 s')
+        ok(pod.terminationGracePeriodSeconds > 30, 'docs/operate/deploy.md allows 30 s')
         deepEqual(pathsOf(container), ['/livez', '/livez', '/readyz'])
         for (const volume of pod.volumes) {
           const source = (volume['secret'] ?? volume['projected']) as { defaultMode?: number }

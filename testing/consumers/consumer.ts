@@ -1,5 +1,5 @@
 /**
- * The examples of consumers in docs/examples, one for each language: how one is installed and run, as docs/consumers.md prints it, and where the tests
+ * The examples of consumers in docs/integrate/examples, one for each language: how one is installed and run, as docs/integrate/consumers.md prints it, and where the tests
  * have it.
  *
  * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A folder is named by the content
@@ -11,11 +11,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { serversFolder } from '../cluster/binaries.ts'
 
-const EXAMPLES = join(import.meta.dirname, '../../docs/examples')
+const EXAMPLES = join(import.meta.dirname, '../../docs/integrate/examples')
 
 export interface Consumer {
   readonly language: string
-  /** All that it is made of, in docs/examples/LANGUAGE. */
+  /** All that it is made of, in docs/integrate/examples/LANGUAGE. */
   readonly files: readonly string[]
   /** In that folder; undefined where the checkout has all it needs. */
   readonly install?: string

@@ -1,5 +1,5 @@
 /**
- * The examples of consumers, docs/examples, show one and the same table in every language: hostile names, former schemas, both framings; and a graph
+ * The examples of consumers, docs/integrate/examples, show one and the same table in every language: hostile names, former schemas, both framings; and a graph
  * process's own entries.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
@@ -341,11 +341,11 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
   }
 })
 
-test('docs/consumers.md installs and runs each example by the commands that are tested', () => {
-  const document = readFileSync(join(ROOT, 'docs/consumers.md'), 'utf8')
+test('docs/integrate/consumers.md installs and runs each example by the commands that are tested', () => {
+  const document = readFileSync(join(ROOT, 'docs/integrate/consumers.md'), 'utf8')
   for (const { language, install, run } of CONSUMERS) {
     const lines = [
-      `cd docs/examples/${language}`,
+      `cd docs/integrate/examples/${language}`,
       ...(install === undefined ? [] : [install]),
       `${run} --brokers localhost:9092`,
     ]

@@ -1,12 +1,12 @@
 /**
- * The commands that README.md and docs/*.md print in fenced blocks, and the output that they show.
+ * The commands that README.md and the pages of docs print in fenced blocks, and the output that they show.
  *
  * A block without a language, or of `sh` or `bash`, has a command in each line. One of `console` has commands after `$ `, and the text
  * after a command up to the next one is its output, or a part of it.
  *
  * What must stay true: no line of such a block is skipped except empty ones and comments.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Example {
@@ -25,8 +25,7 @@ const FENCE = /^ *```(\w*)/
 const PROMPT = '$ '
 
 export function allExamples(): readonly Example[] {
-  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-  const documents = ['README.md', ...docs.sort().map((name) => `docs/${name}`)]
+  const documents = ['README.md', ...globSync('docs/*/*.md', { cwd: ROOT }).sort()]
   return documents.flatMap((document) => {
     return examplesIn(document, readFileSync(join(ROOT, document), 'utf8'))
   })

@@ -39,7 +39,7 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
     'a cluster with nodes; testing/chart renders the chart and applies it to an API server',
   ],
   [
-    /^cd docs\/examples|^python3 -m venv|^go build|^mvn /,
+    /^cd docs\/integrate\/examples|^python3 -m venv|^go build|^mvn /,
     'Kafka, Python, Go and Java; testing/consumers installs and runs the examples by these very commands',
   ],
   [
@@ -122,21 +122,21 @@ kubectl patch cm of-widget --type merge -p '{"metadata":{"ownerReferences":[{"ap
 
 export const SETTINGS: Readonly<Record<string, Setting>> = {
   'README.md': { before: ['kinfold why cm/web-settings -n shop --cluster south | grep keep'] },
-  'docs/replay.md': {
+  'docs/ask/replay.md': {
     before: [
       `printf 'apiVersion: kinfold/v1alpha1\\nkind: Config\\npreset: guarded\\n' > policy.yaml`,
     ],
   },
-  'docs/who.md': {
+  'docs/ask/who.md': {
     before: [
       `echo '{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"a","stage":"ResponseComplete","verb":"delete","user":{"username":"alice"},"userAgent":"kubectl/v1.33.0","objectRef":{"resource":"configmaps","namespace":"shop","name":"x","apiVersion":"v1"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-11-27T12:03:04.000000Z","stageTimestamp":"2026-11-27T12:03:04.100000Z"}' > audit.log`,
       'kinfold why deploy/web -n shop --cluster north | grep Exists',
     ],
   },
-  'docs/evidence.md': {
+  'docs/ask/evidence.md': {
     before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
-  'docs/archive.md': {
+  'docs/operate/archive.md': {
     // Not of the Deployment, which its example creates again.
     flags: ['--archive', '--archive-kinds', 'statefulsets.apps'],
     before: [
@@ -145,14 +145,14 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
       'kinfold why cm/web-theme -n shop --cluster north | grep keep',
     ],
   },
-  'docs/history.md': {
+  'docs/ask/history.md': {
     before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
   },
-  'docs/past.md': {
+  'docs/ask/past.md': {
     before: ['kinfold history -n shop --cluster north --change command | grep command'],
   },
   // A bulk deletion to approve: owners that were deleted with their kind.
-  'docs/guarded.md': {
+  'docs/operate/guarded.md': {
     flags: ['--preset', 'guarded'],
     before: [
       WIDGETS,

@@ -1,12 +1,12 @@
 /**
- * The rights that docs/kafka.md tells users to give, line by line, so that a test may give exactly those.
+ * The rights that docs/operate/kafka.md tells users to give, line by line, so that a test may give exactly those.
  *
  * What must stay true: a line that is not understood is an error, never skipped.
  */
 import { readFileSync } from 'node:fs'
 import type { Operation, Permission } from './acl.ts'
 
-const DOCUMENT = new URL('../../docs/kafka.md', import.meta.url)
+const DOCUMENT = new URL('../../docs/operate/kafka.md', import.meta.url)
 /** As the document calls it. */
 const APPLICATION = /^kinfold(?=[.-])/
 
@@ -39,9 +39,10 @@ function permissionsIn(line: string, application: string): Permission[] {
     else if (flag in RESOURCES) {
       on = RESOURCES[flag]
       name = value.replace(APPLICATION, application)
-    } else if (flag !== '--add') throw new Error(`docs/kafka.md: what is ${flag} in ${line}?`)
+    } else if (flag !== '--add')
+      throw new Error(`docs/operate/kafka.md: what is ${flag} in ${line}?`)
   }
-  if (on === undefined) throw new Error(`docs/kafka.md: a right on nothing: ${line}`)
+  if (on === undefined) throw new Error(`docs/operate/kafka.md: a right on nothing: ${line}`)
   const resource = { on, name: name + suffix, operations }
   return users.map((user) => ({ user, ...resource }))
 }

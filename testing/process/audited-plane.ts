@@ -1,5 +1,5 @@
 /**
- * A real API server whose audit webhook is set up as docs/who.md says, and `kinfold up` that takes its events.
+ * A real API server whose audit webhook is set up as docs/ask/who.md says, and `kinfold up` that takes its events.
  *
  * What must stay true: kubeconfig and policy are those of the page.
  */
@@ -86,9 +86,12 @@ export async function startAudited({ users, flags, prepare }: AuditedOptions): P
 async function documented(
   url: string,
 ): Promise<{ readonly kubeconfig: string; readonly policy: string }> {
-  const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'who.md'), 'utf8')
+  const page = await readFile(
+    join(import.meta.dirname, '..', '..', 'docs', 'ask', 'who.md'),
+    'utf8',
+  )
   const [first, second] = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => text ?? '')
-  equal(typeof second, 'string', 'docs/who.md has both files')
+  equal(typeof second, 'string', 'docs/ask/who.md has both files')
   const config = parse(first ?? '')
   config.clusters[0].cluster = { server: `${url}/v1/audit-events` }
   config.users[0].user.token = TOKEN

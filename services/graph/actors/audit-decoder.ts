@@ -332,7 +332,7 @@ function fieldsOf(value: unknown): Fields {
 function strange(): Problem {
   return new Problem(
     400,
-    `expected an EventList or an event of ${API_VERSION}, or what EKS, GKE or AKS export of it (docs/who.md)`,
+    `expected an EventList or an event of ${API_VERSION}, or what EKS, GKE or AKS export of it (docs/ask/who.md)`,
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * The one shape of an answer, over HTTP as with `-o json` and `-o yaml` (docs/questions.md).
+ * The one shape of an answer, over HTTP as with `-o json` and `-o yaml` (docs/ask/questions.md).
  *
  * What must stay true: a document says in itself which cluster it is about and why it may be incomplete; times are RFC 3339, digests say how they were made, and
  * words are those that flags take. Offsets are numbers, exact up to 2^53.

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the endpoint, made of the table of routes. docs/openapi.json is this text (`npm run pages`). */
+/** The OpenAPI 3.1 document of the endpoint, made of the table of routes. docs/integrate/openapi.json is this text (`npm run pages`). */
 import { SCHEMAS } from './answer-schema.ts'
 import type { Parameter, Route } from './operation.ts'
 import { ROUTES } from './route.ts'
@@ -17,7 +17,7 @@ export function openApi(): string {
       title: 'Kinfold',
       version: 'v1',
       description:
-        'Questions about owners, dependents and deletions, orders, and streams of the public record. What each answer means: docs/questions.md, docs/directives.md, docs/lineage.md. Within v1, fields and words may be added; none is removed or changes its meaning.',
+        'Questions about owners, dependents and deletions, orders, and streams of the public record. What each answer means: docs/ask/questions.md, docs/operate/directives.md, docs/integrate/lineage.md. Within v1, fields and words may be added; none is removed or changes its meaning.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     servers: [{ url: '/', description: 'The endpoint that answers with this document.' }],
@@ -46,7 +46,7 @@ export function openApi(): string {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'Where the endpoint wants one: docs/config.md.',
+          description: 'Where the endpoint wants one: docs/operate/config.md.',
         },
       },
     },

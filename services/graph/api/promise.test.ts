@@ -16,7 +16,7 @@ test('whatever is not kept says so, and in enforce all is kept', () => {
   }
 })
 
-test('docs/directives.md prints the table', () => {
-  const page = readFileSync(new URL('../../../docs/directives.md', import.meta.url), 'utf8')
+test('docs/operate/directives.md prints the table', () => {
+  const page = readFileSync(new URL('../../../docs/operate/directives.md', import.meta.url), 'utf8')
   ok(page.includes(promiseTable()), promiseTable())
 })

@@ -1,6 +1,6 @@
 /**
  * What each command and each order can promise in each mode: the one table that orders are checked against and
- * docs/directives.md prints.
+ * docs/operate/directives.md prints.
  *
  * What must stay true: no order is answered with an effect that the mode does not have. In mode observe another
  * collector deletes, and nothing that Kinfold is told stops it.

@@ -16,7 +16,7 @@ import {
 
 const recording = readRecording(FOLD_VERSION)
 const REMEDY = isOut(FOLD_VERSION)
-  ? `version ${FOLD_VERSION} is released: raise FOLD_VERSION (docs/upgrades.md)`
+  ? `version ${FOLD_VERSION} is released: raise FOLD_VERSION (docs/operate/upgrades.md)`
   : `version ${FOLD_VERSION} is not released yet: if that is meant, run "npm run record-fold"`
 
 test('the fold decides what its version is recorded to decide, in every story', async () => {

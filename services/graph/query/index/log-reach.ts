@@ -2,7 +2,7 @@
  * How far back the log reaches: since when nothing is missing of a partition of `history` or `events`.
  *
  * What must stay true: it is never earlier than what is whole, so whoever asks about an earlier time can be refused. Topics are trimmed by Kinfold alone (their own
- * retention is off: docs/kafka.md): events behind a snapshot, and history only as far as the oldest event that any partition still has (fold/retention.ts).
+ * retention is off: docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event that any partition still has (fold/retention.ts).
  *
  * Not here: where the index of histories begins (history-index.ts).
  */

@@ -134,7 +134,7 @@ function worldOf(actions: readonly Action[]): Loop {
 for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`a plan to delete with ${cascade} is what then happens`, async () => {
     // A dependent that does not block, and asks to orphan its own, is deleted in the foreground while its owner waits and as it asks when that has gone:
-    // which comes first is a race, here as upstream (docs/semantics.md).
+    // which comes first is a race, here as upstream (docs/inside/semantics.md).
     const hasOrphaning = cascade !== 'Foreground'
     const actions = life({ hasOrphaning, hasKindsGone: false, maxLength: 25 })
     await fc.assert(
