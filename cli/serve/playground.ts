@@ -100,8 +100,12 @@ async function play(
 ): Promise<void> {
   const { checkAddress, checkFree } = await import('../../runtime/http/endpoint.ts')
   // Before anything is created for it.
-  if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
-  for (const address of flags.listen ?? []) await checkFree(address, '--listen')
+  try {
+    if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
+    for (const address of flags.listen ?? []) await checkFree(address, '--listen')
+  } catch (error) {
+    throw error instanceof ExitError ? throughNpm(error) : error
+  }
   const { startServers } = await import('../../playground/playground.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
@@ -117,6 +121,13 @@ async function play(
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true })
   }
+}
+
+/** npm takes a flag without the `--` before it for one of its own. */
+function throughNpm(error: ExitError): ExitError {
+  if (process.env['npm_lifecycle_event'] !== 'start') return error
+  const example = 'through npm as: npm start -- --http 127.0.0.1:0'
+  return new ExitError(error.exitCode, `${error.message}; ${example}`)
 }
 
 async function showOnly(
