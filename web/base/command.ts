@@ -70,7 +70,7 @@ const DEFAULT_ORIGIN = 'http://127.0.0.1:7070'
 
 /** With the endpoint that showed it: whoever pastes it means that one. The archive has none. */
 function whole(words: string): string {
-  const isAsking = words.startsWith('kinfold ') && !words.startsWith('kinfold restore ')
+  const isAsking = /^kinfold (?!restore )/.test(words)
   const { origin } = globalThis.location
   return isAsking && origin !== DEFAULT_ORIGIN ? `${words} --server ${origin}` : words
 }
