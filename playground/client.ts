@@ -5,6 +5,7 @@
  * passed over: whoever reconciles looks at what is there and comes back.
  */
 import type { ApiObject, ApiResponse, ApiServer } from '../adapters/memory/api-server.ts'
+import { USER_HEADER } from './audit-log.ts'
 
 const JSON_TYPE = 'application/json'
 const MERGE_PATCH = 'application/merge-patch+json'
@@ -12,10 +13,13 @@ const MERGE_PATCH = 'application/merge-patch+json'
 export class Client {
   readonly #api: ApiServer
   readonly #signal: AbortSignal
+  readonly #user: string
 
-  constructor(api: ApiServer, signal: AbortSignal) {
+  /** `user`: as whom it asks. */
+  constructor(api: ApiServer, signal: AbortSignal, user: string) {
     this.#api = api
     this.#signal = signal
+    this.#user = user
   }
 
   /** `path` is that of the collection. The uid of what was made; undefined where it was refused. */
@@ -37,7 +41,7 @@ export class Client {
   }
 
   #send(method: string, path: string, body: object, type: string): Promise<ApiResponse> {
-    const headers = { accept: JSON_TYPE, 'content-type': type }
+    const headers = { accept: JSON_TYPE, 'content-type': type, [USER_HEADER]: this.#user }
     const request = { method, path, headers, body: JSON.stringify(body) }
     return this.#api.handle(request, this.#signal)
   }

@@ -18,6 +18,9 @@ const PER_TICK = 100
 /** Dependents made for one owner in one tick. */
 const AT_ONCE = 50
 
+/** As upstream names the one that deletes old ReplicaSets. */
+const USER = 'system:serviceaccount:kube-system:deployment-controller'
+
 type Controlled = 'deployments' | 'replicasets' | 'jobs' | 'pods'
 
 const GROUPS: Readonly<Record<Controlled, string>> = {
@@ -53,7 +56,7 @@ export class Controllers {
 
   /** Until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const client = new Client(this.#api, signal)
+    const client = new Client(this.#api, signal, USER)
     const stop = this.#api.observe((effect) => this.#notice(effect))
     for (const [resource, group] of Object.entries(GROUPS)) {
       for (const object of this.#api.objects(group, resource)) {

@@ -1,9 +1,13 @@
 /**
- * The kubeconfig of a playground: a context per cluster, the first one current, no credentials.
+ * The kubeconfig of a playground: a context per cluster, the first one current, no credentials. Its
+ * user says who they are, which the playground believes: so its audit log has a name.
  *
  * What must stay true: it lies in the playground's own directory; nobody's kubeconfig is touched.
  */
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+
+/** Who uses the kubeconfig. Another name: `kubectl --as NAME`. */
+export const USER = 'alice'
 
 export interface KubeconfigCluster {
   /** Name of the context and of the cluster. */
@@ -11,11 +15,11 @@ export interface KubeconfigCluster {
   readonly url: string
 }
 
-export async function writeKubeconfig(
+export function writeKubeconfig(
   file: string,
   clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
-): Promise<void> {
-  await writeFile(file, kubeconfigText(clusters), { mode: 0o600 })
+): void {
+  writeFileSync(file, kubeconfigText(clusters), { mode: 0o600 })
 }
 
 export function kubeconfigText(
@@ -29,9 +33,10 @@ export function kubeconfigText(
   lines.push('contexts:')
   for (const { name } of clusters) {
     lines.push(`- name: ${quoted(name)}`, '  context:')
-    lines.push(`    cluster: ${quoted(name)}`, '    user: playground', '    namespace: default')
+    lines.push(`    cluster: ${quoted(name)}`, `    user: ${USER}`, '    namespace: default')
   }
-  lines.push('users:', '- name: playground', '  user: {}')
+  // kubectl sends no other credentials over plain HTTP.
+  lines.push('users:', `- name: ${USER}`, '  user:', `    as: ${USER}`)
   return `${lines.join('\n')}\n`
 }
 

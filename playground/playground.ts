@@ -6,7 +6,7 @@
  *
  * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other (cli/serve/playground.ts).
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer } from '../adapters/memory/api-server.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -35,14 +35,39 @@ export interface PlaygroundServer {
   readonly api: ApiServer
 }
 
-export interface Playground extends AsyncDisposable {
-  /** Path of the kubeconfig: a context per cluster. */
-  readonly kubeconfig: string
-  readonly servers: readonly PlaygroundServer[]
+type Servers = readonly [PlaygroundServer, ...PlaygroundServer[]]
+
+export interface PlaygroundServers extends AsyncDisposable {
+  readonly servers: Servers
 }
 
+export interface Playground extends PlaygroundServers {
+  /** Path of the kubeconfig: a context per cluster. */
+  readonly kubeconfig: string
+}
+
+/** For who has the directory alone. */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const { directory, clusters, listen = [], workload, missingMs } = options
+  await using starting = new ResourceStack()
+  const { servers } = starting.use(await startServers(options))
+  const kubeconfig = writeKubeconfigIn(options.directory, servers)
+  const running = starting.move()
+  return { kubeconfig, servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
+}
+
+/** The path of what leads to the servers. */
+export function writeKubeconfigIn(directory: string, servers: Servers): string {
+  mkdirSync(directory, { recursive: true })
+  const kubeconfig = join(directory, 'kubeconfig')
+  writeKubeconfig(kubeconfig, servers)
+  return kubeconfig
+}
+
+/** It writes nothing: another process may have the directory, and its kubeconfig. */
+export async function startServers(
+  options: Omit<PlaygroundOptions, 'directory'>,
+): Promise<PlaygroundServers> {
+  const { clusters, listen = [], workload, missingMs } = options
   const clock = systemClock()
   const random = systemRandom()
   await using starting = new ResourceStack()
@@ -57,12 +82,8 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   for (const [index, name] of others.entries()) {
     servers.push(await start(name, listen[index + 1]))
   }
-  // Only now: where a port is taken, nothing is left behind.
-  await mkdir(directory, { recursive: true })
-  const kubeconfig = join(directory, 'kubeconfig')
-  await writeKubeconfig(kubeconfig, servers)
   const running = starting.move()
-  return { kubeconfig, servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
+  return { servers, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() }
 
   function startWorkload(api: ApiServer): AsyncDisposable {
     const stop = new AbortController()

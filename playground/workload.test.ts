@@ -17,7 +17,7 @@ class World implements AsyncDisposable {
   readonly clock = new ManualClock()
   readonly api = new ApiServer({ clock: this.clock, random: { next: Math.random }, name: 'test' })
   readonly stop = new AbortController()
-  readonly client = new Client(this.api, this.stop.signal)
+  readonly client = new Client(this.api, this.stop.signal, 'tester')
   #running: Promise<void> | undefined
 
   run(start: () => Promise<void>): void {

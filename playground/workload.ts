@@ -17,6 +17,8 @@ import { Controllers } from './controllers.ts'
 const STEP_MS = 5_000
 /** What a user deleted is missing for so long, unless another time is given. */
 const MISSING_MS = 60_000
+/** As whom it creates and deletes: what a pipeline of the shop's would be. */
+const USER = 'system:serviceaccount:shop:deployer'
 const NAMESPACE = 'shop'
 const NAMESPACES = '/api/v1/namespaces'
 const DEPLOYMENTS = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments`
@@ -37,7 +39,7 @@ export interface WorkloadOptions {
 export async function runWorkload(options: WorkloadOptions, signal: AbortSignal): Promise<void> {
   const { api, clock, missingMs = MISSING_MS } = options
   const controllers = new Controllers(api, clock).run(signal)
-  const shop = new Shop(api, new Client(api, signal), clock, missingMs)
+  const shop = new Shop(api, new Client(api, signal, USER), clock, missingMs)
   await shop.open()
   for (let step = 0; !signal.aborted; step++) {
     await shop.step(step)

@@ -125,6 +125,7 @@ export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/config/clusters.ts',
   'cli/serve/embedded.ts',
   'cli/offline/refold.ts',
+  'cli/serve/playground.ts',
   'cli/setup/checkup.ts',
   'cli/config/kafka-config.ts',
   'cli/serve/service.ts',

@@ -77,10 +77,13 @@ export function addStatus(program: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (flags: ClientFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const read = await readFrom(serverOf(flags))
+      const server = serverOf(flags)
+      const read = await readFrom(server)
       const status = statusOf(read)
       warnPartial(status.partial)
       process.stdout.write(render(status, output))
+      // Several may run, and hints are pasted without flags.
+      if (output === 'table') process.stdout.write(`Asked ${server.url}\n`)
       process.exitCode = status.needs.length > 0 ? EXIT.findings : EXIT.ok
     })
 }

@@ -51,7 +51,7 @@ export function render(
   live?: LiveOf,
   now: number = Date.now(),
 ): string {
-  const beside = misnamedText(told.misnamed, told.root) + (owners ? '' : namespaceText(told.root))
+  const beside = misnamedText(told.misnamed, told.root) + (owners ? '' : namespaceText(told))
   switch (output) {
     case 'json':
     case 'yaml':
@@ -72,10 +72,12 @@ export function render(
 }
 
 /** Who asks for the tree of a namespace means what is in it, which no reference says. */
-function namespaceText({ group, kind, name, phase, children }: Root): string {
+function namespaceText({ root, cluster }: TreeDocument): string {
+  const { group, kind, name, phase, children } = root
   if (group !== '' || kind !== 'Namespace' || phase === 'gone' || children.length > 0) return ''
-  const at = shellWord(name)
-  return `Objects are in a namespace, not owned by it: "kinfold get all -n ${at}" lists them, "kinfold plan delete ns/${at}" what its deletion takes along.\n`
+  // Of several clusters each may have one of that name.
+  const [at, within] = [shellWord(name), ` --cluster ${shellWord(cluster.scope)}`]
+  return `Objects are in a namespace, not owned by it: "kinfold get all -n ${at}${within}" lists them, "kinfold plan delete ns/${at}${within}" what its deletion takes along.\n`
 }
 
 /** Above the tree of what was deleted, which is that before its deletion. */

@@ -156,7 +156,7 @@ test('the tree of a namespace says that what is in it is asked for elsewhere (C1
   equal(
     render(told(bare), 'tree', false),
     `Namespace/shop  (cluster north)
-Objects are in a namespace, not owned by it: "kinfold get all -n shop" lists them, "kinfold plan delete ns/shop" what its deletion takes along.
+Objects are in a namespace, not owned by it: "kinfold get all -n shop --cluster north" lists them, "kinfold plan delete ns/shop --cluster north" what its deletion takes along.
 `,
   )
   equal(render(told(bare), 'tree', true), 'Namespace/shop  (cluster north)\n')

@@ -38,6 +38,13 @@ function told(part: Partial<Why>): string {
   )
 }
 
+test('why says beside its first sentence that another of the name was deleted elsewhere', () => {
+  const north = { id: 'n', name: 'north', scope: 'north' }
+  const others = [{ cluster: north, uid: 'u', isThere: false, at: AT }]
+  const text = tell(documentOf('Why', { answer: why, partial: '', cluster, others, asOf: [] }))
+  match(text, /^.*\n.*\nOthers have or had this name, listed below; deleted ones in north\.\n/)
+})
+
 test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
   equal(
     told({}),

@@ -24,6 +24,16 @@ export function openClusters(
   return loadedContexts(kubeconfig, contexts).map((context) => clusterOf(service, context))
 }
 
+/** At an address that no kubeconfig names, with these headers as its only credentials. Closed by the caller. */
+export function openClusterAt(
+  service: string,
+  { name, url }: { readonly name: string; readonly url: string },
+  headers: Readonly<Record<string, string>>,
+): Cluster {
+  const credentials = async () => ({ headers, tls: {} })
+  return clusterOf(service, { name, server: url, proxyUrl: null, credentials })
+}
+
 export interface WatchedCluster {
   readonly cluster: Cluster
   /** Connections of its own for the lease: what a list takes must not cost the lease. */

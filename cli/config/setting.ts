@@ -82,7 +82,13 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 /** Of the log: everything before an offset, or before the event that led to a command. */
 const PLACE = /^(pos:\d{1,9}-\d{1,15}|before:\d{1,9}-\d{1,15}-\d{1,9})$/
 
-/** How long before `now`, such as 2h or 1h30m, or RFC 3339; as RFC 3339 in UTC. A place of the log, where one is taken, is as it was written. */
+/** Of the clock on the wall: a date and a time, or a time alone. */
+const LOCAL = /^(?:(\d{4})-(\d\d)-(\d\d)T)?(\d\d):(\d\d)(?::(\d\d))?$/
+
+/**
+ * How long before `now`, such as 2h or 1h30m, RFC 3339, or a time of the wall clock here; as RFC 3339
+ * in UTC. A place of the log, where one is taken, is as it was written.
+ */
 export function moment(
   { key, value, from }: Setting,
   now: number,
@@ -91,13 +97,40 @@ export function moment(
   if (value === undefined) return undefined
   const text = String(value)
   if (also === 'place' && PLACE.test(text)) return text
-  const time = MOMENT.test(text) ? Date.parse(text) : now - agoIn({ key, value, from }, text)
+  const time = MOMENT.test(text)
+    ? Date.parse(text)
+    : (localIn(text, from, now) ?? now - agoIn({ key, value, from }, text))
   if (Math.abs(time) <= MAX_TIME) return new Date(time).toISOString()
   const places = also === 'place' ? ', or pos:PARTITION-OFFSET, or before:COMMAND' : ''
   throw bad(
-    `${from}: expected how long ago, such as 24h, or a time, such as 2026-01-31T09:30:00Z${places}, not ${show(value)}`,
+    `${from}: expected how long ago, such as 24h, or a time, such as 22:40 or 2026-01-31T09:30:00Z${places}, not ${show(value)}`,
   )
 }
+
+/**
+ * Undefined for what is no time of the wall clock. A time alone is the last such one. What was twice,
+ * or never, when clocks were put back or forward, is refused: nobody can say which is meant.
+ */
+function localIn(text: string, from: string, now: number): number | undefined {
+  const [is, year, month, day, hour, minute, second] = LOCAL.exec(text) ?? []
+  if (is === undefined) return undefined
+  const of = (date: Date): string =>
+    [date.getFullYear(), date.getMonth(), date.getDate(), date.getHours(), date.getMinutes()].join()
+  const date = new Date(now)
+  if (year !== undefined) date.setFullYear(Number(year), Number(month) - 1, Number(day))
+  const asked = [date.getFullYear(), date.getMonth(), date.getDate()]
+  if (year !== undefined && asked.join() !== [year, Number(month) - 1, day].map(Number).join())
+    return Number.NaN
+  date.setHours(Number(hour), Number(minute), Number(second ?? 0), 0)
+  if (year === undefined && date.getTime() > now) date.setDate(date.getDate() - 1)
+  const wanted = [date.getFullYear(), date.getMonth(), date.getDate(), hour, minute].map(Number)
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second ?? 0) > 59) return Number.NaN
+  const near = [-HOUR, HOUR].map((ms) => of(new Date(date.getTime() + ms)))
+  if (of(date) === wanted.join() && !near.includes(of(date))) return date.getTime()
+  throw bad(`${from}: ${text} was not once in this time zone; write it with its offset (+01:00)`)
+}
+
+const HOUR = 3_600_000
 
 /** Beyond this a date is no date. */
 const MAX_TIME = 8.64e15

@@ -110,6 +110,11 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--at: expected how long ago, such as 24h, or a time/,
   ],
   [
+    'a restore of the cluster of all other commands',
+    ['restore', 'deploy/web', '--cluster', 'north'],
+    /: name with --context the context that leads to the cluster, and with --from-cluster/,
+  ],
+  [
     'a key that is none',
     ['up', '--archive', '--archive-key-file', import.meta.filename],
     /the archive's key .* must hold 32 bytes, as they are, in hexadecimal or in base64/,
@@ -293,6 +298,10 @@ test('a start that fails for a port, a kubeconfig or a cluster leaves no data di
     isOneSentence(stderr)
     ok(!existsSync(data), args.join(' '))
   }
+  // npm takes the flag that the error names for its own.
+  const throughNpm = { npm_lifecycle_event: 'start' }
+  const { stderr } = await runKinfold(['playground', '--http', taken], throughNpm)
+  match(stderr, /; through npm as: npm start -- --http 127\.0\.0\.1:0$/m)
 })
 
 test('a data directory in use, of other partitions, or that is no log (F52, F61)', async (t) => {

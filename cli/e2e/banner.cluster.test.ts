@@ -100,8 +100,15 @@ test('each command of the banner works as it is printed, the archive among them'
   })
   const followed = await pasted(`${tail} | head -n 1`, cwd)
   deepEqual([followed.code, followed.stdout.split('\n').length], [0, 2], followed.stderr)
-  const alias = /^alias kinfold=(.*)$/m.exec(text)?.[1]
-  match((await pasted(`${alias} --version`, cwd)).stdout, /^\d+\.\d+\.\d+\n$/)
+  const alias = /^alias kinfold=.*$/m.exec(text)?.[0]
+  match((await pasted(`${alias}\nkinfold --version`, cwd)).stdout, /^\d+\.\d+\.\d+\n$/)
+  // What messages and the page print is about this playground, whatever else runs.
+  const asked = await pasted(`${alias}\nkinfold status`, cwd)
+  const [, url] = /^ {2}page +(\S+)\/$/m.exec(text)!
+  ok(asked.stdout.includes(`Asked ${url}\n`), asked.stdout + asked.stderr)
+  const [, uid] = /^Deployment\/web \(uid (\S+)\)/m.exec(back.stdout)!
+  const ofPage = await pasted(`${alias}\nkinfold restore uid:${uid} --context north`, cwd)
+  match(ofPage.stdout, /^Deployment\/web/, ofPage.stderr)
 })
 
 test('without a workload the banner names no object of it, without an archive no restore', {

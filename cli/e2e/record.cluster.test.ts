@@ -112,7 +112,11 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
     await untilGone(plane, all)
     await eventually('both are in the archive', async () => {
       const { stderr } = await restore('web')
-      return /2 objects had that name, .* or when \(--at\)/.test(stderr) || stderr
+      return (
+        /2 objects had that name, .* or when \(--at\).* The newest: kinfold restore .*uid:/.test(
+          stderr,
+        ) || stderr
+      )
     })
     const first = await restore('web', '--at', then)
     match(first.stdout, new RegExp(`^Deployment/web \\(uid ${tree.root.uid}\\)`))

@@ -3,9 +3,10 @@
  *
  * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
  */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Identity, isSameIdentity } from '../../core/graph/identity.ts'
 import type { Uid } from '../../core/model/object.ts'
+import { shellWord } from '../../core/model/text.ts'
 import { LogError } from '../../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -48,6 +49,8 @@ interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly namespace?: string
+  /** Whoever knows the other commands takes it for that of all. */
+  readonly cluster?: string
   readonly fromCluster?: string
   readonly only?: boolean
   readonly at?: string
@@ -61,6 +64,8 @@ interface RestoreFlags extends SourceFlags {
   readonly output: string
 }
 
+const NO_CLUSTER =
+  'restore creates with the rights of your kubeconfig: name with --context the context that leads to the cluster, and with --from-cluster the id of another one that it was deleted from'
 const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
 
 export function addRestore(program: Command): void {
@@ -106,6 +111,7 @@ export function addRestore(program: Command): void {
     )
     .option('--from-cluster <id>', 'uid of kube-system of the cluster that it was deleted from')
     .option('--dry-run [server]', 'have the server check everything, and keep nothing')
+    .addOption(new Option('--cluster <name>').hideHelp())
     .option('--yes', 'do it; without this the plan is shown and nothing is done')
     .option('-o, --output <format>', RESTORE_OUTPUTS.join(', '), 'text')
     .option('--data <dir>', `data directory of the log (default: ${DEFAULT_DATA})`)
@@ -126,6 +132,7 @@ function withDryRun(args: readonly string[]): string[] {
 }
 
 async function restore(words: string[], flags: RestoreFlags): Promise<void> {
+  if (flags.cluster !== undefined) throw bad(NO_CLUSTER)
   const output = outputOf(flags.output, RESTORE_OUTPUTS)
   const lost = oneOf(
     { key: 'lostOwners', value: flags.lostOwners, from: '--lost-owners' },
@@ -276,10 +283,21 @@ function onlyRoot(roots: readonly Root[], words: readonly string[], at: string |
       `${asked}: the archive has not the object itself, and those that bear its uid name ${roots.length} different owners; say which as KIND/NAME -n NAMESPACE: ${places.join(', ')}`,
     )
   }
-  const some = roots.slice(0, 10).map(({ identity, at }) => `uid:${identity.uid} (${timeOf(at)})`)
+  const newest = roots.toSorted((one, other) => Number(other.at) - Number(one.at))
+  const some = newest.slice(0, 10).map(({ identity, at }) => `uid:${identity.uid} (${timeOf(at)})`)
+  const again = sameCommand(words, `uid:${newest[0]!.identity.uid}`)
   throw bad(
-    `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}`,
+    `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}. The newest: ${again}`,
   )
+}
+
+/** What was typed, about another object. */
+function sameCommand(words: readonly string[], object: string): string {
+  const typed = process.argv.slice(2)
+  const [first = '', ...others] = words
+  const at = typed.indexOf(first)
+  const rest = typed.filter((each, index) => index !== at && !others.includes(each))
+  return ['kinfold', ...rest, object].map(shellWord).join(' ')
 }
 
 function isArchived(objects: Objects, { identity }: Root): boolean {

@@ -18,6 +18,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
     paint(stateOf(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
   ]
+  if (others.length > 0) out.push(otherHint(others))
   if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
   for (const { kind, name, uid, standing, reason } of references) {
     const status = standing === null ? '' : `: ${standing}: ${reason}`
@@ -107,6 +108,14 @@ function historyTable(history: WhyDocument['history']): string {
     ]
   })
   return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
+}
+
+/** Beside what is said first, where it is read. */
+function otherHint(others: WhyDocument['others']): string {
+  const gone = others.filter(({ isThere }) => !isThere)
+  const where = [...new Set(gone.map(({ cluster }) => labelOf(cluster)))].join(', ')
+  const deleted = gone.length === 0 ? '' : `; deleted ones in ${where}`
+  return `Others have or had this name, listed below${deleted}.`
 }
 
 /** Whoever asked by name may have meant another. */

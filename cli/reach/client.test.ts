@@ -42,7 +42,7 @@ for (const [words, kind] of [
 }
 
 test('an environment variable that is empty names nothing', (t) => {
-  for (const name of ['KINFOLD_SERVER', 'KINFOLD_TOKEN_FILE', 'XDG_DATA_HOME']) {
+  for (const name of ['KINFOLD_SERVER', 'KINFOLD_TOKEN_FILE', 'XDG_DATA_HOME', 'KINFOLD_DATA']) {
     const before = process.env[name]
     process.env[name] = ''
     t.after(() => {
@@ -52,6 +52,25 @@ test('an environment variable that is empty names nothing', (t) => {
   }
   match(serverOf({}).url, /^http:\/\/127\.0\.0\.1:\d+$/)
   equal(isAbsolute(defaultDataDirectory()), true)
+})
+
+test('KINFOLD_DATA names a directory as --data does: nobody else is asked', (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
+  const others = { KINFOLD_DATA: data, KINFOLD_SERVER: 'http://127.0.0.1:1' }
+  const before = Object.keys(others).map((name) => [name, process.env[name]] as const)
+  t.after(() => {
+    rmSync(data, { recursive: true, force: true })
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+  Object.assign(process.env, others)
+  throws(() => serverOf({}), /no kinfold answers from/)
+  writeFileSync(join(data, 'http.json'), JSON.stringify({ url: 'http://127.0.0.1:2' }))
+  equal(serverOf({}).url, 'http://127.0.0.1:2')
+  equal(serverOf({ server: 'http://127.0.0.1:3' }).url, 'http://127.0.0.1:3')
+  equal(defaultDataDirectory(), data)
 })
 
 test('over TLS it asks who shows a certificate that it trusts, and says what to do with another one', async (t) => {

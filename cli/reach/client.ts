@@ -91,11 +91,12 @@ export function withScope(command: Command, cluster = 'name or id of the cluster
 const ITS_FLAGS = 'the --mode, --kinds and --kubeconfig that it had'
 
 /**
- * Flags, the environment, what a running process wrote into the usual data directory, the default port. Of a directory that is named nothing else is asked:
- * an order must not reach whoever happens to listen.
+ * Flags, the environment, what a running process wrote into the usual data directory, the default
+ * port. Of a directory that is named, also by $KINFOLD_DATA, nothing else is asked: an order must
+ * not reach whoever happens to listen.
  */
 export function serverOf(flags: ClientFlags): Server {
-  const { data } = flags
+  const data = flags.data ?? (process.env['KINFOLD_DATA'] || undefined)
   const isOfData = flags.server === undefined && data !== undefined
   const named = flags.server ?? (isOfData ? undefined : process.env['KINFOLD_SERVER'] || undefined)
   const about = named === undefined ? aboutOf(data ?? defaultDataDirectory()) : undefined
@@ -118,7 +119,8 @@ export function serverOf(flags: ClientFlags): Server {
 
 /** The endpoint that a command without flags asks. */
 export function urlWithoutFlags(): string {
-  return urlOf(process.env['KINFOLD_SERVER'] || aboutOf(defaultDataDirectory())?.url)
+  const named = process.env['KINFOLD_DATA'] ? undefined : process.env['KINFOLD_SERVER']
+  return urlOf(named || aboutOf(defaultDataDirectory())?.url)
 }
 
 function urlOf(named: string = DEFAULT_SERVER): string {

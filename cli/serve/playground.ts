@@ -2,17 +2,20 @@
  * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them, in parity and enforce unless it is told
  * otherwise.
  *
- * What must stay true: it never reads a kubeconfig of anybody's, and leaves nothing behind but what it was told to keep.
+ * What must stay true: it never reads a kubeconfig of anybody's, writes none while another process
+ * has the data directory, and leaves nothing behind but what it was told to keep.
  */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
-import type { Playground } from '../../playground/playground.ts'
+import type { PlaygroundServers } from '../../playground/playground.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { type Address, parseAddress } from '../../runtime/http/address.ts'
+import { readTokens } from '../../runtime/http/http-token.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
 import { ResourceStack } from '../../runtime/resource-stack.ts'
 import {
@@ -45,6 +48,8 @@ const RESTORED_WITHIN_MS = 10 * 60_000
 const QUIET = 'warn'
 /** `npx kinfold` is this program only below its checkout. */
 const LAUNCHER = fileURLToPath(new URL('../kinfold.js', import.meta.url))
+/** As whom Kinfold deletes there. */
+const ACCOUNT = 'system:serviceaccount:kinfold:kinfold'
 const CLUSTERS = ['north', 'south'] as const
 export function addPlayground(program: Command): void {
   const command = program
@@ -95,51 +100,95 @@ async function play(
 ): Promise<void> {
   const { checkAddress, checkFree } = await import('../../runtime/http/endpoint.ts')
   // Before anything is created for it.
-  if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
-  for (const address of flags.listen ?? []) await checkFree(address, '--listen')
-  const { startPlayground } = await import('../../playground/playground.ts')
+  try {
+    if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
+    for (const address of flags.listen ?? []) await checkFree(address, '--listen')
+  } catch (error) {
+    throw error instanceof ExitError ? throughNpm(error) : error
+  }
+  const { startServers } = await import('../../playground/playground.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
   const data = flags.data ?? made ?? ''
   try {
-    await using clusters = await startPlayground({
-      directory: data,
+    await using clusters = await startServers({
       clusters: CLUSTERS,
       listen,
       workload: flags.workload,
       missingMs: flags.archive === true ? RESTORED_WITHIN_MS : undefined,
     })
-    if (flags.apiOnly) await showOnly(clusters, signal)
+    if (flags.apiOnly) await showOnly(clusters, data, signal)
     else await collectIn(clusters, { ...flags, data }, signal)
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true })
   }
 }
 
-async function showOnly({ kubeconfig, servers }: Playground, signal: AbortSignal): Promise<void> {
+/** npm takes a flag without the `--` before it for one of its own. */
+function throughNpm(error: ExitError): ExitError {
+  if (process.env['npm_lifecycle_event'] !== 'start') return error
+  const example = 'through npm as: npm start -- --http 127.0.0.1:0'
+  return new ExitError(error.exitCode, `${error.message}; ${example}`)
+}
+
+async function showOnly(
+  { servers }: PlaygroundServers,
+  data: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { writeKubeconfigIn } = await import('../../playground/playground.ts')
+  const { lockDirectory } = await import('../../adapters/sqlite/lock.ts')
   keepCompiled()
+  mkdirSync(data, { recursive: true })
+  // Whoever has the directory has its kubeconfig: a log, or another that has no Kinfold.
+  const log = join(data, 'log')
+  using _lock = lockDirectory(existsSync(log) ? log : data)
+  const kubeconfig = writeKubeconfigIn(data, servers)
   const urls = servers.map(({ name, url }) => `${name} at ${url}`).join(', ')
   process.stdout.write(`clusters without Kinfold: ${urls}; kubeconfig ${kubeconfig}\n`)
   if (!signal.aborted) await once(signal, 'abort')
 }
 
 async function collectIn(
-  { kubeconfig, servers }: Playground,
-  flags: PlaygroundFlags,
+  { servers }: PlaygroundServers,
+  flags: PlaygroundFlags & { readonly data: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { openClusters } = await import('../config/clusters.ts')
+  const { openClusterAt } = await import('../config/clusters.ts')
+  const { writeKubeconfigIn } = await import('../../playground/playground.ts')
+  const { AuditLog, USER_HEADER } = await import('../../playground/audit-log.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../../runtime/logger.ts')
+  const { sendAudit } = await import('./playground-audit.ts')
   keepCompiled()
   const config = settingsOf(flags)
   await using opened = new ResourceStack()
-  const contexts = servers.map(({ name }) => name)
-  const connected = openClusters('playground', kubeconfig, contexts)
-  for (const cluster of connected) opened.use(cluster)
+  const connected = servers.map((server) =>
+    opened.use(openClusterAt('playground', server, { [USER_HEADER]: ACCOUNT })),
+  )
+  const clock = systemClock()
+  const logs = servers.map(({ name, api }) => ({
+    cluster: name,
+    log: new AuditLog(api, clock),
+  }))
   const logger = createLogger('kinfold', config.logLevel, config.logFormat)
-  await runEmbedded(config, connected, logger, signal, (url) => {
-    process.stdout.write(welcome(kubeconfig, url, config, flags))
-  })
+  const ended = new AbortController()
+  const sending: Promise<void>[] = []
+  try {
+    await runEmbedded(config, connected, logger, signal, (url) => {
+      const server = { url, token: tokenOf(config), instance: undefined }
+      for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
+      // Only now: the lock of the log says that the directory is ours.
+      const kubeconfig = writeKubeconfigIn(flags.data, servers)
+      process.stdout.write(welcome(kubeconfig, url, config, flags))
+    })
+  } finally {
+    ended.abort()
+    await Promise.all(sending)
+  }
+}
+
+function tokenOf({ httpTokenFile }: UpConfig): string | undefined {
+  return httpTokenFile === undefined ? undefined : readTokens(httpTokenFile)[0]
 }
 
 type Welcomed = Pick<UpConfig, 'mode' | 'preset' | 'data' | 'archive'>
@@ -156,6 +205,13 @@ function welcome(
   const data = ` --data ${shellWord(resolve(config.data))}`
   // Where a command without flags would ask this very process, it needs none.
   const asked = urlWithoutFlags() === url ? '' : data
+  // What messages and the page call "kinfold" is about this process then, whatever else runs.
+  const ours = {
+    KINFOLD_DATA: resolve(config.data),
+    KUBECONFIG: resolve(kubeconfig),
+  }
+  const words = Object.entries(ours).map(([name, value]) => `${name}=${shellWord(value)}`)
+  const alias = shellWord([...words, kinfold].join(' '))
   const into = `--kubeconfig ${shellWord(resolve(kubeconfig))} --context north`
   const key =
     archiveKeyFile === undefined ? '' : ` --archive-key-file ${shellWord(resolve(archiveKeyFile))}`
@@ -189,7 +245,7 @@ Try, in another terminal, in any directory:
 
 ${commands.map((command) => `  ${command}\n`).join('')}
 The last one shows everything that happens. In messages and documents this is "kinfold":
-alias kinfold=${kinfold}
+alias kinfold=${alias}
 Ctrl-C ends it all.
 `
 }

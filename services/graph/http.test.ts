@@ -277,19 +277,22 @@ test('a question about a kind that is not watched, or not listed yet, says so wi
 
 test('a question that cannot be answered says why', async (t) => {
   const server = await serve(t)
-  const nothing = await server.get('/v1/why?kind=pod&name=nope&namespace=ns')
+  const nothing = await server.get('/v1/why?kind=pod&name=nothing&namespace=ns')
   equal(nothing.status, 404)
   match(
     ((await nothing.json()) as { detail: string }).detail,
-    /^no pod\/nope was ever seen in namespace ns; it may be in another namespace$/,
+    /^no pod\/nothing was ever seen in namespace ns; it may be in another namespace$/,
   )
   // What was meant is said where it is known (C18).
   for (const [asked, meant] of [
     ['name=wbe&namespace=ns', 'did you mean deployment/web -n ns?'],
     ['name=web&namespace=other', 'did you mean -n ns?'],
     ['name=webb&namespace=other', 'it may be in another namespace'],
+    ['kind=pod&name=goen&namespace=ns', 'did you mean pod/gone -n ns (deleted)?'],
   ]) {
-    const answer = await server.get(`/v1/why?kind=deployment&${asked}`)
+    const answer = await server.get(
+      `/v1/why?${asked!.startsWith('kind') ? '' : 'kind=deployment&'}${asked}`,
+    )
     const { detail } = (await answer.json()) as { detail: string }
     equal(detail.split('; ')[1], meant)
   }

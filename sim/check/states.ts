@@ -2,8 +2,8 @@
 import type { SortedMap } from '../../adapters/memory/sorted-map.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { KeyRange } from '../../ports/store.ts'
-import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
 import { stateValueOf } from '../../services/graph/fold/bytes/long-node.ts'
+import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
 import type { Content, World } from '../model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: END_OF_STATE, limit: Number.MAX_SAFE_INTEGER }

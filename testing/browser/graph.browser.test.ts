@@ -146,7 +146,10 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
       'deleted ReplicaSet/web-1nsno audit log says by whom',
     ])
     deepEqual(await violations(page), [])
-    await page.getByText(`kinfold diff --cluster test -A --from ${from}`, { exact: true }).waitFor()
+    // Pasted where another Kinfold runs on the usual port, it is about this one.
+    const { origin } = new URL(page.url())
+    const diff = `kinfold diff --cluster test -A --from ${from} --server ${origin}`
+    await page.getByText(diff, { exact: true }).waitFor()
     await page.getByLabel('Namespace').fill('other')
     await page.getByRole('button', { name: 'Compare' }).click()
     await page.getByText('1 difference: 1 added.').waitFor()

@@ -87,7 +87,10 @@ export interface Query {
    * around a time, in ms (undefined: the last ones).
    */
   find(selector: Selector, at?: number): Promise<Found>
-  /** What exists of such a kind: under the name in other namespaces, or under one like it in this one. Some of it. */
+  /**
+   * What there is of such a kind: under the name in other namespaces, or under one like it in this
+   * one. Some of it; where nothing of that exists, of what was deleted.
+   */
   nearest(selector: Selector): Promise<readonly Match[]>
   tree(view: View, root: Named, owners: boolean, sight?: Sight): Promise<Answer<OwnershipTree>>
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
@@ -107,6 +110,11 @@ export type DeletionOf = (
 interface When {
   /** Append time at which a deletion was over or, where it is not, had begun; null where that is not known. */
   readonly at: number | null
+}
+
+function livingFirst(all: readonly Match[]): readonly Match[] {
+  const there = all.filter(({ isThere }) => isThere)
+  return there.length > 0 ? there : all
 }
 
 export function createQuery(
@@ -138,12 +146,11 @@ export function createQuery(
       const { name, namespace, uid } = asked
       if (uid !== undefined) return []
       const elsewhere = await matching(await index.anywhere(name), asked)
-      const there = elsewhere.filter(({ isThere }) => isThere)
-      if (there.length > 0) return there
+      if (elsewhere.length > 0) return livingFirst(elsewhere)
       const near = await Promise.all(
         [...new Set([namespace, ''])].map((each) => index.near(each, name)),
       )
-      return (await matching(near.flat(), asked)).filter(({ isThere }) => isThere)
+      return livingFirst(await matching(near.flat(), asked))
     },
     async find(selector, at) {
       const { name, namespace, cluster, uid } = selector

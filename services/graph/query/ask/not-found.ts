@@ -76,9 +76,10 @@ const MOST_NEAR = 3
 function nearText({ kind, name }: Selector, near: readonly Match[]): string {
   const sorted = near.toSorted((a, b) => changesOf(name, a) - changesOf(name, b))
   const nearest = sorted.filter((each) => changesOf(name, each) === changesOf(name, sorted[0]!))
-  const words = nearest.map(({ object }) => {
+  const words = nearest.map(({ object, isThere }) => {
     const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
-    return object.name === name ? at.trim() : `${kind}/${object.name}${at}`
+    const word = object.name === name ? at.trim() : `${kind}/${object.name}${at}`
+    return isThere ? word : `${word} (deleted)`
   })
   const [first, ...more] = [...new Set(words)]
   if (first === undefined) return ''

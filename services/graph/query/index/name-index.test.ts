@@ -71,5 +71,12 @@ test('names like one that is not there are found by a bounded read, among howeve
   deepEqual(await index.near('ns', 'wbe'), [meant])
   deepEqual(await index.anywhere('web'), [meant])
   deepEqual(await index.near('ns', 'cart'), [])
+  // What was deleted is what a question is about.
+  const deleted = { ...meant, uid: 'deleted', name: 'shop', isGone: true }
+  const rows = nameKeys(deleted).map((key) => [key, new Uint8Array()] as const)
+  await store.write(rows, { changelog: 0n, position: 1n })
+  const after = createNameIndex(store, (_, uid) => (uid === deleted.uid ? deleted : undefined))
+  deepEqual(await after.near('ns', 'shpo'), [deleted])
+  deepEqual(await after.anywhere('shop'), [deleted])
   equal(read < 5_000, true, `${read} keys`)
 })

@@ -68,9 +68,9 @@ export interface NameIndex {
   named(asked: NameAsked): Promise<NamesFound>
   /** Uids of those that have these coordinates. */
   at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
-  /** What exists now in a namespace under a name of few changes; not all of a large namespace is looked through. */
+  /** What exists or existed in a namespace under a name of few changes; not all of a large namespace is looked through. */
   near(namespace: string, name: string): Promise<readonly Indexed[]>
-  /** What exists now under a name, in any namespace; not all of very many namespaces are looked through. */
+  /** What exists or existed under a name, in any namespace; not all of very many namespaces are looked through. */
   anywhere(name: string): Promise<readonly Indexed[]>
   /** All that have the name, or had it: those behind a key, or (empty) the first, in an order that nothing changes. */
   listed(asked: NamesListed, after: string): AsyncIterable<readonly [key: string, last: Indexed]>
@@ -88,6 +88,10 @@ const MOST_OF_A_SLIP = 5
 const LONGEST_NAME = 63
 /** Namespaces in which a name is looked for that is not where it was asked for. */
 const MOST_NAMESPACES = 200
+
+/** What exists is looked through apart: what was deleted takes none of its room. */
+const STATES = ['there', 'gone'] as const
+type State = (typeof STATES)[number]
 
 export function createNameIndex(
   store: Pick<Store, 'page'>,
@@ -136,6 +140,34 @@ export function createNameIndex(
     return { keys, isCut: before.isCut || after.isCut }
   }
 
+  async function near(state: State, namespace: string, name: string): Promise<readonly Indexed[]> {
+    const below = `${state}/${part(namespace)}/`
+    const most = MOST_COMPARED / 2
+    // Most slips of a hand spare the first letter.
+    const likely = await store.page(prefixRange(`${below}${part(name.slice(0, 1))}`, most))
+    const others = await store.page(prefixRange(below, most))
+    const slips = slipsOf(name.slice(0, LONGEST_NAME)).map(async (each) => {
+      return await store.page(prefixRange(`${below}${part(each)}/`, MOST_OF_A_SLIP))
+    })
+    const pages = [likely, others, ...(await Promise.all(slips))]
+    const keys = new Set(pages.flatMap(({ rows }) => rows.map(([key]) => key)))
+    const near = [...keys].filter((key) => isNear(name, nameIn(key)))
+    return near.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+  }
+
+  async function anywhere(state: State, name: string): Promise<readonly Indexed[]> {
+    const keys: string[] = []
+    for (let [range, read] = [prefixRange(`${state}/`, 1), 0]; read < MOST_NAMESPACES; read++) {
+      const [first] = (await store.page(range)).rows
+      if (first === undefined) break
+      const namespace = `${first[0].split('/').slice(0, NAMESPACE_PARTS).join('/')}/`
+      const { rows } = await store.page(prefixRange(`${namespace}${part(name)}/`, MOST_OF_A_KIND))
+      keys.push(...rows.map(([key]) => key))
+      range = { ...range, gte: prefixRange(namespace, 1).lt }
+    }
+    return keys.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+  }
+
   return {
     async named({ namespace, name, cluster, at }) {
       const of = namePart(namespace, name) + (cluster === undefined ? '' : `${part(cluster)}/`)
@@ -146,30 +178,10 @@ export function createNameIndex(
       return { found, lacks: gone.isCut ? 'former' : 'nothing' }
     },
     async near(namespace, name) {
-      const below = `there/${part(namespace)}/`
-      const most = MOST_COMPARED / 2
-      // Most slips of a hand spare the first letter.
-      const likely = await store.page(prefixRange(`${below}${part(name.slice(0, 1))}`, most))
-      const others = await store.page(prefixRange(below, most))
-      const slips = slipsOf(name.slice(0, LONGEST_NAME)).map(async (each) => {
-        return await store.page(prefixRange(`${below}${part(each)}/`, MOST_OF_A_SLIP))
-      })
-      const pages = [likely, others, ...(await Promise.all(slips))]
-      const keys = new Set(pages.flatMap(({ rows }) => rows.map(([key]) => key)))
-      const near = [...keys].filter((key) => isNear(name, nameIn(key)))
-      return near.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+      return (await Promise.all(STATES.map((state) => near(state, namespace, name)))).flat()
     },
     async anywhere(name) {
-      const keys: string[] = []
-      for (let [range, read] = [prefixRange('there/', 1), 0]; read < MOST_NAMESPACES; read++) {
-        const [first] = (await store.page(range)).rows
-        if (first === undefined) break
-        const namespace = `${first[0].split('/').slice(0, NAMESPACE_PARTS).join('/')}/`
-        const { rows } = await store.page(prefixRange(`${namespace}${part(name)}/`, MOST_OF_A_KIND))
-        keys.push(...rows.map(([key]) => key))
-        range = { ...range, gte: prefixRange(namespace, 1).lt }
-      }
-      return keys.flatMap((key) => lastOf(...identityIn(key)) ?? [])
+      return (await Promise.all(STATES.map((state) => anywhere(state, name)))).flat()
     },
     async *at(cluster, { group, kind, namespace, name }) {
       const of = `${namePart(namespace, name)}${part(cluster)}/${kindPart(group, kind)}/`
