@@ -16,11 +16,12 @@ import { edgeKey, nodeKey } from '../core/graph/key.ts'
 import type { Node } from '../core/model/node.ts'
 import type { Store, StoreChange } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { Batch } from '../services/graph/fold/batch.ts'
 import { type FormerChange, formerRecords } from '../services/graph/fold/former/former-record.ts'
 import { formerRows } from '../services/graph/fold/former/former-rows.ts'
 import { Tree } from '../services/graph/query/answer/tree.ts'
 import { View } from '../services/graph/query/view/view.ts'
-import { CLUSTER } from './rig/ownership.ts'
+import { beginning, CLUSTER } from './rig/ownership.ts'
 import type { Report } from './rig/report.ts'
 import { machine, quantile, rounded } from './rig/report.ts'
 
@@ -37,6 +38,7 @@ const codec = avroCodec()
 const clock = systemClock()
 const START = Date.parse('2026-01-01T00:00:00Z')
 const COMMIT = 500
+const BEGINNING = beginning().length
 
 export async function benchPast(options: PastOptions): Promise<Report> {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-past-'))
@@ -69,8 +71,9 @@ export async function benchPast(options: PastOptions): Promise<Report> {
 
 async function write(store: Store, options: PastOptions): Promise<{ readonly cpuUs: number }> {
   const { objects, states } = options
+  await begin(store)
   const before = process.cpuUsage()
-  let position = 0
+  let position = BEGINNING
   for (let state = 0; state < states; state++) {
     for (let first = 0; first < objects; first += COMMIT) {
       const changes: StoreChange[] = []
@@ -104,18 +107,35 @@ async function write(store: Store, options: PastOptions): Promise<{ readonly cpu
   return { cpuUs: user + system }
 }
 
+/** The cluster and its kinds, as a fold has them. */
+async function begin(store: Store): Promise<void> {
+  const from = undefined
+  const batch = new Batch({ store, codec, partition: 0, partitions: 1, from, isRemembering: true })
+  for (const [index, event] of beginning().entries()) {
+    const at = { partition: 0, partitions: 1, position: BigInt(index), timestamp: START }
+    await batch.fold(event, at)
+  }
+  const { changelog, beside } = batch.take()
+  const changes = changelog.map(({ key, value }): StoreChange => [key, value])
+  await store.write([...changes, ...beside], { changelog: 1n, position: batch.position.position })
+}
+
 async function treesAt(store: Store, options: PastOptions): Promise<number[]> {
   const { objects, states, family, trees } = options
   const partition = {
     ...{ partition: 0, store, counts: () => undefined },
     status: () =>
-      ({ state: 'folding', position: BigInt(objects * states), lagEntries: 0n }) as const,
+      ({
+        state: 'folding',
+        position: BigInt(BEGINNING + objects * states),
+        lagEntries: 0n,
+      }) as const,
   }
   const now = new View({ cluster: CLUSTER, partition, partitions: 1, codec, clock })
   const times: number[] = []
   for (let each = 0; each < trees; each++) {
     const root = Math.floor((Math.random() * objects) / family) * family
-    const position = objects + Math.floor(Math.random() * objects * (states - 1))
+    const position = BEGINNING + objects + Math.floor(Math.random() * objects * (states - 1))
     const began = performance.now()
     const view = now.at({ type: 'position', position, at: START + position })
     const of = { ...placeOf(root), uid: uidOf(root), cluster: CLUSTER, at: 0 }
@@ -154,20 +174,22 @@ function nodeOf(each: number, position: number, options: PastOptions): Node {
       ]
   const pod = { group: '', kind: 'Pod', namespace: 'shop', name: `web-${each.toString(36)}` }
   return {
-    ...{ type: 'Node', hash: `${position}`, phase: 'observed', position: BigInt(position) },
+    type: 'Node',
+    ...{ hash: `${position}`, position: BigInt(position) },
     object: {
       ...(isOwner ? placeOf(each) : pod),
-      ...{ version: 'v1', resource: isOwner ? 'replicasets' : 'pods', scope: 'Namespaced' },
+      ...{ version: 'v1', resource: isOwner ? 'replicasets' : 'pods' },
+      scope: 'Namespaced',
       ...{ generation: 1, graceSeconds: null },
       ...{ uid: uidOf(each), resourceVersion: `${position}`, createdAt: START, deletedAt: null },
       ...{ ownerReferences: references, finalizers: [], labels: [], annotations: [] },
     },
     places: references.map(() => ({ kind: 'ReplicaSet', namespace: 'shop' })),
     namedAt: references.map(() => START),
-    ...{ orphanedAt: null, isFreed: false, letGoAt: null, ringed: false, isReaped: false },
-    ...{ protectedUntil: null, isWarned: false, hold: null, attempt: null },
-    verdict: null,
-  } as unknown as Node
+    ...{ orphanedAt: null, isFreed: false, letGoAt: null, ringed: false },
+    ...{ protectedUntil: null, isWarned: false, warnedAt: [] },
+    ...{ doubt: null, deletion: null, verdict: null, hold: null, attempt: null },
+  }
 }
 
 async function bytesIn(directory: string): Promise<number> {

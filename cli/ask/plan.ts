@@ -10,7 +10,7 @@ import { type StyleOf, table } from '../print/table.ts'
 import { lineOf } from '../print/terminal.ts'
 import { countOf, objectName, unlistedText } from '../print/word.ts'
 import type { ObjectFlags } from '../reach/client.ts'
-import { answerTo, warnPartial, withObject } from '../reach/client.ts'
+import { answerTo, warnPartial, withMoment, withObject } from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 import { addPlanHeld } from './held.ts'
 
@@ -24,12 +24,13 @@ interface PlanFlags extends ObjectFlags {
   readonly cascade: string
   readonly limit: string
   readonly output: string
+  readonly at?: string
 }
 
 export function addPlan(program: Command): void {
   const plan = program.command('plan').description('what would happen, before it does')
   addPlanHeld(plan)
-  withObject(plan.command('delete'))
+  withMoment(withObject(plan.command('delete')))
     .description(
       'what would be deleted with an object, what would be kept, and what would block it',
     )
@@ -41,11 +42,18 @@ export function addPlan(program: Command): void {
       const output = outputOf(flags.output, OUTPUTS)
       const cascade = cascadeOf(flags.cascade)
       const { server, query } = await questionOf(words, flags)
-      const told = await answerTo(server, '/v1/plan', { ...query, cascade, limit: flags.limit })
+      const at = flags.at === undefined ? undefined : await momentIn(flags.at)
+      const asked = { ...query, cascade, limit: flags.limit, at }
+      const told = await answerTo(server, '/v1/plan', asked)
       warnPartial(told.partial)
       if (output === 'name') warnPartial(unlistedText(knownOf(told), told.objects.length))
       process.stdout.write(render(told, output))
     })
+}
+
+/** Few questions have a moment: what reads it is loaded for these alone. */
+async function momentIn(text: string): Promise<string> {
+  return (await import('../reach/moment.ts')).momentOf(text)
 }
 
 export function cascadeOf(word: string): Cascade {

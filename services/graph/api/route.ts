@@ -125,6 +125,7 @@ const TABLE = [
       limitParameter('Dependents on a page, 500 without it, at most 2,000.', 1),
       parameter('count', 'Lists nothing, and counts.', FLAG),
       CONTINUE,
+      AT,
     ],
   ),
   question('/v1/why', 'why', WHY, 'Why an object exists, is being deleted or was deleted', [
@@ -139,6 +140,7 @@ const TABLE = [
     ...OBJECT,
     parameter('cascade', 'Propagation policy; `background` without it.', PROPAGATION),
     limitParameter('Objects that are listed, 500 without it, at most 20,000; all are counted.', 0),
+    AT,
   ]),
   question('/v1/plan/held', 'planHeld', HELD_PLAN, 'What waits for approval in a cluster', [
     CLUSTER,
