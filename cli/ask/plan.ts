@@ -52,7 +52,7 @@ export function addPlan(program: Command): void {
 }
 
 /** Few questions have a moment: what reads it is loaded for these alone. */
-async function momentIn(text: string): Promise<string> {
+async function momentIn(text: string): Promise<string | undefined> {
   return (await import('../reach/moment.ts')).momentOf(text)
 }
 
