@@ -137,7 +137,7 @@ async function treesAt(store: Store, options: PastOptions): Promise<number[]> {
     const root = Math.floor((Math.random() * objects) / family) * family
     const position = BEGINNING + objects + Math.floor(Math.random() * objects * (states - 1))
     const began = performance.now()
-    const view = now.at({ type: 'position', position, at: START + position })
+    const view = now.at({ type: 'position', position, at: START + position, isTime: false })
     const of = { ...placeOf(root), uid: uidOf(root), cluster: CLUSTER, at: 0 }
     const { answer } = await new Tree(view).grown(of, false)
     times.push(performance.now() - began)

@@ -138,7 +138,7 @@ test('what is asked in the wrong words is bad input, and what lies before the ho
     [
       'history --since yesterday',
       2,
-      /--since: expected how long ago, such as 24h, or a time, such as \S+, not "yesterday"/,
+      /--since: expected how long ago, such as 24h, or a time, such as \S+ or \S+, not "yesterday"/,
     ],
     ['history --since 5x', 2, /--since: expected how long ago/],
     ['history --change more', 2, /change more is none of created, references/],

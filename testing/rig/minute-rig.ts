@@ -10,6 +10,7 @@ import type { Event } from '../../core/model/event.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/http/endpoint.ts'
+import { reachOf } from '../../services/graph/fold/former/former-rows.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
 import {
   createHistoryIndex,
@@ -28,6 +29,8 @@ export interface MinuteRig {
   readonly url: string
   readonly store: Store
   readonly index: HistoryIndex
+  /** A minute passes, by which what events before that position changed is forgotten. */
+  forget(before: bigint): Promise<void>
   /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
   minute(...lines: readonly string[]): Promise<string>
   /** The story so far. */
@@ -83,6 +86,16 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
     store,
     world,
     index,
+    async forget(before) {
+      running.task.forgetBefore(before)
+      const isForgotten = (): boolean =>
+        (reachOf(running.task.store, codec)?.begin ?? 0) >= Number(before)
+      while (!isForgotten()) {
+        world.step('beat 1')
+        await appendAll(log, events.splice(0))
+        await running.caughtUp()
+      }
+    },
     async minute(...lines) {
       const begin = now + MINUTE_MS
       // Its watcher saw the cluster all the time.

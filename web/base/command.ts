@@ -75,13 +75,14 @@ export function Commands({ commands }: { readonly commands: readonly Command[] }
 }
 
 /** Where a command without flags asks, unless its environment names another. */
-const DEFAULT_ORIGIN = 'http://127.0.0.1:7070'
+const DEFAULT_HOST = '127.0.0.1:7070'
 
 /** With the endpoint that showed it: whoever pastes it means that one. The archive has none. */
 function whole(words: string): string {
   const isAsking = /^kinfold (?!restore )/.test(words)
-  const { origin } = globalThis.location
-  return isAsking && origin !== DEFAULT_ORIGIN ? `${words} --server ${origin}` : words
+  const { host, origin, protocol } = globalThis.location
+  const isDefault = host === DEFAULT_HOST && protocol === 'http:'
+  return isAsking && !isDefault ? `${words} --server ${origin}` : words
 }
 
 export function Copied({ text: words }: { readonly text: string }): ComponentChild {

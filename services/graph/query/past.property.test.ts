@@ -91,9 +91,10 @@ async function answersAt(asking: Asking, view: View): Promise<Record<string, unk
   return told
 }
 
-/** By whom it is deleted is told of now alone. */
+/** By whom it is deleted, and what is not known of that, is told of now alone. */
 function withoutDeletion({ answer, partial }: Answer<Why>): Answer<object> {
-  return { answer: { ...answer, deletion: null, deletedBy: [] }, partial }
+  const told = { ...answer, deletion: null, deletedBy: [] }
+  return { answer: told, partial: isForgotten({ partial }) ? partial : '' }
 }
 
 /** Of what was deleted long ago the history is forgotten, and that is said. */

@@ -754,7 +754,7 @@ test('the horizon says of each question since when it is answered, and why', asy
     ],
   )
   match(told.bounds[0]?.because ?? '', /^the record begins then/)
-  match(told.bounds[2]?.because ?? '', /^nothing was forgotten: /)
+  match(told.bounds[2]?.because ?? '', /^the record begins then: /)
   match(told.bounds[4]?.because ?? '', /forgotten after "remember" \(720h\)/)
 })
 

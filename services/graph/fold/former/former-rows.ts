@@ -118,16 +118,20 @@ export async function forgottenRows(
   const rows: StoreChange[] = []
   let begin = (reach.older ?? reach).begin
   const { rows: commits, isCut } = await store.page(range)
+  let isDone = !isCut
   for (const [row, bytes] of commits) {
     const last = positionOfChanged(row)
-    if (last >= Number(before)) break
+    if (last >= Number(before)) {
+      isDone = true
+      break
+    }
     const { keys, positions } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
     for (const [index, key] of keys.entries())
       rows.push(...forgotten(store, codec, key, positions[index] ?? 0))
     rows.push([row, null])
     begin = last + 1
   }
-  const isDone = !isCut && rows.length === 0
+  // Of a commit that the position cuts all is left, and none of it is asked any more.
   if (isDone) begin = Math.max(reach.begin, Math.min(Number(before), reach.end))
   if (rows.length === 0 && begin <= reach.begin) return []
   const { older } = reach

@@ -153,7 +153,7 @@ async function lastSeen(
   return { position, at }
 
   function nodeAt(view: View, moment: number): Node | undefined {
-    return view.at({ type: 'position', position: moment, at: 0 }).node(lastPart(key))
+    return view.at({ type: 'position', position: moment, at: 0, isTime: false }).node(lastPart(key))
   }
 }
 

@@ -91,7 +91,7 @@ export function createOpenView({
         `that is more than is remembered of cluster ${view.name}; ${await earliestText(view)}`,
       )
     }
-    return view.at({ type: 'position', position: Number(position), at })
+    return view.at({ type: 'position', position: Number(position), at, isTime })
   }
 }
 

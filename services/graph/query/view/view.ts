@@ -40,7 +40,11 @@ export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'coun
 export type Here = (partition: number) => LocalPartition | undefined
 
 /** `at`: the time that was asked, or of the first event that is not in it. */
-export type ViewMoment = Extract<Moment, { readonly type: 'position' }>
+export interface ViewMoment extends Omit<Extract<Moment, { readonly type: 'position' }>, 'type'> {
+  readonly type: 'position'
+  /** What was asked is the time. */
+  readonly isTime: boolean
+}
 
 export interface ViewParts {
   readonly cluster: ClusterId
@@ -138,8 +142,8 @@ export class View {
   asOf(): AsOf {
     const { partition } = this.partition
     if (this.moment !== null) {
-      const { position, at } = this.moment
-      return { partition, position, time: timeOf(at) }
+      const { position, at, isTime } = this.moment
+      return { partition, position: isTime ? null : position, time: timeOf(at) }
     }
     const position = Number(this.partition.status().position)
     const time = timeOf(clusterOf(this.reader, this.cluster)?.now ?? null)
