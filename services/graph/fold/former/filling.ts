@@ -8,7 +8,7 @@
  *
  * Not here: what is written with each commit (former-rows.ts).
  */
-import type { Log } from '../../../../ports/log.ts'
+import { type Log, LogError } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type {
   FormerReach,
@@ -49,6 +49,17 @@ export class Filling {
 
   /** What to write next; none where all is filled. */
   async step(): Promise<readonly StoreChange[]> {
+    try {
+      return await this.#next()
+    } catch (error) {
+      // Its owner trimmed it between two reads: what is left of it is searched again.
+      if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
+      this.#before = undefined
+      return []
+    }
+  }
+
+  async #next(): Promise<readonly StoreChange[]> {
     const { store, codec } = this.#parts
     const reach = reachOf(store, codec)
     if (reach === undefined || reach.isFilled) return []
