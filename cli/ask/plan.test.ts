@@ -91,6 +91,7 @@ const cascade: Cascade = {
   remaining: 2,
   hidden: 0,
   deletion: null,
+  deletedAt: null,
   progress: { reaping: 1, blocked: 1, waiting: 0, unknown: 0, queued: 0 },
   kinds: [{ group: '', kind: 'Pod', done: 4, remaining: 2 }],
   blocked: [

@@ -37,8 +37,8 @@ export function oneLine(told: CascadeDocument): string {
 }
 
 function text(told: CascadeDocument, now: number): string {
-  const { blocked, waiting, kinds, since, root, deletion } = told
-  const end = { at: since, isOver: root.phase === 'gone' }
+  const { blocked, waiting, kinds, since, root, deletion, deletedAt } = told
+  const end = { at: deletedAt ?? since, isOver: root.phase === 'gone' }
   const who = deletion === null ? '' : `${lineOf(deletedSentence(end, deletion, now))}\n`
   const sections = [`${who}${oneLine(told)}\n`]
   if (kinds.length > 0) {

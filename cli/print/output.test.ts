@@ -55,7 +55,7 @@ const plan: Plan = {
 const cascade: Cascade = {
   ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
-  ...{ isOver: true, isFinal: true, hidden: 0, deletion: null },
+  ...{ isOver: true, isFinal: true, hidden: 0, deletion: null, deletedAt: null },
 }
 const count = { by: 'hold', evidence: 'deleted', count: 1, because: 'x' } as const
 const held: HeldAnswer = {

@@ -270,6 +270,7 @@ export const CASCADE = document('Cascade', 'Progress of a deletion.', {
     record({ ...NAMED, phase: TEXT, because: TEXT, dependents: COUNT, blocking: COUNT }),
   ),
   deletion: say('Who deleted the owner, or is deleting it.', orNull(DELETION)),
+  deletedAt: say('When that was over or, where it is not, had begun.', TIME_OR_NULL),
   isOver: say('It is deleted, and no dependent remains.', FLAG),
   isFinal: say('Nothing will change any more.', FLAG),
 })

@@ -338,6 +338,7 @@ class Walk {
       waiting: this.#waiting,
       isOver: phase === 'gone' && remaining === 0,
       deletion: null,
+      deletedAt: null,
     }
   }
 }

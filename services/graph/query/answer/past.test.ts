@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Tree, Why } from '../../../../cli/answer.ts'
+import type { Cascade, Tree, Why } from '../../../../cli/answer.ts'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import { checked } from '../../../../testing/answer-check.ts'
 import { GraphGroup, tell } from '../../../../testing/rig/graph-group.ts'
@@ -71,6 +71,7 @@ test('the tree of what was deleted is that before its deletion, with each object
     '  pod-z gone',
   ])
   deepEqual([deletion?.by, deletion?.root, deletedAt, partial], ['others', null, at, ''])
+  equal((await rig.get<Cascade>('/v1/cascade?uid=deploy-web')).deletedAt, at)
   const up = await rig.get<Tree>('/v1/tree?uid=pod-z&owners=true')
   deepEqual(lines(up.root), ['pod-z gone', ' rs-one gone', '  deploy-web gone'])
   // It was deleted before its owner, so nothing says that it was for that.

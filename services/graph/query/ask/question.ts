@@ -247,7 +247,8 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
       const withDeletion = async (told: CascadeAnswer): Promise<CascadeAnswer> => {
         const by = await deletionAsShown(parts, request, view, root)
         const partial = [told.partial, by.partial].filter((text) => text !== '').join('; ')
-        return { ...told, answer: { ...told.answer, deletion: by.answer }, partial }
+        const deleted = { deletion: by.answer, deletedAt: by.answer && timeOf(by.at) }
+        return { ...told, answer: { ...told.answer, ...deleted }, partial }
       }
       if (isFollowed) {
         return await follow(reply, cascades, { view, root, cluster, sightOf, withDeletion })
