@@ -102,7 +102,9 @@ suite('the commands of docker-compose.yml', { skip: skip ?? false }, () => {
       const files = container.written().filter((file) => !file.startsWith(`${cache}/kinfold/`))
       deepEqual(files, [], container.name)
     }
-    deepEqual(readdirSync(join(folder, 'volumes', 'playground')), ['kubeconfig'])
+    // The lock says whose kubeconfig it is.
+    const written = readdirSync(join(folder, 'volumes', 'playground')).toSorted()
+    deepEqual(written, ['kubeconfig', 'log.lock'])
   })
 
   async function ofBoth(...words: readonly string[]): Promise<readonly Ran[]> {
