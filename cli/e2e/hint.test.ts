@@ -179,6 +179,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'services/graph/fold/fold-version.ts: upgrade --data DIR': 'cli/offline/upgrade.test.ts',
   'services/graph/fold/generation.ts: upgrade': 'cli/offline/upgrade.test.ts',
   'web/diff-text.ts: diff': 'cli/ask/diff.test.ts',
+  'web/record/deletions.ts: deletions': 'cli/ask/history.test.ts',
 }
 
 const SHOP = ['put rs/web', 'put pod/a <- rs/web', 'put rs/kept', 'put pod/b <- rs/kept']

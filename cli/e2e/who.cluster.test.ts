@@ -20,6 +20,7 @@ import {
   untilGone,
 } from '../../testing/process/objects.ts'
 
+const DELETE = { kind: 'DeleteOptions', apiVersion: 'v1' } as const
 const USER = 'alice'
 const CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
 /** May do nothing. */
@@ -84,10 +85,19 @@ suite('the audit webhook of a real API server', { skip }, () => {
     )
   })
 
-  test('what the audit log says no uid of is a guess, and is called one', async () => {
+  test('the uid that the answer to a delete has is certain, at level Metadata, too', async () => {
     const { owner } = await makeFamily(plane, 'settings', 1)
     await remove(USER, pathOf(owner))
-    deepEqual(await deleters(owner.uid), ['name-and-time alice ConfigMap/settings'])
+    deepEqual(await deleters(owner.uid), ['uid alice ConfigMap/settings'])
+    const { stdout } = await runKinfold(['why', `uid:${owner.uid}`, '--data', kinfold.data])
+    match(stdout, /^Deleted by alice \(kubectl\/v1\.33\.0\), by uid, \S+Z\.$/m)
+  })
+
+  test('what the audit log says no uid of is a guess, and is called one', async () => {
+    // The answer is the object, which level Metadata leaves out.
+    const { owner } = await makeFamily(plane, 'waiting', 1)
+    await remove(USER, pathOf(owner), { ...DELETE, propagationPolicy: 'Foreground' })
+    deepEqual(await deleters(owner.uid), ['name-and-time alice ConfigMap/waiting'])
     const { stdout } = await runKinfold(['why', `uid:${owner.uid}`, '--data', kinfold.data])
     match(stdout, /^Probably deleted by alice \(kubectl\/v1\.33\.0\), by name and time, \S+Z\.$/m)
   })
@@ -101,7 +111,7 @@ suite('the audit webhook of a real API server', { skip }, () => {
 
   test('a deletion that was refused, or only tried, is attributed to nobody', async () => {
     const kept = await make(plane, { kind: CONFIG_MAP, name: 'kept' })
-    await remove(USER, pathOf(kept), { kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] })
+    await remove(USER, pathOf(kept), { ...DELETE, dryRun: ['All'] })
     const later = await make(plane, { kind: CONFIG_MAP, name: 'later' })
     await remove(CONTROLLER, pathOf(later))
     // What came before it was sent before it.
@@ -109,7 +119,7 @@ suite('the audit webhook of a real API server', { skip }, () => {
     deepEqual((await kinfold.why({ uid: kept.uid }))?.deletedBy, [])
     await remove(CONTROLLER, pathOf(kept))
     const told = await deleters(kept.uid)
-    deepEqual(told, [`name-and-time ${CONTROLLER} ConfigMap/kept`])
+    deepEqual(told, [`uid ${CONTROLLER} ConfigMap/kept`])
     const [{ others } = { others: -1 }] = (await kinfold.why({ uid: kept.uid }))?.deletedBy ?? []
     equal(others, 0)
   })
@@ -127,7 +137,7 @@ suite('the audit webhook of a real API server', { skip }, () => {
     await Promise.all([...floods, ...all.slice(0, 2).map((each) => remove(USER, pathOf(each)))])
     for (const each of all.slice(2)) await remove(USER, pathOf(each))
     for (const { uid, name } of all) {
-      deepEqual(await deleters(uid), [`name-and-time ${USER} ConfigMap/${name}`])
+      deepEqual(await deleters(uid), [`uid ${USER} ConfigMap/${name}`])
       const why = (await kinfold.why({ uid })) as { readonly partial?: string } | undefined
       equal(why?.partial, '')
     }
