@@ -317,7 +317,7 @@ export class Task {
     const { store, codec } = this.#options
     const checkpoint = store.checkpoint()
     if (checkpoint === undefined) return
-    const missed = (await this.#filling?.step()) ?? []
+    const missed = (await this.#filling?.step(this.#forgetBefore)) ?? []
     if (missed.length > 0) await store.write(missed, checkpoint)
     const rows = await forgottenRows(store, codec, this.#forgetBefore)
     if (rows.length > 0) await store.write(rows, checkpoint)

@@ -8,7 +8,7 @@ import { systemClock } from '../../../../runtime/clock.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { Filling } from './filling.ts'
 import { type FormerChange, formerRecords } from './former-record.ts'
-import { formerRows, reachOf } from './former-rows.ts'
+import { forgottenRows, formerRows, reachOf } from './former-rows.ts'
 import { storeAt } from './store-at.ts'
 
 const KEY = 'node/c/a'
@@ -72,6 +72,19 @@ suite('what a store missed', () => {
     deepEqual(
       [150, 199].map((at) => valueAt(store, at)),
       ['149', '198'],
+    )
+  })
+
+  test('is not filled below what is forgotten meanwhile', async () => {
+    const { log, store } = await missed(200)
+    const filling = new Filling({ log, codec, store, partition: 0 })
+    await store.write(await filling.step(), CHECKPOINT)
+    await store.write(await forgottenRows(store, codec, 160n), CHECKPOINT)
+    while (!filling.isOver) await store.write(await filling.step(160n), CHECKPOINT)
+    equal((reachOf(store, codec)?.begin ?? 0) >= 136, true)
+    deepEqual(
+      [160, 199].map((at) => valueAt(store, at)),
+      ['159', '198'],
     )
   })
 

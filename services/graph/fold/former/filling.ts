@@ -47,10 +47,13 @@ export class Filling {
     return reachOf(store, codec)?.isFilled ?? true
   }
 
-  /** What to write next; none where all is filled. */
-  async step(): Promise<readonly StoreChange[]> {
+  /**
+   * What to write next; none where all is filled. Nothing below a position that is forgotten: chains of
+   * changes would lead to some that are gone.
+   */
+  async step(forgotten = 0n): Promise<readonly StoreChange[]> {
     try {
-      return await this.#next()
+      return await this.#next(Number(forgotten))
     } catch (error) {
       // Its owner trimmed it between two reads: what is left of it is searched again.
       if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
@@ -59,10 +62,13 @@ export class Filling {
     }
   }
 
-  async #next(): Promise<readonly StoreChange[]> {
+  async #next(forgotten: number): Promise<readonly StoreChange[]> {
     const { store, codec } = this.#parts
     const reach = reachOf(store, codec)
     if (reach === undefined || reach.isFilled) return []
+    if (reach.begin <= forgotten) {
+      return [[REACH_KEY, codec.encode({ ...reach, isFilled: true, older: null })]]
+    }
     this.#before ??= await this.#searched(reach.begin)
     const { found, next, isStart } = await this.#recordsBefore(this.#before)
     const pending = new Pending(this.#parts)

@@ -166,7 +166,11 @@ function compareObjects(
     }
     const { deletedAt, ownerReferences } = node.object
     const owners = ownerReferences.map((each) => ({ ...each }))
-    deepEqual([found?.phase, found?.deletedAt, found?.owners], [node.phase, deletedAt, owners], uid)
+    deepEqual(
+      [found?.phase, found?.deletedAt, found?.owners, found?.held ?? null],
+      [node.phase, deletedAt, owners, node.held],
+      uid,
+    )
   }
 }
 
