@@ -179,8 +179,13 @@ class Pending {
     }
     if (next === undefined) {
       const last = lastChangeOf(reader, codec, key)
-      if (last?.position === position) return
-      const [previous, mark] = [last?.position ?? null, last?.mark ?? null]
+      if (
+        last?.position === position &&
+        (last.isNew || reader.get(wasKey(key, position)) !== undefined)
+      )
+        return
+      const previous = last === undefined || last.position === position ? null : last.position
+      const mark = last?.mark ?? null
       put(position, { previous, mark, value })
       if (last?.isNew) put(last.position, { previous: null, mark: null, value: NO_BYTES })
       const count = (last?.count ?? 0) + 1
@@ -188,8 +193,10 @@ class Pending {
       return
     }
     const row = rowAt(reader, codec, key, next)
-    if (row === undefined || row.previous === position) return
-    put(position, { previous: row.previous, mark: null, value })
+    const isNext = row?.previous === position
+    if (row === undefined || (isNext && reader.get(wasKey(key, position)) !== undefined)) return
+    put(position, { previous: isNext ? null : row.previous, mark: null, value })
+    if (isNext) return
     put(next, { previous: position, mark: row.mark, value: row.value })
     const last = lastChangeOf(reader, codec, key)
     if (last?.isNew) setLast({ ...last, isNew: false })

@@ -136,7 +136,9 @@ export async function forgottenRows(
   if (rows.length === 0 && begin <= reach.begin) return []
   const { older } = reach
   const left = older !== null && older.end > begin ? { ...older, begin } : null
-  const known: FormerReach = { ...reach, begin: Math.max(begin, reach.begin), older: left }
+  // What lies below is forgotten: chains of changes end there, and nothing is filled any more.
+  const isFilled = reach.isFilled || begin >= reach.begin
+  const known = { ...reach, begin: Math.max(begin, reach.begin), isFilled, older: left }
   return [...rows, [REACH_KEY, codec.encode(known)]]
 }
 
