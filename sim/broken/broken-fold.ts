@@ -413,7 +413,6 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/observe/missing.ts',
         function: 'missingOf',
         body: [
-          'const { cluster, kind, list } = arguments[1]',
           "const newest = { ...list, resourceVersion: '9'.repeat(18) }",
           'return original(step, { cluster, kind, list: newest }, uid)',
         ],
