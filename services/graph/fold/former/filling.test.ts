@@ -80,7 +80,8 @@ suite('what a store missed', () => {
     const filling = new Filling({ log, codec, store, partition: 0 })
     await store.write(await filling.step(), CHECKPOINT)
     await store.write(await forgottenRows(store, codec, 160n), CHECKPOINT)
-    while (!filling.isOver) await store.write(await filling.step(160n), CHECKPOINT)
+    // As after a restart, which knows of no position to forget yet.
+    await fill(log, store)
     equal((reachOf(store, codec)?.begin ?? 0) >= 136, true)
     deepEqual(
       [160, 199].map((at) => valueAt(store, at)),
