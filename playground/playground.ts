@@ -56,9 +56,13 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
 }
 
 /** The path of what leads to the servers. */
+export function kubeconfigIn(directory: string): string {
+  return join(directory, 'kubeconfig')
+}
+
 export function writeKubeconfigIn(directory: string, servers: Servers): string {
   mkdirSync(directory, { recursive: true })
-  const kubeconfig = join(directory, 'kubeconfig')
+  const kubeconfig = kubeconfigIn(directory)
   writeKubeconfig(kubeconfig, servers)
   return kubeconfig
 }

@@ -109,13 +109,19 @@ export type EmbeddedConfig = Pick<
   readonly auditTokenFile?: string | undefined
 }
 
-/** Runs until the signal aborts. The clusters are closed by the caller. `onReady`: once, when `/readyz` would say so. */
+/** What the caller does once each: `locked` when the data directory is this process's, `ready` when `/readyz` would say so. */
+export interface EmbeddedSteps {
+  readonly locked?: () => void
+  readonly ready?: (url: string) => void
+}
+
+/** Runs until the signal aborts. The clusters are closed by the caller. */
 export async function runEmbedded(
   config: EmbeddedConfig,
   given: readonly Cluster[],
   logger: Logger,
   signal: AbortSignal,
-  onReady: (url: string) => void = () => undefined,
+  steps: EmbeddedSteps = {},
 ): Promise<void> {
   const cuts = new Cuts(systemClock(), logger)
   const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
@@ -144,6 +150,7 @@ export async function runEmbedded(
   const random = systemRandom()
   makeDataDirectory(config.data)
   await using file = await openLog(config, clock, traces !== undefined)
+  steps.locked?.()
   const log = traces === undefined ? file : traces.log(file)
   const logClock = clockOf(file.time, clock)
   checkFoldVersion(await foldVersionOf(log, codec))
@@ -290,7 +297,7 @@ export async function runEmbedded(
         (either) => watchLogTime(file.time, clock, logger, either),
         (either) =>
           sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
-            onReady(url),
+            steps.ready?.(url),
           ),
         (either) => serveAddress(config, url, either),
       ],

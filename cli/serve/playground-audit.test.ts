@@ -1,11 +1,29 @@
 /** The playground names who asked: its API servers send their audit logs to its Kinfold. */
 import { equal, match } from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, watch } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { runKinfold, startKinfold } from '../../testing/process/kinfold-command.ts'
+
+test('whoever finds the endpoint of a playground finds its kubeconfig', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-playground-steps-'))
+  const found = new Promise<boolean>((resolve) => {
+    const watcher = watch(data, () => {
+      if (!existsSync(join(data, 'http.json'))) return
+      watcher.close()
+      resolve(existsSync(join(data, 'kubeconfig')))
+    })
+  })
+  const { child, ended } = startKinfold(['playground', '--http', '127.0.0.1:0', '--data', data])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(data, { recursive: true, force: true })
+  })
+  equal(await found, true)
+})
 
 test('why names whose deletion took an object along; a refused second start changes nothing', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'kinfold-playground-audit-'))

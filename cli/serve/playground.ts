@@ -154,7 +154,7 @@ async function collectIn(
   signal: AbortSignal,
 ): Promise<void> {
   const { openClusterAt } = await import('../config/clusters.ts')
-  const { writeKubeconfigIn } = await import('../../playground/playground.ts')
+  const { kubeconfigIn, writeKubeconfigIn } = await import('../../playground/playground.ts')
   const { AuditLog, USER_HEADER } = await import('../../playground/audit-log.ts')
   const { runEmbedded } = await import('./embedded.ts')
   const { createLogger } = await import('../../runtime/logger.ts')
@@ -174,12 +174,14 @@ async function collectIn(
   const ended = new AbortController()
   const sending: Promise<void>[] = []
   try {
-    await runEmbedded(config, connected, logger, signal, (url) => {
-      const server = { url, token: tokenOf(config), instance: undefined }
-      for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
-      // Only now: the lock of the log says that the directory is ours.
-      const kubeconfig = writeKubeconfigIn(flags.data, servers)
-      process.stdout.write(welcome(kubeconfig, url, config, flags))
+    await runEmbedded(config, connected, logger, signal, {
+      // Whoever finds the endpoint finds the kubeconfig, and a process that was refused the directory writes none.
+      locked: () => writeKubeconfigIn(flags.data, servers),
+      ready: (url) => {
+        const server = { url, token: tokenOf(config), instance: undefined }
+        for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
+        process.stdout.write(welcome(kubeconfigIn(flags.data), url, config, flags))
+      },
     })
   } finally {
     ended.abort()
