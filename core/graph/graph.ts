@@ -137,7 +137,8 @@ const NO_DIRECTIVES: Directives = {
 
 const EMPTY_AGENDA: Agenda = { type: 'Agenda', head: 0, tail: 0 }
 
-function typed<T extends StateValue['type']>(
+/** A value of the table that its key belongs to. */
+export function typed<T extends StateValue['type']>(
   value: StateValue | undefined,
   type: T,
 ): Extract<StateValue, { type: T }> | undefined {

@@ -7,8 +7,8 @@
  *
  * Not here: the index of moments (query/index/span-index.ts).
  */
+import { factsOf } from '../../../core/graph/facts.ts'
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { nodeOf } from '../../../core/graph/graph.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
@@ -72,7 +72,7 @@ export function historyOf(
   const records = entries.map((entry): HistoryRecord => {
     if (!OF_OBJECT.has(entry.change)) return { ...entry, object: null }
     const key = objectKey(entry.cluster, entry.uid)
-    const now = nodeOf(graph, entry.cluster, entry.uid)
+    const now = factsOf(graph, entry.cluster).node(entry.uid)
     return { ...entry, object: knownObject(now, all.has(key) ? all.get(key)?.before : now) }
   })
   const told = new Set(

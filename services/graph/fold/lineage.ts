@@ -3,8 +3,8 @@
  *
  * What must stay true: it is made from the state alone, so a replay makes the same.
  */
+import { factsOf } from '../../../core/graph/facts.ts'
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
@@ -15,7 +15,7 @@ import { knownHold, SHOWN_OWNERS } from './known-object.ts'
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
   const { cluster, uid } = touch
-  const node = nodeOf(graph, cluster, uid)
+  const node = factsOf(graph, cluster).node(uid)
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
@@ -24,7 +24,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
   return {
     type: 'Lineage',
     cluster,
-    clusterName: clusterOf(graph, cluster)?.name ?? '',
+    clusterName: factsOf(graph, cluster).state?.name ?? '',
     uid,
     group: object.group,
     kind: object.kind,
@@ -41,7 +41,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
         uid: reference.uid,
         controller: reference.controller === true,
         blocking: reference.blockOwnerDeletion === true,
-        standing: standingOf(graph, cluster, object, reference).standing,
+        standing: standingOf(factsOf(graph, cluster), object, reference).standing,
       }),
     ),
     createdAt: object.createdAt,
