@@ -132,6 +132,24 @@ export function factsOf(reader: StateReader, cluster: ClusterId): ClusterFacts {
   return new StoredFacts(reader, cluster)
 }
 
+/** The facts of each cluster that one reader has: made once for each. */
+export class FactsByCluster {
+  readonly #reader: StateReader
+  readonly #facts = new Map<ClusterId, ClusterFacts>()
+
+  constructor(reader: StateReader) {
+    this.#reader = reader
+  }
+
+  of(cluster: ClusterId): ClusterFacts {
+    const known = this.#facts.get(cluster)
+    if (known !== undefined) return known
+    const facts = factsOf(this.#reader, cluster)
+    this.#facts.set(cluster, facts)
+    return facts
+  }
+}
+
 /** The facts as they are stored today: a value under a key each. */
 export class StoredFacts<Reader extends StateReader = StateReader> implements ClusterFacts {
   readonly cluster: ClusterId
