@@ -7,9 +7,9 @@
  * Not here: lists that begin and end (sync.ts), what is remembered about an object that left (departure.ts).
  */
 import { enqueue, judgeWaiters, replaceFirst } from '../graph/agenda.ts'
-import { lastPart } from '../graph/key.ts'
 import { isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
+import { subjectOf } from '../graph/row.ts'
 import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
 import { goesByUs, type Node } from '../model/node.ts'
 import type { Uid } from '../model/object.ts'
@@ -29,7 +29,7 @@ export function countMissing(
 ): boolean {
   let { ours, others } = list
   for (const key of keys) {
-    const found = missingOf(step, { kind, list }, lastPart(key))
+    const found = missingOf(step, { kind, list }, subjectOf(key))
     if (found === undefined) continue
     if (found.isOurs && !found.isOlderEpoch) ours++
     else others++
@@ -47,7 +47,7 @@ export function countMissing(
 }
 
 export function takeMissed(step: Step, todo: MissedTodo, keys: readonly string[]): boolean {
-  for (const key of keys) miss(step, todo, lastPart(key))
+  for (const key of keys) miss(step, todo, subjectOf(key))
   if (keys.length === KEYS_PER_PAGE) return false
   judgeWaiters(step, todo.kind)
   return true
