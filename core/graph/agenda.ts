@@ -30,8 +30,8 @@ export interface PageRequest {
 }
 
 /**
- * A work as it is put on the agenda of the step's cluster: without a namespace on a whole kind or cluster, without a number as new as what
- * causes it.
+ * A work as it is put on the agenda of the step's cluster: without a namespace on a whole kind or
+ * cluster, without a number as new as what causes it.
  */
 type NewWork = Pick<Work, 'todo'> & Partial<Pick<Work, 'namespace' | 'number'>>
 

@@ -1,8 +1,9 @@
 /**
  * The facts of one cluster with the verbs that change them.
  *
- * What must stay true: a change is seen by the next question about the same facts; the order of changes is the order in which they reach the changelog.
- * `null` removes a fact. Who writes which fact is said by the file that owns it: nodes are written in link.ts only, owners in gets.ts only.
+ * What must stay true: a change is seen by the next question about the same facts; the order of
+ * changes is the order in which they reach the changelog. `null` removes a fact. Who writes which
+ * fact is said by the file that owns it: nodes are written in link.ts only, owners in gets.ts only.
  *
  * Not here: the agenda's turns, which are one list for all clusters (agenda.ts).
  */
@@ -103,7 +104,7 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(countKey(this.cluster, owner, place), count)
   }
 
-  /** `row`: as links.ts names it. */
+  /** `row`: as link.ts names it. */
   setEdge(row: string, isThere: boolean): void {
     this.#put(row, isThere ? { type: 'Edge' } : null)
   }

@@ -1,13 +1,16 @@
 /**
- * What can be asked of one cluster at one moment: all that the rules of judging, admitting and issuing read.
+ * What can be asked of one cluster at one moment: all that the rules of judging, admitting and
+ * issuing read.
  *
- * What must stay true: above this interface nobody knows how a subject lies in memory or under which key it is stored, so that another form of the state
- * is another implementation and no other rule. A rule asks for single facts; it is given no cluster, since the facts are those of one. An answer is that of
- * now: what a record has changed is seen at once.
+ * What must stay true: no rule knows how a subject lies in memory or under which key it is stored,
+ * so that another form of the state is another implementation and no other rule. A rule is given no
+ * cluster, since the facts are those of one. An answer is that of now: what a record has changed is
+ * seen at once.
  *
  * Made once for a cluster and a record (fold) or a question (view), never for each call.
  *
- * Not here: changing them (cluster-graph.ts), the agenda, which is one for all clusters (agenda.ts), pages of keys (services/graph).
+ * Not here: changing them (cluster-graph.ts), the agenda, which is one for all clusters
+ * (agenda.ts), pages of keys (services/graph).
  */
 import type { SetHash } from '../model/hash.ts'
 import { EMPTY_SET } from '../model/hash.ts'
@@ -104,7 +107,7 @@ export interface ClusterFacts {
   definitionSpans(name: string): readonly DefinitionSpan[]
   /** A namespace is being deleted, or was until just now. */
   isEnding(namespace: string): boolean
-  /** Offset of the last record about a namespace or the whole cluster that could not be read; -1 for none. */
+  /** Offset of the last record of a namespace or the whole cluster that was unreadable; -1: none. */
   unreadableAt(namespace: string): bigint
 
   /** Of a namespace, or (empty) of the cluster; whether it is open is said by breaker.ts. */

@@ -3,7 +3,8 @@
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
- * Not here: what is asked of one cluster (facts.ts), how changes are laid over the stored values (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
+ * Not here: what is asked of one cluster (facts.ts), how changes are laid over the stored values
+ * (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import { DEFAULT_POLICY } from '../model/policy.ts'

@@ -1,8 +1,10 @@
 /**
- * The rows of a page, such as the dependents of an owner or the tickets of a budget: what each names, and which page has them.
+ * The rows of a page, such as the dependents of an owner or the tickets of a budget: what each
+ * names, and which page has them.
  *
- * What must stay true: the rules take a row from a page and give it back here, to a question about it or as the place where work continues; they never
- * take it apart. That a row is the key of a stored value is known below this file only.
+ * What must stay true: the rules take a row from a page and give it back here, to a question about
+ * it or as the place where work continues; they never take it apart. That a row is the key of a
+ * stored value is known below this file only.
  *
  * Not here: reading pages (services/graph), the keys themselves (key.ts).
  */

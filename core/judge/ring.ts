@@ -20,7 +20,7 @@ import type { Uid } from '../model/object.ts'
 import type { Ring, RingEndTodo, RingVisit, Work } from '../model/state.ts'
 import { mayBeRing } from './completion.ts'
 
-/** Where the search continues: the dependents of its current object, none of one that is no longer a node. */
+/** Where the search continues: the dependents of its current object, none if that is no node. */
 export function ringPage(
   facts: ClusterFacts,
   root: Uid,

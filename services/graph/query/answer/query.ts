@@ -134,7 +134,7 @@ export function createQuery(
       const view = of && clusters.view(of)
       const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
       const isAny = uid !== undefined || kind === ''
-      const its = view && view.facts.kind(object)
+      const its = view?.facts.kind(object)
       return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
     })
   }
