@@ -30,6 +30,7 @@ const PROCESS = fileURLToPath(new URL('rig/turn-process.ts', import.meta.url))
 const FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 const STREAMS = [
   ['ownership', 'An event of ownership'],
+  ['followed', 'An event of ownership, with the index of history that follows the fold'],
   ['cascade', 'A dependent of an owner that goes, until its deletion is recorded'],
 ] as const
 

@@ -5,7 +5,7 @@
  * What must stay true: nothing of this checkout is loaded but what ROOT has, and files are found by
  * what they export, so that other versions can be measured whose files lie elsewhere.
  *
- * Arguments: ROOT, `ownership` or `cascade`, units a window, objects that exist at once. A line `cpu`
+ * Arguments: ROOT, `ownership`, `followed` or `cascade`, units a window, objects that exist at once. A line `cpu`
  * or `heap` on standard input folds a window; `TurnLine` on standard output says what it took.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -52,7 +52,8 @@ const parts = Object.assign(
   ...(await Promise.all(
     [
       ...['avroCodec', 'openLevelStore', 'becomeLean', 'systemClock', 'GatheringStore'],
-      ...['giveOrder', 'Task', 'settled', 'CountedLog', 'Ownership'],
+      ...['giveOrder', 'Task', 'settled', 'CountedLog', 'Ownership', 'MemoryLog'],
+      'createHistoryIndex',
     ].map(moduleWith),
   )),
 ) as Any
@@ -64,7 +65,7 @@ const told = new parts.Ownership(0, 1, Number(living))
 let made = 0
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const work = stream === 'ownership' ? ownership() : await cascade()
+  const work = stream === 'cascade' ? await cascade() : ownership()
   const spent = await measured(work, line === 'heap')
   process.stdout.write(`${JSON.stringify(spent)}\n`)
 }
@@ -137,10 +138,36 @@ function recordOf({ home, event }: Any): Any {
   return record(home, event)
 }
 
+async function openStore(name: string): Promise<Any> {
+  return await parts.openLevelStore({ directory: join(directory, name), identity: 'bench' })
+}
+
+/** Keeps what is written, for who follows it; a commit has as many events as with the other one. */
+function keptLog(): Any {
+  const log = new parts.MemoryLog({ partitions: 1, clock })
+  const read = log.read.bind(log)
+  log.read = async (topic: string, partition: number, from: bigint, options: Any, signal: Any) =>
+    topic === 'events'
+      ? await read(topic, partition, from, { ...options, limit: COMMIT }, signal)
+      : await read(topic, partition, from, options, signal)
+  return log
+}
+
+/** What every process with the graph keeps beside its tasks; resolves when it has read all. */
+async function follower(log: Any): Promise<() => Promise<void>> {
+  const index = parts.createHistoryIndex(log, codec, clock, await openStore('index'))
+  void index.run(new AbortController().signal)
+  return async () => {
+    while ((await index.caughtUp()) > 0n);
+  }
+}
+
 /** A task over its store, and a log in memory. */
 async function openField(): Promise<Any> {
-  const log = new parts.CountedLog(clock, COMMIT, false)
-  const store = await parts.openLevelStore({ directory: join(directory, 's'), identity: 'bench' })
+  const isFollowed = stream === 'followed'
+  const log = isFollowed ? keptLog() : new parts.CountedLog(clock, COMMIT, false)
+  const store = await openStore('store')
+  const follow = isFollowed ? await follower(log) : async () => undefined
   let caughtUp = Promise.withResolvers<void>()
   let issued: Any[] = []
   const opened: Any = {
@@ -149,6 +176,7 @@ async function openField(): Promise<Any> {
       caughtUp = Promise.withResolvers()
       await log.append('events', 0, records)
       await caughtUp.promise
+      await follow()
     },
   }
   const task = new parts.Task({
