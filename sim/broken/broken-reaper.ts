@@ -579,11 +579,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'const isOld = ({ key }) => !key.startsWith(PAUSE_PREFIX)',
-          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
-        ],
+        function: 'Control.#addedOrders',
+        body: ['return original(entries.filter(({ key }) => !key.startsWith(PAUSE_PREFIX)))'],
       },
     ],
     by: {
@@ -688,10 +685,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'return original(topic, { log, retry, clock, bounds }, (entries) => loaded(entries, false), more)',
-        ],
+        function: 'Control.#currentOrders',
+        body: ['return original(entries, false)'],
       },
     ],
     by: {
@@ -769,11 +764,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'const isOld = ({ key }) => !key.startsWith(PROTECT_PREFIX)',
-          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
-        ],
+        function: 'Control.#addedOrders',
+        body: ['return original(entries.filter(({ key }) => !key.startsWith(PROTECT_PREFIX)))'],
       },
     ],
     by: {
