@@ -21,8 +21,7 @@ import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
-import type { Graph, GraphParts } from './graph.ts'
-import { createGraph } from './graph.ts'
+import { Graph, type GraphParts } from './graph.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
 import { createActorIndex } from './query/index/actor-index.ts'
 import type { HistoryIndex } from './query/index/history-index.ts'
@@ -78,7 +77,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
           reason: error.message,
         }),
     })
-  const graph = createGraph({
+  const graph = new Graph({
     log,
     codec,
     clock,
