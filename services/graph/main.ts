@@ -15,8 +15,7 @@ import type { Codec } from '../../ports/record/codec.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Cuts } from '../../runtime/shares/cuts.ts'
-import type { Shadow } from './audit/shadow.ts'
-import { createShadow } from './audit/shadow.ts'
+import { Shadow } from './audit/shadow.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
@@ -109,7 +108,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const questions = createQuestions({ log, codec, clock, graph, index, actors, access, cuts })
   const { clusters } = questions
   const shadowStore = await open('shadow')
-  const shadow = createShadow({
+  const shadow = new Shadow({
     ...{ log, codec, clock, store: shadowStore },
     mode: () => {
       const known = clusters.readers().map(policyOf)
