@@ -25,8 +25,8 @@ import type { Mode, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import type { StateValue } from '../../core/model/state.ts'
-import type { Folder } from '../rig/folder.ts'
-import { folder } from '../rig/folder.ts'
+import type { Folder } from './folder.ts'
+import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
 
 /** A cluster as a story describes it. */
