@@ -2,7 +2,7 @@
  * Stories: a whole life as text, steps and the result of each. `UPDATE=1` writes the present results; review them as a diff.
  *
  * A line `then` comes before an event that results from a command, or for another reason cannot be published before all events above it. A step is a
- * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` below, `why KIND/NAME`, which prints
+ * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` and `#othersOf`, `why KIND/NAME`, which prints
  * the present verdict, and `plan`, which prints the sets that wait for approval; objects are written as in notation.ts.
  */
 import { nodeOf } from '../../core/graph/graph.ts'
@@ -447,6 +447,14 @@ export class World {
         return []
       case 'relist':
         return this.relist(first)
+      default:
+        return this.#othersOf(word, rest, first, second)
+    }
+  }
+
+  /** What comes from watchers as a whole, reapers and people. */
+  #othersOf(word: string, rest: string, first: string, second: string): readonly Event[] {
+    switch (word) {
       case 'restart':
         return [this.restart()]
       case 'rollback':
