@@ -98,7 +98,7 @@ export class MinuteRig {
 /** A story, and the log that its events are appended to, at the time that the test has. */
 class StoryLog {
   readonly log: MemoryLog
-  readonly world = new World()
+  readonly world: World = new World()
   readonly #events: Event[] = []
   #now = START
 
