@@ -1,11 +1,11 @@
 /** A record does bounded work: work that fans out is continued by records of its own, and nothing recurses on data. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Folder } from '../testing/model/folder.ts'
+import { folder } from '../testing/model/folder.ts'
 import { CLUSTER, served } from '../testing/model/model-cluster.ts'
 import { kindNotation, object } from '../testing/model/notation.ts'
 import { check } from '../testing/model/state-check.ts'
-import type { Folder } from '../testing/rig/folder.ts'
-import { folder } from '../testing/rig/folder.ts'
 import type { Outcome } from './graph/outcome.ts'
 import { KEYS_PER_RECORD as SLICE } from './model/constant.ts'
 import type { Event } from './model/event.ts'

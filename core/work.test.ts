@@ -1,9 +1,9 @@
 /** An object with more references than one record judges waits on the agenda, and is judged at the next `Continue`. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
+import { folder } from '../testing/model/folder.ts'
 import { check } from '../testing/model/state-check.ts'
 import { World } from '../testing/model/story.ts'
-import { folder } from '../testing/rig/folder.ts'
 import { hasWork } from './graph/agenda.ts'
 import { factsOf } from './graph/facts.ts'
 import { REFERENCES_OF_NEWS } from './model/constant.ts'

@@ -26,11 +26,20 @@ const ROOM_OF_SERVICE = [
   'services/graph/turns.ts',
 ]
 
+const SERVICE = ['core', 'ports', 'runtime', 'node', 'npm']
+const ADAPTER = ['core', 'ports', 'node', 'npm']
+const SIM = [
+  ...['core', 'ports', 'services', 'runtime', 'testing', 'node'],
+  ...['adapters/memory', 'adapters/kubernetes', 'adapters/avro'],
+]
+
 const BESIDE_CLI = [
   ...['core', 'ports', 'runtime', 'services', 'playground', 'node', 'npm'],
   // One sentence says who deleted an object, in a terminal and on the page.
   'web/deletion-text.ts',
 ]
+
+const BESIDE_WEB = ['npm', 'cli/answer.ts', 'services/graph/api/word.ts']
 
 /** The rooms of a folder: each may import what is beside all of them, itself, and those before it. */
 function rooms(
@@ -42,14 +51,55 @@ function rooms(
   return Object.fromEntries(all.map((room, i) => [room, [...beside, ...all.slice(0, i + 1)]]))
 }
 
-/** Folder of a file → what it may import: folders of this repository, files, `node:*`, or `npm`. The longest matching folder counts. */
+/**
+ * Folder of a file → what it may import: folders of this repository, files, `folder/*` for the files
+ * that lie in it directly, `node:*`, `npm`, or `elsewhere` for all outside of its top folder. The
+ * longest matching folder counts.
+ */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
   ...rooms('core', ['model', 'graph', 'observe', 'judge', 'admit', 'issue'], []),
   ports: ['core', 'ports'],
-  adapters: ['core', 'ports', 'node', 'npm', 'self'],
-  runtime: ['ports', 'runtime', 'node', 'npm'],
-  services: ['core', 'ports', 'runtime', 'node', 'npm', 'self'],
+  // How large a record may be is part of what a log promises.
+  'ports/record': ['core', 'ports/record', 'ports/log.ts'],
+  adapters: [...ADAPTER, 'self'],
+  // What reaches into the client, and what its failures mean.
+  'adapters/kafka/protocol': [
+    ...ADAPTER,
+    'adapters/kafka/protocol',
+    'adapters/kafka/failure.ts',
+    'adapters/kafka/inside.ts',
+  ],
+  'adapters/kubernetes': [...ADAPTER, 'adapters/kubernetes/*'],
+  ...rooms('adapters/kubernetes', ['connection', 'lease'], [...ADAPTER, 'adapters/kubernetes/*']),
+  'adapters/memory/api': [...ADAPTER, 'adapters/memory/api'],
+  runtime: ['ports', 'runtime/*', 'node', 'npm'],
+  ...rooms(
+    'runtime',
+    ['shares', 'archive', 'http', 'telemetry'],
+    // A share that is spent is refused over HTTP.
+    ['ports', 'runtime/*', 'runtime/http/problem.ts', 'node', 'npm'],
+  ),
+  services: [...SERVICE, 'self'],
+  ...rooms('services/reaper', ['decide', 'intake'], SERVICE),
+  'services/watcher/publish': [
+    ...SERVICE,
+    ...['publish', 'config.ts', 'status.ts'].map((name) => `services/watcher/${name}`),
+  ],
+  'services/watcher/kind': [
+    ...SERVICE,
+    ...['services/watcher/publish', 'services/watcher/kind'],
+    // One watch, whatever its kind; who may watch it, and until when.
+    ...[
+      'account-rights',
+      'config',
+      'control-reader',
+      'deadline',
+      'identity',
+      'monitor',
+      'status',
+    ].map((name) => `services/watcher/${name}.ts`),
+  ],
   'services/graph/fold': [...ROOM_OF_SERVICE, 'services/graph/fold'],
   'services/graph/api': ['core/model', 'runtime', 'node', 'npm', 'services/graph/api'],
   ...rooms(
@@ -92,18 +142,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'services/graph/evidence',
   ],
   playground: ['core', 'ports', 'runtime', 'playground', 'adapters/memory', 'node'],
-  sim: [
-    'core',
-    'ports',
-    'adapters/memory',
-    'adapters/kubernetes',
-    'adapters/avro',
-    'services',
-    'runtime',
-    'testing',
-    'sim',
-    'node',
-  ],
+  sim: [...SIM, 'sim'],
+  // Beside the rooms: the parts of a world, and what runs one.
+  ...rooms('sim', ['fault', 'check', 'small', 'seeds', 'broken'], [...SIM, 'sim/*']),
   cli: [...BESIDE_CLI, 'cli'],
   ...rooms(
     'cli',
@@ -111,8 +152,21 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     [...BESIDE_CLI, 'cli/answer.ts'],
   ),
   // In a browser: the types of answers, and the words of records.
-  web: ['web', 'npm', 'cli/answer.ts', 'services/graph/api/word.ts'],
+  web: ['web', ...BESIDE_WEB],
+  ...rooms(
+    'web',
+    ['base', 'picture', 'tree', 'record', 'past'],
+    [...BESIDE_WEB, 'web/deletion-text.ts', 'web/object-tabs.ts'],
+  ),
   testing: ['*'],
+  ...rooms(
+    'testing',
+    [
+      ...['model', 'rig', 'cluster', 'kafka', 'fuzz-api', 'consumers', 'package', 'process'],
+      ...['image', 'chart', 'chaos', 'conformance', 'examples', 'browser'],
+    ],
+    ['elsewhere', 'testing/answer-check.ts', 'testing/eventually.ts', 'testing/seeded.ts'],
+  ),
   bench: ['*'],
   scripts: ['*'],
 }
@@ -256,7 +310,9 @@ export function importComplaint(file: string, specifier: string): string {
   const isOwn = roomOf(target) === roomOf(file)
   const isAllowed =
     allowed.some((each) => target === each || target.startsWith(`${each}/`)) ||
+    allowed.includes(`${dirname(target)}/*`) ||
     (allowed.includes('self') && isOwn) ||
+    (allowed.includes('elsewhere') && !isOwn) ||
     (target.startsWith('adapters/') && MAY_IMPORT_ADAPTERS.has(file))
   const isForeignService = file.startsWith('services/') && target.startsWith('services/') && !isOwn
   if (isAllowed && !isForeignService) return ''

@@ -17,8 +17,7 @@ import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
 import type { Codec } from '../ports/record/codec.ts'
 import { together } from '../runtime/lifecycle.ts'
-import type { Graph } from '../services/graph/graph.ts'
-import { createGraph } from '../services/graph/graph.ts'
+import { Graph } from '../services/graph/graph.ts'
 import type { ConnectedCluster, Reaper, ReaperNote } from '../services/reaper/reaper.ts'
 import { createReaper } from '../services/reaper/reaper.ts'
 import { LEASE, type WatcherConfig } from '../services/watcher/config.ts'
@@ -111,7 +110,7 @@ function graphOf({ world, slot, incarnation, log, codec, clock }: Parts): Graph 
   const { options, time } = world
   const { partitions } = options
   const group = world.graphGroup
-  return createGraph({
+  return new Graph({
     log,
     codec,
     clock,

@@ -19,9 +19,8 @@ import {
   type NotifierParts,
 } from '../../services/notify/notifier.ts'
 import {
-  createEventRecorder,
   EVENT_FATES,
-  type EventRecorder,
+  EventRecorder,
   type EventSubject,
 } from '../../services/reaper/event-recorder.ts'
 import type { LockStatus } from '../../services/reaper/lock.ts'
@@ -94,7 +93,7 @@ function recorderOf(
   cuts: Cuts,
 ): EventRecorder {
   const clusterOf = (of: string) => clusters.find(({ id }) => id === of)
-  return createEventRecorder({ clusters: clusterOf, clock, cuts })
+  return new EventRecorder({ clusters: clusterOf, clock, cuts })
 }
 
 const REASONS: Readonly<Record<NoticeType, string>> = {

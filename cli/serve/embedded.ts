@@ -3,6 +3,9 @@
  *
  * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address is in the data directory
  * while it is served. A start that fails for a setting, a port that is taken or no cluster that answers leaves no data directory behind.
+ *
+ * Not here: the services beside the graph (embedded-services.ts), what the endpoint is served with
+ * (open-http.ts).
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,104 +13,36 @@ import { avroCodec } from '../../adapters/avro/codec.ts'
 import { openSqliteLog, type SqliteLog } from '../../adapters/sqlite/log.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Cluster } from '../../ports/cluster.ts'
-import { ArchiveRoom } from '../../runtime/archive/archive-room.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Check } from '../../runtime/health.ts'
-import { openAuditTokens } from '../../runtime/http/cluster-token.ts'
-import { checkAddress, serveEndpoint } from '../../runtime/http/endpoint.ts'
-import { openToken } from '../../runtime/http/http-token.ts'
-import { openTlsOf } from '../../runtime/http/tls.ts'
+import { type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
 import { together } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { Cuts } from '../../runtime/shares/cuts.ts'
 import { observedCluster } from '../../runtime/telemetry/observed-cluster.ts'
 import { checkFoldVersion, foldVersionOf } from '../../services/graph/fold/fold-version.ts'
-import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
 import { addGraphRoutes, addShadow } from '../../services/graph/http.ts'
-import { openGraph } from '../../services/graph/main.ts'
-import { openReaper } from '../../services/reaper/main.ts'
-import { openWatcher } from '../../services/watcher/main.ts'
-import { graphOptionsOf, makeDataDirectory, type UpConfig } from '../config/config.ts'
-import type { NotifyConfig } from '../config/notify-config.ts'
+import { type GraphMain, openGraph } from '../../services/graph/main.ts'
+import { graphOptionsOf, makeDataDirectory } from '../config/config.ts'
 import { checkUpgraded } from '../offline/upgrade.ts'
 import { VERSION } from '../print/version.ts'
 import { serveAddress } from '../process/address-file.ts'
-import { CopiedData } from '../process/copied-data.ts'
-import { recordStart } from '../process/data-start.ts'
-import { DiskSpace } from '../process/disk-space.ts'
-import { identifyEach, identifySome } from '../process/identity.ts'
-import {
-  checksOfLogTime,
-  clockNote,
-  clockOf,
-  confirmTime,
-  watchLogTime,
-} from '../process/log-time.ts'
-import { openNotifications } from '../process/notify.ts'
-import { openAuthority } from '../process/open-authority.ts'
-import {
-  namesOf,
-  observeAppends,
-  observeCalls,
-  observeCommands,
-  observeLatency,
-  registerCopies,
-  registerCuts,
-  registerEndpoint,
-  registerFreeDisk,
-  registerGraph,
-  registerLogFile,
-  registerProcess,
-  registerReaper,
-  registerShadow,
-  registerWatchers,
-} from '../process/process-metrics.ts'
-import {
-  checkOfLock,
-  checksOfData,
-  checksOfTls,
-  checksOfTokens,
-  readinessOf,
-} from '../process/readiness.ts'
+import { identifySome } from '../process/identity.ts'
+import { clockNote, clockOf, confirmTime } from '../process/log-time.ts'
+import { type OpenHttp, openHttp } from '../process/open-http.ts'
+import { observeCalls, observeLatency, registerEndpoint } from '../process/process-metrics.ts'
 import { sayReady } from '../process/ready-line.ts'
 import { openTelemetry } from '../process/telemetry.ts'
-import { watching } from '../process/watching.ts'
-
-export type EmbeddedConfig = Pick<
-  UpConfig,
-  | 'data'
-  | 'mode'
-  | 'preset'
-  | 'holds'
-  | 'budgets'
-  | 'approvals'
-  | 'rememberMs'
-  | 'protection'
-  | 'lock'
-  | 'kinds'
-  | 'ignoreKinds'
-  | 'onlyAllowed'
-  | 'partitions'
-  | 'http'
-  | 'httpTokenFile'
-  | 'httpMetricsTokenFile'
-  | 'httpAdvertise'
-  | 'httpTls'
-  | 'httpTlsCaFile'
-  | 'httpReview'
-  | 'httpAuthorize'
-  | 'kubeconfig'
-  | 'contexts'
-  | 'keepMs'
-  | 'keepEvents'
-  | 'snapshotEvents'
-  | 'diskReserveBytes'
-  | 'archive'
-> & {
-  readonly notify?: NotifyConfig | undefined
-  readonly auditTokenFile?: string | undefined
-}
+import {
+  checksOf,
+  type EmbeddedConfig,
+  type EmbeddedProcess,
+  loopsOf,
+  openServices,
+  registerMetrics,
+  type Services,
+} from './embedded-services.ts'
 
 /** What the caller does once each: `locked` when the data directory is this process's, `ready` when `/readyz` would say so. */
 export interface EmbeddedSteps {
@@ -115,36 +50,28 @@ export interface EmbeddedSteps {
   readonly ready?: (url: string) => void
 }
 
-/** Runs until the signal aborts. The clusters are closed by the caller. */
-export async function runEmbedded(
-  config: EmbeddedConfig,
-  given: readonly Cluster[],
-  logger: Logger,
-  signal: AbortSignal,
-  steps: EmbeddedSteps = {},
-): Promise<void> {
+export interface Embedded {
+  readonly config: EmbeddedConfig
+  /** Closed by the caller. */
+  readonly clusters: readonly Cluster[]
+  readonly logger: Logger
+  readonly steps?: EmbeddedSteps
+}
+
+/** Runs until the signal aborts. */
+export async function runEmbedded(embedded: Embedded, signal: AbortSignal): Promise<void> {
+  const { config, logger, steps = {} } = embedded
   const cuts = new Cuts(systemClock(), logger)
-  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
-  const { httpMetricsTokenFile } = config
-  const metricsToken =
-    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
-  const clusterTokens = openAuditTokens(config)
-  await using opened = openAuthority(config, systemClock(), cuts)
-  const { authority } = opened
-  const tls = openTlsOf(config)
-  const http = {
-    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority },
-    advertise: config.httpAdvertise,
-    isReadingReviewed: config.httpAuthorize,
-  }
-  await checkAddress(http)
+  await using http = await openHttp(config, { cuts, isAudited: true, isShared: false })
   checkUpgraded(config.data)
   const clock = systemClock()
   const codec = avroCodec()
   await using telemetry = await openTelemetry({ service: 'kinfold', codec, clock, logger })
   const { metrics, traces } = telemetry
   const onCall = observeCalls(metrics.meter, traces)
-  const clusters = given.map((each) => observedCluster(each, () => clock.monotonicMs(), onCall))
+  const clusters = embedded.clusters.map((each) =>
+    observedCluster(each, () => clock.monotonicMs(), onCall),
+  )
   // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
   const random = systemRandom()
@@ -157,155 +84,87 @@ export async function runEmbedded(
   const connected = first ?? (await identifySome(clusters, signal))
   const asked = connected.map(({ cluster }) => cluster)
   await confirmTime(file.time, asked, logger, signal)
-  await using parts = await openGraph({
-    log,
-    codec,
+  const process: EmbeddedProcess = {
+    ...{ config, clusters, connected, file, log, codec, clock, logClock, random, logger, cuts },
+    ...{ meter: metrics.meter },
+  }
+  await using graph = await openGraph({
+    ...{ log, codec, cuts, logger },
     clock: logClock,
-    cuts,
-    logger,
     directory: config.data,
-    access: { authority, isReadingReviewed: config.httpAuthorize },
+    access: { authority: http.settings.authority, isReadingReviewed: config.httpAuthorize },
     ...graphOptionsOf(config),
     observe: observeLatency(metrics.meter, logClock, traces),
   })
-  const { graph, census, index, actors, shadow } = parts
-  const appendsOf = observeAppends(metrics.meter)
-  const disk = new DiskSpace({
-    directory: config.data,
-    reserveBytes: config.diskReserveBytes,
-    archiveBytes: config.archive.mostBytes,
-    logBytes: () => file.bytes(),
-    ...{ clock, logger },
-  })
-  const room = new ArchiveRoom({
-    disk: () => disk.archive,
-    keepMs: config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs,
-    ...{ clock: logClock, cuts },
-  })
-  const { settings, observed } = config.archive
-  // Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
-  const copied =
-    config.mode === 'enforce'
-      ? new CopiedData({
-          own: await recordStart(file, random),
-          clusters: connected,
-          ...{ clock, logger },
-        })
-      : undefined
-  const watchers = clusters.map((cluster) =>
-    openWatcher({
-      ...{ cluster, log, codec, clock, random, logger, cuts },
-      kinds: config.kinds,
-      ignoreKinds: config.ignoreKinds,
-      onlyAllowed: config.onlyAllowed,
-      archived: observed && { ...observed, room },
-      election: null,
-      observe: appendsOf(cluster.name),
-    }),
-  )
-  const notifications = openNotifications({
-    config: config.notify,
-    counts: () => census.counts(),
-    locks: () => reaper.status().locks,
-    clusters: connected,
-    nameOf: namesOf(watchers),
-    ...{ clock: logClock, logger, cuts, meter: metrics.meter },
-  })
-  const onNote = observeCommands(metrics.meter, namesOf(watchers))
-  const reaper = openReaper({
-    log,
-    codec,
-    clock: logClock,
-    ageMs: (timestamp) => file.time.ageMs(timestamp),
-    random,
-    logger,
-    cuts,
-    clusters: connected,
-    mode: config.mode,
-    archive: settings && { ...settings, room },
-    lock: config.lock,
-    barring: (cluster) => disk.lacking() || (copied?.barring(cluster) ?? ''),
-    observe: (note) => {
-      onNote(note)
-      notifications.observe(note)
-    },
-  })
-  registerProcess(metrics.meter, VERSION)
-  registerCuts(metrics.meter, cuts)
-  registerWatchers(metrics.meter, watchers)
-  registerGraph(metrics.meter, graph, census, namesOf(watchers), logClock)
-  registerShadow(metrics.meter, shadow, census, namesOf(watchers))
-  registerReaper(metrics.meter, reaper, namesOf(watchers))
-  registerFreeDisk(metrics.meter, config.data)
-  registerLogFile(metrics.meter, disk, file)
-  registerCopies(metrics.meter, copied)
+  const services = await openServices(process, graph)
+  registerMetrics(process, services)
   const checks = (): readonly Check[] => [
-    ...readinessOf(watchers, graph, census),
-    ...reaper.status().locks.map(checkOfLock),
-    ...checksOfLogTime(file.time),
-    ...(copied?.checks() ?? []),
-    ...disk.checks(),
-    ...room.checks(namesOf(watchers)),
-    ...checksOfData(config.data),
-    ...checksOfTokens({ token, metricsToken, clusterTokens }),
-    ...checksOfTls(tls),
-    ...notifications.checks(),
+    ...checksOf(process, services),
+    ...http.checks(),
+    ...services.notifications.checks(),
   ]
-  const served = await serveEndpoint(
+  const { scrape } = metrics
+  const served = await serve(process, graph, { http, checks, scrape })
+  registerEndpoint(metrics.meter, served)
+  try {
+    await runServices(process, services, { served, checks, steps }, signal)
+  } finally {
+    await served.server.close()
+  }
+}
+
+interface EndpointOf {
+  readonly http: OpenHttp
+  readonly checks: () => readonly Check[]
+  readonly scrape: () => Promise<string>
+}
+
+async function serve(
+  { file, log, codec, logger, cuts }: EmbeddedProcess,
+  graph: GraphMain,
+  { http, checks, scrape }: EndpointOf,
+): Promise<Served> {
+  return await serveEndpoint(
     {
-      version: VERSION,
-      checks,
-      scrape: metrics.scrape,
-      logger,
-      cuts,
+      ...{ version: VERSION, checks, scrape, logger, cuts },
       add: (routes) => {
         addGraphRoutes(routes, {
-          ...{ ...parts, log, codec },
+          ...{ ...graph, log, codec },
           logTime: file.time,
           clockNote: () => clockNote(file.time),
         })
-        addShadow(routes, shadow)
+        addShadow(routes, graph.shadow)
       },
     },
-    http,
+    http.settings,
   )
-  const { url, advertised, server } = served
-  registerEndpoint(metrics.meter, served)
-  try {
-    logger.log('info', 'serving', {
-      url,
-      data: config.data,
-      mode: config.mode,
-      preset: config.preset,
-    })
-    await copied?.look(signal)
-    await together(
-      [
-        (either) => graph.run(advertised, either),
-        ...watching(watchers, logger),
-        (either) => reaper.run(either),
-        (either) => identifyEach(clusters, connected, clock, logger, either),
-        (either) => index.run(either),
-        (either) => actors.run(either),
-        (either) => shadow.run(either),
-        (either) => disk.run(either),
-        ...(settings === undefined
-          ? []
-          : [(either: AbortSignal) => room.restore(log, codec, either)]),
-        ...(copied === undefined ? [] : [(either: AbortSignal) => copied.run(either)]),
-        ...notifications.loops,
-        (either) => watchLogTime(file.time, clock, logger, either),
-        (either) =>
-          sayReady({ checks, watchers, graph, ...config }, clock, logger, either, () =>
-            steps.ready?.(url),
-          ),
-        (either) => serveAddress(config, url, either),
-      ],
-      signal,
-    )
-  } finally {
-    await server.close()
-  }
+}
+
+interface Running {
+  readonly served: Served
+  readonly checks: () => readonly Check[]
+  readonly steps: EmbeddedSteps
+}
+
+async function runServices(
+  process: EmbeddedProcess,
+  services: Services,
+  { served: { url, advertised }, checks, steps }: Running,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, clock, logger } = process
+  const { data, mode, preset } = config
+  const readiness = { checks, watchers: services.watchers, graph: services.graph.graph, mode, data }
+  logger.log('info', 'serving', { url, data, mode, preset })
+  await services.copied?.look(signal)
+  await together(
+    [
+      ...loopsOf(process, services, advertised),
+      (either) => sayReady(readiness, clock, logger, either, () => steps.ready?.(url)),
+      (either) => serveAddress(config, url, either),
+    ],
+    signal,
+  )
 }
 
 async function openLog(config: EmbeddedConfig, clock: Clock, traces: boolean): Promise<SqliteLog> {

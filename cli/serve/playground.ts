@@ -26,6 +26,7 @@ import {
 import { addLogOptions, collect, type UpConfig, upConfig } from '../config/config.ts'
 import { becomeLean, keepCompiled } from '../process/lean-process.ts'
 import { urlWithoutFlags } from '../reach/client.ts'
+import type { EmbeddedSteps } from './embedded.ts'
 
 interface PlaygroundFlags extends ArchiveFlags {
   readonly http?: string
@@ -174,7 +175,7 @@ async function collectIn(
   const ended = new AbortController()
   const sending: Promise<void>[] = []
   try {
-    await runEmbedded(config, connected, logger, signal, {
+    const steps: EmbeddedSteps = {
       // Whoever finds the endpoint finds the kubeconfig, and a process that was refused the directory writes none.
       locked: () => writeKubeconfigIn(flags.data, servers),
       ready: (url) => {
@@ -182,7 +183,8 @@ async function collectIn(
         for (const each of logs) sending.push(sendAudit({ ...each, server, logger }, ended.signal))
         process.stdout.write(welcome(kubeconfigIn(flags.data), url, config, flags))
       },
-    })
+    }
+    await runEmbedded({ config, clusters: connected, logger, steps }, signal)
   } finally {
     ended.abort()
     await Promise.all(sending)

@@ -18,10 +18,8 @@ import type { Codec } from '../../ports/record/codec.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Check } from '../../runtime/health.ts'
 import type { Authority } from '../../runtime/http/authority.ts'
-import { openAuditTokens } from '../../runtime/http/cluster-token.ts'
-import { checkAddress, type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
-import { type HttpToken, openToken } from '../../runtime/http/http-token.ts'
-import { openTlsOf } from '../../runtime/http/tls.ts'
+import { type Served, serveEndpoint } from '../../runtime/http/endpoint.ts'
+import type { HttpToken } from '../../runtime/http/http-token.ts'
 import { EXIT, ExitError, stopSignal, together } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { createLogger } from '../../runtime/logger.ts'
@@ -33,9 +31,9 @@ import { type KafkaConfig, type KafkaFlags, kafkaConfig } from '../config/kafka-
 import { VERSION } from '../print/version.ts'
 import { becomeLean, keepCompiled } from '../process/lean-process.ts'
 import { createLogProbe } from '../process/log-probe.ts'
-import { openAuthority } from '../process/open-authority.ts'
+import { openHttp } from '../process/open-http.ts'
 import { registerCuts, registerEndpoint, registerProcess } from '../process/process-metrics.ts'
-import { checkOfGroup, checksOfTls, checksOfTokens } from '../process/readiness.ts'
+import { checkOfGroup } from '../process/readiness.ts'
 import { openTelemetry, type ProcessTraces } from '../process/telemetry.ts'
 
 export type ServiceName = 'graph' | 'reaper' | 'watcher'
@@ -88,32 +86,19 @@ export async function runService(
 ): Promise<void> {
   const config = upConfig(flags, listening)
   const kafka = kafkaConfig(flags, configFile(flags)['kafka'], flags.config ?? 'kafka')
-  const token = config.httpTokenFile === undefined ? undefined : openToken(config.httpTokenFile)
-  const { httpMetricsTokenFile } = config
-  const metricsToken =
-    httpMetricsTokenFile === undefined ? undefined : openToken(httpMetricsTokenFile)
-  const clusterTokens = name === 'graph' ? openAuditTokens(config) : undefined
-  const isShared = name === 'graph'
   const logger = createLogger(`kinfold-${name}`, config.logLevel, config.logFormat)
   const cuts = new Cuts(systemClock(), logger)
-  await using opened = openAuthority(config, systemClock(), cuts)
-  const { authority } = opened
-  const tls = openTlsOf(config)
-  const advertise = config.httpAdvertise
-  const http = {
-    ...{ address: config.http, token, metricsToken, clusterTokens, tls, authority, advertise },
-    isShared,
-    isReadingReviewed: config.httpAuthorize,
-  }
-  await checkAddress(http)
+  const isGraph = name === 'graph'
+  await using http = await openHttp(config, { cuts, isAudited: isGraph, isShared: isGraph })
+  const { token, authority } = http.settings
   becomeLean()
   keepCompiled()
   const signal = stopSignal()
   const clock = systemClock()
   // Only the graph writes what others read, and reads it again.
-  const isRegistered = name === 'graph' && kafka.registry !== undefined
+  const isRegistered = isGraph && kafka.registry !== undefined
   const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
-  await using brokers = await openLog(name, kafka, config, clock, logger, signal)
+  await using brokers = await openLog({ name, kafka, config, clock, logger }, signal)
   await using telemetry = await openTelemetry({
     ...{ service: `kinfold-${name}`, codec, clock, logger },
   })
@@ -130,16 +115,7 @@ export async function runService(
     random: systemRandom(),
     meter: metrics.meter,
     placement(standbys, policy) {
-      const placement = createKafkaPlacement({
-        settings: kafka.settings,
-        clientId: `kinfold-${name}`,
-        group: name,
-        partitions: log.partitions('events'),
-        standbys,
-        policy,
-        clock,
-        onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
-      })
+      const placement = placementOf({ name, kafka, log, clock, logger }, standbys, policy)
       groups.push(placement)
       return placements.use(placement)
     },
@@ -152,15 +128,14 @@ export async function runService(
         ...service.checks(),
         ...groups.map((group) => checkOfGroup(group.status())),
         probe.check(),
-        ...checksOfTokens({ token, metricsToken, clusterTokens }),
-        ...checksOfTls(tls),
+        ...http.checks(),
       ],
       scrape: metrics.scrape,
       logger,
       cuts,
       add: (routes) => service.add?.(routes),
     },
-    http,
+    http.settings,
   )
   registerEndpoint(metrics.meter, served)
   try {
@@ -172,13 +147,32 @@ export async function runService(
   process.exitCode = EXIT.ok
 }
 
+interface PlacementParts extends Pick<ServiceParts, 'kafka' | 'log' | 'clock' | 'logger'> {
+  readonly name: ServiceName
+}
+
+function placementOf(
+  { name, kafka, log, clock, logger }: PlacementParts,
+  standbys: number,
+  policy: string,
+): KafkaPlacement {
+  return createKafkaPlacement({
+    settings: kafka.settings,
+    clientId: `kinfold-${name}`,
+    group: name,
+    partitions: log.partitions('events'),
+    ...{ standbys, policy, clock },
+    onWarning: (text) => logger.log('warn', 'placement', { reason: text }),
+  })
+}
+
+interface LogParts extends Pick<ServiceParts, 'kafka' | 'config' | 'clock' | 'logger'> {
+  readonly name: ServiceName
+}
+
 /** The graph creates missing topics, since it is told how many partitions there are to be; the others wait for them. */
 async function openLog(
-  name: ServiceName,
-  kafka: KafkaConfig,
-  { partitions }: UpConfig,
-  clock: Clock,
-  logger: Logger,
+  { name, kafka, config: { partitions }, clock, logger }: LogParts,
   signal: AbortSignal,
 ): Promise<KafkaLog> {
   const { settings, replicas } = kafka

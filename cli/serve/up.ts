@@ -64,7 +64,7 @@ export function addUp(program: Command): void {
       }
       const clusters = openClusters('up', config.kubeconfig, config.contexts)
       try {
-        await runEmbedded(config, clusters, logger, stopSignal())
+        await runEmbedded({ config, clusters, logger }, stopSignal())
       } finally {
         await Promise.all(clusters.map((cluster) => cluster[Symbol.asyncDispose]()))
       }

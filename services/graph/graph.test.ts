@@ -15,7 +15,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { codec, contentOf } from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
-import { createGraph, type Graph, type PartitionStatus } from './graph.ts'
+import { Graph, type PartitionStatus } from './graph.ts'
 import { readerOf } from './query/view/view.ts'
 
 const POLICY = policyFor('enforce', 'parity')
@@ -52,7 +52,7 @@ function start(
   const opened = new Map<number, OpenStore[]>()
   const replaced: string[] = []
   const contents = new Map<number, MemoryStore['content']>()
-  const graph = createGraph({
+  const graph = new Graph({
     log,
     codec,
     clock,
@@ -97,6 +97,13 @@ function partitionsOf({ graph }: Process, role: 'active' | 'standby' = 'active')
 function isFolding({ graph }: Process): boolean {
   const active = graph.status().filter(({ role }) => role === 'active')
   return active.every(({ state }) => state === 'folding')
+}
+
+/** The policy is folded, and so in the changelog. */
+function isEnforcing({ graph }: Process): boolean {
+  return graph.tasks.every(
+    ({ store }) => policyOf(readerOf(store, codec)).policy.mode === 'enforce',
+  )
 }
 
 const isCaughtUp = ({ lagEntries }: PartitionStatus): boolean => lagEntries === 0n
@@ -144,11 +151,9 @@ test('whoever has a partition sees to it that its policy is the one asked for, o
   const log = memoryLog(2)
   const coordinator = new MemoryCoordinator(2)
   const first = start(t, log, coordinator)
-  const folded = ({ graph }: Process): boolean =>
-    graph.tasks.every(({ store }) => policyOf(readerOf(store, codec)).policy.mode === 'enforce')
-  await until(() => first.graph.tasks.length === 2 && isFolding(first) && folded(first))
+  await until(() => first.graph.tasks.length === 2 && isFolding(first) && isEnforcing(first))
   const second = start(t, log, coordinator)
-  await until(() => second.graph.tasks.length === 1 && isFolding(second) && folded(second))
+  await until(() => second.graph.tasks.length === 1 && isFolding(second) && isEnforcing(second))
   for (const partition of [0, 1]) {
     const { entries } = await log.read('events', partition, 0n, { limit: 10, waitMs: 0 })
     equal(entries.length, 1)
@@ -172,7 +177,7 @@ test('who was cut off, and takes a partition back, does not set back what was as
   }
   // Each believes that the partition is its own.
   const cutOff = start(t, log, new MemoryCoordinator(1))
-  await until(async () => (await modes()).length === 1 && isFolding(cutOff))
+  await until(async () => (await modes()).length === 1 && isFolding(cutOff) && isEnforcing(cutOff))
   const observe = { ...POLICY, mode: 'observe' } as const
   const newer = start(t, log, new MemoryCoordinator(1), 'http://two', systemClock(), observe)
   await until(async () => (await modes()).length === 2 && isFolding(newer))

@@ -56,17 +56,6 @@ export interface PartitionStatus {
   readonly lagEntries: bigint
 }
 
-export interface Graph {
-  /** Until the signal aborts, as the process that answers at `url`. */
-  run(url: string, signal: AbortSignal): Promise<void>
-  /** Those that this process has now, by partition: another list whenever it is asked for. */
-  readonly tasks: readonly Task[]
-  /** All that this process was given, by partition. */
-  status(): readonly PartitionStatus[]
-  /** Of each partition the URL of the process that has it, as far as is known. */
-  owners(): ReadonlyMap<number, string>
-}
-
 /** A partition that this process has a part in. */
 interface Seat {
   placed: Placed
@@ -75,53 +64,93 @@ interface Seat {
   work: Task | Standby | undefined
 }
 
-export function createGraph(parts: GraphParts): Graph {
-  const seats = new Map<number, Seat>()
-  /** Partitions that were told our policy: once, since another process may have been started with a newer one while this one slept. */
-  const told = new Set<number>()
-  const { log, codec, clock, observe, placement } = parts
+export class Graph {
+  readonly #parts: GraphParts
+  readonly #seats = new Map<number, Seat>()
+  /**
+   * Partitions whose policy this process has seen to: once, since another process may have been
+   * started with a newer one while this one slept.
+   */
+  readonly #settled = new Set<number>()
 
-  /** For as long as the partition is ours: in one role after the other over the same store, which is opened again if it was taken away in between. */
-  async function sit(seat: Seat, signal: AbortSignal): Promise<void> {
+  constructor(parts: GraphParts) {
+    this.#parts = parts
+  }
+
+  /** Until the signal aborts, as the process that answers at `url`. */
+  async run(url: string, signal: AbortSignal): Promise<void> {
+    await joining(async (begin, either) => {
+      for await (const placed of this.#parts.placement.assignments(url, either)) {
+        const seat = this.#seats.get(placed.partition)
+        if (seat === undefined) {
+          const taken: Seat = { placed, replaced: new AbortController(), work: undefined }
+          this.#seats.set(placed.partition, taken)
+          begin((each) => this.#sit(taken, each))
+        } else {
+          seat.placed = placed
+          seat.replaced.abort()
+        }
+      }
+    }, signal)
+  }
+
+  /** Those that this process has now, by partition: another list whenever it is asked for. */
+  get tasks(): readonly Task[] {
+    return this.#sorted().flatMap(({ work }) => (work instanceof Task ? work : []))
+  }
+
+  /** All that this process was given, by partition. */
+  status(): readonly PartitionStatus[] {
+    return this.#sorted().map(statusOf)
+  }
+
+  /** Of each partition the URL of the process that has it, as far as is known. */
+  owners(): ReadonlyMap<number, string> {
+    return this.#parts.placement.owners()
+  }
+
+  #sorted(): Seat[] {
+    return [...this.#seats.values()].sort((a, b) => a.placed.partition - b.placed.partition)
+  }
+
+  /**
+   * For as long as the partition is ours: in one role after the other over the same store, which
+   * is opened again if it was taken away in between.
+   */
+  async #sit(seat: Seat, signal: AbortSignal): Promise<void> {
     const { partition } = seat.placed
     while (isOurs(seat, signal)) {
-      await using store = await parts.openStore(partition)
+      await using store = await this.#parts.openStore(partition)
       while (isOurs(seat, signal)) {
         seat.replaced = new AbortController()
         const { placed, replaced } = seat
         const either = AbortSignal.any([signal, placed.revoked, replaced.signal])
         try {
-          await (placed.role === 'active' ? fold : follow)(seat, store, either)
+          if (placed.role === 'active') await this.#fold(seat, store, either)
+          else await this.#follow(seat, store, either)
         } finally {
           // Before the store closes: who asks meanwhile would fail with that, and hide why it ended.
           seat.work = undefined
         }
       }
     }
-    seats.delete(partition)
+    this.#seats.delete(partition)
   }
 
-  async function fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+  async #fold(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+    const { log, codec, clock, observe, pace, retention, policy } = this.#parts
     const { partition } = seat.placed
     const gathering = new GatheringStore(store, clock)
-    const restored = async (): Promise<void> => {
-      if (parts.policy === undefined || told.has(partition)) return
-      const { policy, who } = parts.policy
-      const former = await ensurePolicy(log, codec, { partition, store: gathering }, policy, who)
-      told.add(partition)
-      if (former !== undefined) parts.policyChanged?.(partition, former, policy)
-    }
     const watching = observe && { observe }
-    const { pace } = parts
     const task = new Task({
-      ...{ log, codec, clock, partition, restored, pace, ...watching },
+      ...{ log, codec, clock, partition, pace, ...watching },
       store: gathering,
+      restored: async () => await this.#settlePolicy(partition, gathering),
       idle: async () => await gathering.settle(),
     })
     seat.work = task
-    const { retention, policy } = parts
     const loops = [
-      (either: AbortSignal) => foldOn(task, either),
+      (either: AbortSignal) => this.#foldOn(task, either),
       (either: AbortSignal) => keepTrimmed({ log, codec, clock, task, retention }, either),
     ]
     if (partition === 0)
@@ -133,8 +162,21 @@ export function createGraph(parts: GraphParts): Graph {
     }
   }
 
-  /** Whoever fenced us is told or notices that the task is ours; if it is not, ours is revoked while we wait. */
-  async function foldOn(task: Task, signal: AbortSignal): Promise<void> {
+  async #settlePolicy(partition: number, store: Store): Promise<void> {
+    const { log, codec, policy: asked, policyChanged } = this.#parts
+    if (asked === undefined || this.#settled.has(partition)) return
+    const { policy, who } = asked
+    const former = await ensurePolicy({ log, codec, partition, store }, policy, who)
+    this.#settled.add(partition)
+    if (former !== undefined) policyChanged?.(partition, former, policy)
+  }
+
+  /**
+   * The process that fenced us notices that the task is ours, or has its own revoked; if the task
+   * is not ours, it is revoked while we wait.
+   */
+  async #foldOn(task: Task, signal: AbortSignal): Promise<void> {
+    const { clock, observe } = this.#parts
     const backoff = new Backoff(RESIGNED_WAITS)
     while (!signal.aborted) {
       const { position } = task.status()
@@ -146,38 +188,11 @@ export function createGraph(parts: GraphParts): Graph {
     }
   }
 
-  async function follow(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
-    const { partition } = seat.placed
-    const standby = new Standby({ log, codec, clock, store, partition })
+  async #follow(seat: Seat, store: Store, signal: AbortSignal): Promise<void> {
+    const { log, codec, clock } = this.#parts
+    const standby = new Standby({ log, codec, clock, store, partition: seat.placed.partition })
     seat.work = standby
     await standby.run(signal)
-  }
-
-  function sorted(): Seat[] {
-    return [...seats.values()].sort((a, b) => a.placed.partition - b.placed.partition)
-  }
-
-  return {
-    get tasks() {
-      return sorted().flatMap(({ work }) => (work instanceof Task ? work : []))
-    },
-    status: () => sorted().map(statusOf),
-    owners: () => placement.owners(),
-    async run(url, signal) {
-      await joining(async (begin, either) => {
-        for await (const placed of placement.assignments(url, either)) {
-          const seat = seats.get(placed.partition)
-          if (seat === undefined) {
-            const taken: Seat = { placed, replaced: new AbortController(), work: undefined }
-            seats.set(placed.partition, taken)
-            begin((each) => sit(taken, each))
-          } else {
-            seat.placed = placed
-            seat.replaced.abort()
-          }
-        }
-      }, signal)
-    },
   }
 }
 
@@ -190,20 +205,24 @@ function statusOf({ placed: { partition, role }, work }: Seat): PartitionStatus 
   return { partition, role, ...(work?.status() ?? opening) }
 }
 
+export interface PolicyPlace extends Pick<Task, 'partition' | 'store'> {
+  readonly log: Log
+  readonly codec: Codec
+}
+
 /**
- * Appends a `PolicyChanged` if the last one folded differs; before it tells reapers its mode, so that a softer one stops what is on its way, and reapers and watchers what it protects.
- * Call it once the task is restored. Answers with the one that it takes the place of, if there is one.
+ * Appends a `PolicyChanged` if the last one folded differs; before it publishes its mode to
+ * reapers, so that a softer one stops what is on its way, and to reapers and watchers what it
+ * protects. Call it once the task is restored. Answers with the policy that it replaces, if any.
  */
 export async function ensurePolicy(
-  log: Log,
-  codec: Codec,
-  { partition, store }: Pick<Task, 'partition' | 'store'>,
+  { log, codec, partition, store }: PolicyPlace,
   policy: Policy,
   who: string,
 ): Promise<Policy | undefined> {
   const folded = policyOf(readerOf(store, codec))
   const why = 'asked for at start'
-  await tellControl(log, codec, policy, who, why)
+  await publishProtection({ log, codec }, policy, who, why)
   const bytesOf = (each: Policy): Uint8Array =>
     codec.encode({ type: 'PolicyChanged', policy: each, who, why })
   const value = bytesOf(policy)
@@ -219,9 +238,8 @@ export function policyName(policy: Policy): string {
   return `${policy.mode} ${policy.preset} (${digest})`
 }
 
-async function tellControl(
-  log: Log,
-  codec: Codec,
+async function publishProtection(
+  { log, codec }: Pick<PolicyPlace, 'log' | 'codec'>,
   { protection, mode }: Policy,
   who: string,
   why: string,
@@ -232,8 +250,8 @@ async function tellControl(
     ...{ protection, mode, who, why },
   })
   const latest = await log.latest('orders', 0)
-  const told = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value
-  if (told != null && isSame(told, value)) return
+  const published = latest.find(({ key }) => key === PROTECT_POLICY_KEY)?.value
+  if (published != null && isSame(published, value)) return
   await log.append('orders', 0, [{ key: PROTECT_POLICY_KEY, value }])
 }
 

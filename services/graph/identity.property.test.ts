@@ -170,9 +170,9 @@ async function played(rig: MinuteRig, told: Told): Promise<Played> {
 }
 
 /** As Kinfold does: the last command about it is carried out. */
-async function reap({ world, minute }: MinuteRig, thing: Thing): Promise<void> {
-  world.tell(world.settle(textOf(thing), 'done', ''))
-  await minute(`delete ${textOf(thing)}`)
+async function reap(rig: MinuteRig, thing: Thing): Promise<void> {
+  rig.world.tell(rig.world.settle(textOf(thing), 'done', ''))
+  await rig.minute(`delete ${textOf(thing)}`)
 }
 
 /** GETs of owners that nobody is. */

@@ -16,14 +16,12 @@ import type { Codec } from '../../ports/record/codec.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Cuts } from '../../runtime/shares/cuts.ts'
-import type { Shadow } from './audit/shadow.ts'
-import { createShadow } from './audit/shadow.ts'
+import { Shadow } from './audit/shadow.ts'
 import type { Census } from './census.ts'
 import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
-import type { Graph, GraphParts } from './graph.ts'
-import { createGraph } from './graph.ts'
+import { Graph, type GraphParts } from './graph.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
 import { createActorIndex } from './query/index/actor-index.ts'
 import type { HistoryIndex } from './query/index/history-index.ts'
@@ -79,7 +77,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
           reason: error.message,
         }),
     })
-  const graph = createGraph({
+  const graph = new Graph({
     log,
     codec,
     clock,
@@ -111,7 +109,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
   const questions = createQuestions({ log, codec, clock, graph, index, actors, access, cuts })
   const { clusters } = questions
   const shadowStore = await open('shadow')
-  const shadow = createShadow({
+  const shadow = new Shadow({
     ...{ log, codec, clock, store: shadowStore },
     mode: () => {
       const known = clusters.readers().map(policyOf)

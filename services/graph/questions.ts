@@ -11,7 +11,7 @@ import { createDependentList } from './query/answer/dependent-list.ts'
 import { createDiffer, type Differ } from './query/answer/diff.ts'
 import { createObjectList } from './query/answer/object-list.ts'
 import { createQuery } from './query/answer/query.ts'
-import { type AccessParts, createAccess } from './query/ask/access.ts'
+import { Access, type AccessParts } from './query/ask/access.ts'
 import { createGraphDump } from './query/ask/graph-dump.ts'
 import type { QuestionParts } from './query/ask/question.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
@@ -59,7 +59,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
   return {
     ...{ log, codec, clock, clusters, index, actors, cuts },
     forwarding: createForwarding({ clusters, owners: () => graph.owners(), clock }),
-    access: createAccess({ clusters, clock, ...access }),
+    access: new Access({ clusters, clock, ...access }),
     query: createQuery(clusters, index, createDeletionOf({ log, codec, index, clusters, actors })),
     audit: new AuditFeed({ log, codec, clock, cuts, keptADay }),
     objectList: createObjectList(index, clusters),

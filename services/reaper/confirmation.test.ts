@@ -7,7 +7,7 @@ import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET } from '../../core/model/hash.ts'
 import { policyFor } from '../../core/model/policy.ts'
-import { type Folder, folder } from '../../testing/rig/folder.ts'
+import { type Folder, folder } from '../../testing/model/folder.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 
 const SECOND = 1_000

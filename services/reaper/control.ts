@@ -26,25 +26,6 @@ import { projectionOf } from '../../ports/record/projection.ts'
 import type { Control as ControlRecord } from '../../ports/record/service-record.ts'
 import type { LogRetry } from '../../runtime/retry.ts'
 
-export interface Control {
-  /** Why nothing may be done in this cluster now; empty when it may. */
-  pausedBecause(cluster: ClusterId): string
-  /** As the policy has it, whatever policy a command was given under; `enforce` where none was published. */
-  policyMode(): Mode
-  /** The protection in that cluster. */
-  guarding(cluster: ClusterId): Guarding
-  /** Labels and annotations that objects have to be read with, so that it is seen. */
-  projection(cluster: ClusterId): Projection
-  isConnected(cluster: ClusterId): boolean
-  clusterEpoch(cluster: ClusterId): number | undefined
-}
-
-export interface FollowedControl extends Control {
-  /** Reads the current state; `follow` continues from there. */
-  load(signal: AbortSignal): Promise<void>
-  follow(signal: AbortSignal): Promise<void>
-}
-
 interface Connection {
   readonly isConnected: boolean
   readonly clusterEpoch: number | undefined
@@ -61,190 +42,232 @@ interface Guarded extends GuardedSubject {
 }
 const CLUSTER = 'cluster/'
 
-export function createControl(
-  log: Log,
-  codec: Codec,
-  retry: LogRetry,
-  clock: Pick<Clock, 'monotonicMs'>,
-  bounds: ControlBounds,
-  onProtected: () => void,
-): FollowedControl {
-  const paused = new Set<ClusterId>()
-  const connections = new Map<ClusterId, Connection>()
-  const subjects = new Map<string, Guarded>()
-  /** Keys under `protect/` that cannot be understood. */
-  const unclear = new Set<string>()
-  let policy: Protection | null = null
-  let mode: Mode | null = null
-  const parts = { log, retry, clock, bounds }
-  const orders = follower(
-    'orders',
-    parts,
-    (entries, isCut) => {
-      if (!isCut) forgetOrders()
-      for (const entry of entries) if (!isCut || holdsBack(entry)) obey(entry)
-      onProtected()
-    },
-    (entries) => {
-      for (const entry of entries) obey(entry)
-      if (entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) onProtected()
-    },
-  )
-  const words = follower(
-    'control',
-    parts,
-    (entries) => {
-      connections.clear()
-      for (const entry of entries) hear(entry)
-    },
-    (entries) => {
-      for (const entry of entries) hear(entry)
-    },
-  )
+export interface ControlParts {
+  readonly log: Log
+  readonly codec: Codec
+  readonly retry: LogRetry
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly bounds: ControlBounds
+  /** What is protected may be something else than before. */
+  readonly onProtected: () => void
+}
 
-  function forgetOrders(): void {
-    paused.clear()
-    subjects.clear()
-    unclear.clear()
-    policy = null
-    mode = null
+/** Loaded once; `follow` continues from there. */
+export class Control {
+  readonly #parts: ControlParts
+  readonly #orders: CompactedTopic
+  readonly #control: CompactedTopic
+  readonly #paused = new Set<ClusterId>()
+  readonly #connections = new Map<ClusterId, Connection>()
+  readonly #subjects = new Map<string, Guarded>()
+  /** Keys under `protect/` that cannot be understood. */
+  readonly #unclear = new Set<string>()
+  #policy: Protection | null = null
+  #mode: Mode | null = null
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts
+    this.#orders = new CompactedTopic('orders', parts, {
+      current: (entries, isCut) => this.#currentOrders(entries, isCut),
+      added: (entries) => this.#addedOrders(entries),
+    })
+    this.#control = new CompactedTopic('control', parts, {
+      current: (entries) => {
+        this.#connections.clear()
+        this.#connect(entries)
+      },
+      added: (entries) => this.#connect(entries),
+    })
   }
 
-  function obey(entry: Entry): void {
-    if (entry.key.startsWith(PROTECT_PREFIX)) {
-      protect(entry)
-    } else if (entry.key.startsWith(PAUSE_PREFIX)) {
-      const cluster = entry.key.slice(PAUSE_PREFIX.length)
-      if (isPause(codec, entry)) paused.add(cluster)
-      else paused.delete(cluster)
+  async load(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#orders.load(signal), this.#control.load(signal)])
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#orders.follow(signal), this.#control.follow(signal)])
+  }
+
+  /** Why nothing may be done in this cluster now; empty when it may. */
+  pausedBecause(cluster: ClusterId): string {
+    if (this.#paused.has('') || this.#paused.has(cluster)) return 'paused'
+    if (this.#unclear.size > 0) return 'what is protected cannot be read'
+    const { clock, bounds } = this.#parts
+    const askedAt = Math.min(this.#orders.askedAt, this.#control.askedAt)
+    const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
+    return isFresh ? '' : 'whether it is paused cannot be read'
+  }
+
+  /**
+   * As the policy has it, whatever policy a command was given under; `enforce` where none was
+   * published.
+   */
+  policyMode(): Mode {
+    return this.#mode ?? 'enforce'
+  }
+
+  /** The protection in that cluster. */
+  guarding(cluster: ClusterId): Guarding {
+    return {
+      policy: this.#policy ?? NOTHING,
+      subjects: this.#subjectsOf(cluster),
+      // Which deletions were unobserved is known where they are decided.
+      namespacesWhereUnseen: [],
     }
   }
 
-  function hear(entry: Entry): void {
-    if (!entry.key.startsWith(CLUSTER)) return
-    connections.set(entry.key.slice(CLUSTER.length), connectionOf(codec, entry))
+  /** Labels and annotations that objects have to be read with, so that their protection is seen. */
+  projection(cluster: ClusterId): Projection {
+    const subjects = this.#subjectsOf(cluster).map(({ subject }) => subject)
+    return projectionOf(this.#policy, subjects)
   }
 
-  function protect({ key, value }: Entry): void {
-    const record = value === null ? null : controlIn(codec, value)
+  isConnected(cluster: ClusterId): boolean {
+    return this.#connections.get(cluster)?.isConnected === true
+  }
+
+  clusterEpoch(cluster: ClusterId): number | undefined {
+    return this.#connections.get(cluster)?.clusterEpoch
+  }
+
+  #currentOrders(entries: readonly Entry[], isCut: boolean): void {
+    if (!isCut) this.#forgetOrders()
+    for (const entry of entries) if (!isCut || this.#holdsBack(entry)) this.#obey(entry)
+    this.#parts.onProtected()
+  }
+
+  #addedOrders(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#obey(entry)
+    if (entries.some(({ key }) => key.startsWith(PROTECT_PREFIX))) this.#parts.onProtected()
+  }
+
+  #connect(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (!entry.key.startsWith(CLUSTER)) continue
+      const cluster = entry.key.slice(CLUSTER.length)
+      this.#connections.set(cluster, connectionOf(this.#parts.codec, entry))
+    }
+  }
+
+  #forgetOrders(): void {
+    this.#paused.clear()
+    this.#subjects.clear()
+    this.#unclear.clear()
+    this.#policy = null
+    this.#mode = null
+  }
+
+  #obey(entry: Entry): void {
+    if (entry.key.startsWith(PROTECT_PREFIX)) {
+      this.#protect(entry)
+    } else if (entry.key.startsWith(PAUSE_PREFIX)) {
+      const cluster = entry.key.slice(PAUSE_PREFIX.length)
+      if (isPause(this.#parts.codec, entry)) this.#paused.add(cluster)
+      else this.#paused.delete(cluster)
+    }
+  }
+
+  #protect({ key, value }: Entry): void {
+    const record = value === null ? null : controlIn(this.#parts.codec, value)
     const protecting = record === undefined ? undefined : protectingOf(key, record)
-    if (protecting === undefined) unclear.add(key)
-    else unclear.delete(key)
+    if (protecting === undefined) this.#unclear.add(key)
+    else this.#unclear.delete(key)
     if (protecting?.type === 'policy') {
-      policy = protecting.protection
-      mode = protecting.mode
+      this.#policy = protecting.protection
+      this.#mode = protecting.mode
     }
     if (protecting?.type === 'subject') {
       const { cluster, subject, isLifted } = protecting
-      if (isLifted || record == null) subjects.delete(key)
-      else if (readSubject(subject) === undefined) unclear.add(key)
+      if (isLifted || record == null) this.#subjects.delete(key)
+      else if (readSubject(subject) === undefined) this.#unclear.add(key)
       else
-        subjects.set(key, {
+        this.#subjects.set(key, {
           ...{ cluster, subject, who: record.who, why: record.why },
           scope: scopeFlag(cluster),
         })
     }
   }
 
-  /** From the rest after a lost end: an older record releases nothing that a lost one may have held since. */
-  function holdsBack({ key, value }: Entry): boolean {
-    if (key === PROTECT_POLICY_KEY) return policy === null
-    const verb = value === null ? 'none' : controlIn(codec, value)?.verb
+  /**
+   * Of what is left after a lost end: an older record releases nothing that a lost one may have
+   * held since.
+   */
+  #holdsBack({ key, value }: Entry): boolean {
+    if (key === PROTECT_POLICY_KEY) return this.#policy === null
+    const verb = value === null ? 'none' : controlIn(this.#parts.codec, value)?.verb
     return verb === undefined || verb === 'pause' || verb === 'protect'
   }
 
-  function subjectsOf(cluster: ClusterId): readonly Guarded[] {
-    return [...subjects.values()].filter((each) => each.cluster === '' || each.cluster === cluster)
-  }
-
-  return {
-    async load(signal) {
-      await Promise.all([orders.load(signal), words.load(signal)])
-    },
-    async follow(signal) {
-      await Promise.all([orders.follow(signal), words.follow(signal)])
-    },
-    pausedBecause(cluster) {
-      if (paused.has('') || paused.has(cluster)) return 'paused'
-      if (unclear.size > 0) return 'what is protected cannot be read'
-      const askedAt = Math.min(orders.askedAt(), words.askedAt())
-      const isFresh = clock.monotonicMs() - askedAt <= bounds.controlFreshMs
-      return isFresh ? '' : 'whether it is paused cannot be read'
-    },
-    policyMode: () => mode ?? 'enforce',
-    guarding: (cluster) => ({
-      policy: policy ?? NOTHING,
-      subjects: subjectsOf(cluster),
-      // Which deletions were unobserved is known where they are decided.
-      namespacesWhereUnseen: [],
-    }),
-    projection: (cluster) =>
-      projectionOf(
-        policy,
-        subjectsOf(cluster).map(({ subject }) => subject),
-      ),
-    isConnected: (cluster) => connections.get(cluster)?.isConnected === true,
-    clusterEpoch: (cluster) => connections.get(cluster)?.clusterEpoch,
+  #subjectsOf(cluster: ClusterId): readonly Guarded[] {
+    return [...this.#subjects.values()].filter(
+      (each) => each.cluster === '' || each.cluster === cluster,
+    )
   }
 }
 
-interface Follower {
+interface TopicReader {
+  /** The current state. `isCut`: the topic ends before what was read of it. */
+  readonly current: (entries: readonly Entry[], isCut: boolean) => void
+  /** The records since. */
+  readonly added: (entries: readonly Entry[]) => void
+}
+
+type TopicParts = Pick<ControlParts, 'log' | 'retry' | 'clock' | 'bounds'>
+
+class CompactedTopic {
+  readonly #topic: 'orders' | 'control'
+  readonly #parts: TopicParts
+  readonly #reader: TopicReader
+  #next = 0n
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(topic: 'orders' | 'control', parts: TopicParts, reader: TopicReader) {
+    this.#topic = topic
+    this.#parts = parts
+    this.#reader = reader
+  }
+
   /** When the current state was last requested, with an answer. Monotonic. */
-  askedAt(): number
-  load(signal: AbortSignal): Promise<void>
-  follow(signal: AbortSignal): Promise<void>
-}
+  get askedAt(): number {
+    return this.#askedAt
+  }
 
-interface FollowerParts {
-  readonly log: Log
-  readonly retry: LogRetry
-  readonly clock: Pick<Clock, 'monotonicMs'>
-  readonly bounds: ControlBounds
-}
+  async load(signal: AbortSignal): Promise<void> {
+    const { log, retry } = this.#parts
+    // The end first: records appended in between are applied twice, never left out.
+    const end = (await retry(() => log.bounds(this.#topic, 0), signal)).end
+    const entries = await this.#asked(() => log.latest(this.#topic, 0), signal)
+    this.#reader.current(entries, end < this.#next)
+    this.#next = end
+  }
 
-/** For a compacted topic. `loaded`: the current state, and whether the topic ends before what was read of it; `more`: the records since. */
-function follower(
-  topic: 'orders' | 'control',
-  { log, retry, clock, bounds }: FollowerParts,
-  loaded: (entries: readonly Entry[], isCut: boolean) => void,
-  more: (entries: readonly Entry[]) => void,
-): Follower {
-  let next = 0n
-  let askedAt = Number.NEGATIVE_INFINITY
+  async follow(signal: AbortSignal): Promise<void> {
+    const { log, bounds } = this.#parts
+    const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
+    while (!signal.aborted) {
+      try {
+        const page = await this.#asked(
+          () => log.read(this.#topic, 0, this.#next, options, signal),
+          signal,
+        )
+        this.#reader.added(page.entries)
+        this.#next = page.next
+      } catch (error) {
+        if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
+        // Compacted beyond us, or its end is lost: the current state is all we need.
+        await this.load(signal)
+      }
+    }
+  }
 
-  function asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  #asked<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { retry, clock } = this.#parts
     return retry(async () => {
       const at = clock.monotonicMs()
       const answer = await question()
-      askedAt = at
+      this.#askedAt = at
       return answer
     }, signal)
-  }
-
-  async function load(signal: AbortSignal): Promise<void> {
-    // The end first: records appended in between are applied twice, never left out.
-    const end = (await retry(() => log.bounds(topic, 0), signal)).end
-    const entries = await asked(() => log.latest(topic, 0), signal)
-    loaded(entries, end < next)
-    next = end
-  }
-
-  return {
-    askedAt: () => askedAt,
-    load,
-    async follow(signal) {
-      const options = { limit: bounds.page, waitMs: bounds.controlPollMs }
-      while (!signal.aborted) {
-        try {
-          const page = await asked(() => log.read(topic, 0, next, options, signal), signal)
-          more(page.entries)
-          next = page.next
-        } catch (error) {
-          if (!(error instanceof LogError) || error.code !== 'OUT_OF_RANGE') throw error
-          await load(signal) // Compacted beyond us, or its end is lost: the current state is all we need.
-        }
-      }
-    },
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { Cuts } from '../../runtime/shares/cuts.ts'
 import { object } from '../../testing/model/notation.ts'
 import { settled } from './decide/result.ts'
-import { createEventRecorder, type EventRecorder } from './event-recorder.ts'
+import { EventRecorder } from './event-recorder.ts'
 
 const CHANGED: ReapAnswer = { type: 'Changed', code: 201, object: object('rs/web', '7') }
 
@@ -35,7 +35,7 @@ function start(): Rig {
       return answer
     },
   }
-  const recorder = createEventRecorder({
+  const recorder = new EventRecorder({
     clusters: (id) => (id === 'c' ? { id, cluster: cluster as Cluster } : undefined),
     clock,
     cuts: new Cuts(clock),
@@ -214,7 +214,7 @@ test('a cluster that is silent holds up the Events of no other (T15)', async () 
       },
     },
   }
-  const recorder = createEventRecorder({
+  const recorder = new EventRecorder({
     clusters: (id) => ({ id, cluster: clusters[id] as Cluster }),
     clock,
     cuts: new Cuts(clock),

@@ -24,17 +24,6 @@ export interface EventRecorderParts {
 export const EVENT_FATES = ['written', 'refused', 'left out'] as const
 export type EventFate = (typeof EVENT_FATES)[number]
 
-export interface EventRecorder {
-  /** Takes the result of a command; returns at once. */
-  settled(command: Command, result: Result): void
-  /** As one of its own, within the same limits. */
-  tell(cluster: ClusterId, about: EventSubject, event: ClusterEvent): void
-  /** Until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-  /** Since the start. */
-  counts(): ReadonlyMap<EventFate, number>
-}
-
 /** The subject of an Event; it may be deleted. */
 export type EventSubject = Omit<Target, 'resourceVersion' | 'aggregated'>
 
@@ -58,143 +47,159 @@ interface Gathered {
   count: number
 }
 
-export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
-  const { clusters, clock, cuts } = parts
-  const gathered = new Map<string, Gathered>()
-  const shares = new GroupedShares(GATHERED, cuts)
-  cuts.know(MINUTE_CAP)
-  const counts = new Map<EventFate, number>()
+export class EventRecorder {
+  readonly #parts: EventRecorderParts
+  readonly #gathered = new Map<string, Gathered>()
+  readonly #shares: GroupedShares
+  readonly #counts = new Map<EventFate, number>()
   /** When Events of it were sent; monotonic. By cluster, and by cluster and namespace. */
-  const sentAt = new Map<string, readonly number[]>()
+  readonly #sentAt = new Map<string, readonly number[]>()
   /** Clusters to which some are being sent. */
-  const busy = new Map<ClusterId, Promise<void>>()
+  readonly #busy = new Map<ClusterId, Promise<void>>()
 
-  function count(fate: EventFate): void {
-    counts.set(fate, (counts.get(fate) ?? 0) + 1)
+  constructor(parts: EventRecorderParts) {
+    this.#parts = parts
+    this.#shares = new GroupedShares(GATHERED, parts.cuts)
+    parts.cuts.know(MINUTE_CAP)
   }
 
-  function remove(key: string, each: Gathered): void {
-    gathered.delete(key)
-    shares.give(holderOf(each))
+  /** Takes the result of a command; returns at once. */
+  settled(command: Command, result: Result): void {
+    if (command.type !== 'DeleteObject' || result.type !== 'CommandSettled') return
+    const { cluster, target, owners } = command
+    const { outcome, reason, code } = result
+    if (outcome === 'done') {
+      const [owner] = owners
+      const about = owner ?? target
+      const its = this.#gather(`done/${cluster}/${keyOf(about)}`, {
+        ...{ cluster, about },
+        eventOf: () => ({ type: 'Normal', reason: 'Collected', message: messageOf(its) }),
+      })
+      if (its === undefined) return
+      its.count += 1
+      if (its.names.length < MOST_NAMED) its.names.push(nameOf(target))
+    } else if (outcome === 'blocked' && code !== null && code >= 400) {
+      const message = `it cannot be deleted now: ${reason}`
+      this.#gather(`blocked/${cluster}/${keyOf(target)}`, {
+        ...{ cluster, about: target },
+        eventOf: () => ({ type: 'Warning', reason: 'Blocked', message }),
+      })
+    }
   }
 
-  function oldestOf(holder: Holder): [string, Gathered] | undefined {
-    for (const entry of gathered) if (isSame(holderOf(entry[1]), holder)) return entry
-    return undefined
+  /** As one of its own, within the same limits. */
+  tell(cluster: ClusterId, about: EventSubject, event: ClusterEvent): void {
+    this.#gather(`told/${cluster}/${keyOf(about)}/${event.reason}`, {
+      ...{ cluster, about },
+      eventOf: () => event,
+    })
   }
 
-  function gather(key: string, found: Omit<Gathered, 'count' | 'names'>): Gathered | undefined {
-    const known = gathered.get(key)
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#parts.clock.sleep(GATHER_MS, signal)
+      this.#sendReady(signal)
+    }
+    await Promise.all(this.#busy.values())
+  }
+
+  /** Since the start. */
+  counts(): ReadonlyMap<EventFate, number> {
+    return this.#counts
+  }
+
+  #count(fate: EventFate): void {
+    this.#counts.set(fate, (this.#counts.get(fate) ?? 0) + 1)
+  }
+
+  #gather(key: string, found: Omit<Gathered, 'count' | 'names'>): Gathered | undefined {
+    const known = this.#gathered.get(key)
     if (known !== undefined) return known
     const holder = holderOf(found)
+    const shares = this.#shares
     for (let giver = shares.giver(holder); giver; giver = shares.giver(holder)) {
-      const oldest = oldestOf(giver)
+      const oldest = this.#oldestOf(giver)
       shares.cut(giver)
-      count('left out')
+      this.#count('left out')
       if (oldest === undefined) return undefined
-      remove(...oldest)
+      this.#remove(...oldest)
     }
     shares.take(holder)
     const fresh = { ...found, names: [], count: 0 }
-    gathered.set(key, fresh)
+    this.#gathered.set(key, fresh)
     return fresh
   }
 
-  function recent(key: string): readonly number[] {
-    const since = clock.monotonicMs() - MINUTE_MS
-    return (sentAt.get(key) ?? []).filter((atMs) => atMs > since)
+  #remove(key: string, each: Gathered): void {
+    this.#gathered.delete(key)
+    this.#shares.give(holderOf(each))
   }
 
-  function mayBeSent({ cluster, about }: Gathered): boolean {
-    const of = namespaceOf({ cluster, about })
-    const [all, its] = [recent(cluster), recent(of)]
-    const most = its.length === 0 ? MOST_WITH_FIRST : MOST_OF_A_CLUSTER
-    if (all.length >= most || its.length >= MOST_OF_A_NAMESPACE) {
-      cuts.note(MINUTE_CAP, of)
-      return false
-    }
-    for (const key of sentAt.keys()) if (recent(key).length === 0) sentAt.delete(key)
-    sentAt.set(cluster, [...all, clock.monotonicMs()])
-    sentAt.set(of, [...its, clock.monotonicMs()])
-    return true
+  #oldestOf(holder: Holder): [string, Gathered] | undefined {
+    for (const entry of this.#gathered) if (isSame(holderOf(entry[1]), holder)) return entry
+    return undefined
   }
 
-  async function send(each: Gathered, signal: AbortSignal): Promise<void> {
-    const connected = clusters(each.cluster)
-    if (connected === undefined || !mayBeSent(each)) return count('left out')
-    const { about, eventOf } = each
-    const target: Target = { ...about, resourceVersion: '', aggregated: false }
-    try {
-      const answer = await connected.cluster.writeEvent(target, eventOf(), signal)
-      count(answer.type === 'Changed' ? 'written' : 'refused')
-    } catch {
-      count('refused')
+  /** Of each cluster apart: one that is silent holds up no other. */
+  #sendReady(signal: AbortSignal): void {
+    const idle = [...this.#gathered].filter(([, { cluster }]) => !this.#busy.has(cluster))
+    for (const [key, each] of idle) this.#remove(key, each)
+    const ready = Map.groupBy(idle, ([, { cluster }]) => cluster)
+    for (const [cluster, its] of ready) {
+      const all = its.map(([, each]) => each)
+      this.#busy.set(
+        cluster,
+        this.#sendAll(all, signal).finally(() => this.#busy.delete(cluster)),
+      )
     }
   }
 
   /** One after the other, a namespace in turn: Events are not urgent, and deletes come first. */
-  async function sendAll(ready: readonly Gathered[], signal: AbortSignal): Promise<void> {
+  async #sendAll(ready: readonly Gathered[], signal: AbortSignal): Promise<void> {
     const left = Map.groupBy(ready, namespaceOf)
     while (left.size > 0) {
       for (const [namespace, its] of left) {
         const each = its.shift()
         if (each === undefined) left.delete(namespace)
-        else if (!signal.aborted) await send(each, signal)
+        else if (!signal.aborted) await this.#send(each, signal)
       }
     }
   }
 
-  /** Of each cluster apart: one that is silent holds up no other. */
-  function sendReady(signal: AbortSignal): void {
-    const idle = [...gathered].filter(([, { cluster }]) => !busy.has(cluster))
-    for (const [key, each] of idle) remove(key, each)
-    const ready = Map.groupBy(idle, ([, { cluster }]) => cluster)
-    for (const [cluster, its] of ready) {
-      const all = its.map(([, each]) => each)
-      busy.set(
-        cluster,
-        sendAll(all, signal).finally(() => busy.delete(cluster)),
-      )
+  async #send(each: Gathered, signal: AbortSignal): Promise<void> {
+    const connected = this.#parts.clusters(each.cluster)
+    if (connected === undefined || !this.#mayBeSent(each)) return this.#count('left out')
+    const { about, eventOf } = each
+    const target: Target = { ...about, resourceVersion: '', aggregated: false }
+    try {
+      const answer = await connected.cluster.writeEvent(target, eventOf(), signal)
+      this.#count(answer.type === 'Changed' ? 'written' : 'refused')
+    } catch {
+      this.#count('refused')
     }
   }
 
-  return {
-    settled(command, result) {
-      if (command.type !== 'DeleteObject' || result.type !== 'CommandSettled') return
-      const { cluster, target, owners } = command
-      const { outcome, reason, code } = result
-      if (outcome === 'done') {
-        const [owner] = owners
-        const about = owner ?? target
-        const its = gather(`done/${cluster}/${keyOf(about)}`, {
-          ...{ cluster, about },
-          eventOf: () => ({ type: 'Normal', reason: 'Collected', message: messageOf(its) }),
-        })
-        if (its === undefined) return
-        its.count += 1
-        if (its.names.length < MOST_NAMED) its.names.push(nameOf(target))
-      } else if (outcome === 'blocked' && code !== null && code >= 400) {
-        const message = `it cannot be deleted now: ${reason}`
-        gather(`blocked/${cluster}/${keyOf(target)}`, {
-          ...{ cluster, about: target },
-          eventOf: () => ({ type: 'Warning', reason: 'Blocked', message }),
-        })
-      }
-    },
-    tell(cluster, about, event) {
-      gather(`told/${cluster}/${keyOf(about)}/${event.reason}`, {
-        ...{ cluster, about },
-        eventOf: () => event,
-      })
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        await clock.sleep(GATHER_MS, signal)
-        sendReady(signal)
-      }
-      await Promise.all(busy.values())
-    },
-    counts: () => counts,
+  #mayBeSent({ cluster, about }: Gathered): boolean {
+    const of = namespaceOf({ cluster, about })
+    const [all, its] = [this.#recent(cluster), this.#recent(of)]
+    const most = its.length === 0 ? MOST_WITH_FIRST : MOST_OF_A_CLUSTER
+    if (all.length >= most || its.length >= MOST_OF_A_NAMESPACE) {
+      this.#parts.cuts.note(MINUTE_CAP, of)
+      return false
+    }
+    for (const key of this.#sentAt.keys()) {
+      if (this.#recent(key).length === 0) this.#sentAt.delete(key)
+    }
+    const atMs = this.#parts.clock.monotonicMs()
+    this.#sentAt.set(cluster, [...all, atMs])
+    this.#sentAt.set(of, [...its, atMs])
+    return true
+  }
+
+  #recent(key: string): readonly number[] {
+    const since = this.#parts.clock.monotonicMs() - MINUTE_MS
+    return (this.#sentAt.get(key) ?? []).filter((atMs) => atMs > since)
   }
 }
 

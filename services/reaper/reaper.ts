@@ -21,7 +21,7 @@ import { joining } from '../../runtime/lifecycle.ts'
 import { createLogRetry, type LogRetry } from '../../runtime/retry.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
-import { createControl, type FollowedControl } from './control.ts'
+import { Control } from './control.ts'
 import { type Ended, found, type Result } from './decide/result.ts'
 import { createFoundOwners, type FoundOwners } from './found-owners.ts'
 import type { Job } from './intake/backlog.ts'
@@ -110,7 +110,7 @@ export function createReaper(parts: ReaperParts): Reaper {
 class Loop implements Reaper {
   readonly #parts: ReaperParts
   readonly #config: ReaperConfig
-  readonly #control: FollowedControl
+  readonly #control: Control
   readonly #retry: LogRetry
   /** Of the partitions that this process has, by their numbers. */
   readonly #lanes = new Map<number, Lane>()
@@ -138,8 +138,11 @@ class Loop implements Reaper {
     this.#parts = parts
     this.#startedMs = clock.monotonicMs()
     this.#config = bounds
-    this.#control = createControl(log, codec, retry, clock, bounds, () => {
-      for (const site of this.#sites.values()) site.project()
+    this.#control = new Control({
+      ...{ log, codec, retry, clock, bounds },
+      onProtected: () => {
+        for (const site of this.#sites.values()) site.project()
+      },
     })
     this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry

@@ -16,7 +16,7 @@ import type { ReaperConfig } from './config.ts'
 import type { Control } from './control.ts'
 import { type Facts, judge } from './decide/gate.ts'
 import { blockedAt, type Ended, unsent } from './decide/result.ts'
-import { createBacklog, type Job } from './intake/backlog.ts'
+import { Backlog, type Job } from './intake/backlog.ts'
 import type { Moments } from './intake/moment.ts'
 import type { Locks } from './lock.ts'
 import { LookTurns } from './look-turns.ts'
@@ -74,7 +74,7 @@ export function createSite(parts: SiteParts): Site {
 
 class OneCluster implements Site {
   readonly #parts: SiteParts
-  readonly #backlog = createBacklog()
+  readonly #backlog = new Backlog()
   readonly #throttle: Throttle
   readonly #reaping: Reaping
   readonly #underWay = new Set<Promise<void>>()

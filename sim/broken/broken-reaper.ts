@@ -457,8 +457,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/backlog.ts',
-        function: 'createBacklog.mayBegin',
-        body: ['return underWay < limit && original(lane, limit)'],
+        function: 'Backlog.#mayBegin',
+        body: ['return this.#underWay < limit && original(lane, limit)'],
       },
     ],
     by: {
@@ -472,14 +472,15 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/rotation.ts',
-        function: 'createRotation.takeOf',
+        function: 'Rotation.#takeOf',
         body: [
           'const item = original(namespace, kind)',
-          'const queues = namespaces.get(namespace)',
+          'const queues = this.#namespaces.get(namespace)',
           'if (queues === undefined) return item',
-          'const others = [...namespaces].filter(([name]) => name !== namespace)',
-          'namespaces.clear()',
-          'for (const [name, each] of [[namespace, queues], ...others]) namespaces.set(name, each)',
+          'const others = [...this.#namespaces].filter(([name]) => name !== namespace)',
+          'this.#namespaces.clear()',
+          'for (const [name, each] of [[namespace, queues], ...others])',
+          '  this.#namespaces.set(name, each)',
           'return item',
         ],
       },
@@ -579,11 +580,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'const isOld = ({ key }) => !key.startsWith(PAUSE_PREFIX)',
-          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
-        ],
+        function: 'Control.#addedOrders',
+        body: ['return original(entries.filter(({ key }) => !key.startsWith(PAUSE_PREFIX)))'],
       },
     ],
     by: {
@@ -688,10 +686,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'return original(topic, { log, retry, clock, bounds }, (entries) => loaded(entries, false), more)',
-        ],
+        function: 'Control.#currentOrders',
+        body: ['return original(entries, false)'],
       },
     ],
     by: {
@@ -769,11 +765,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/control.ts',
-        function: 'follower',
-        body: [
-          'const isOld = ({ key }) => !key.startsWith(PROTECT_PREFIX)',
-          'return original(topic, { log, retry, clock, bounds }, loaded, (entries) => more(entries.filter(isOld)))',
-        ],
+        function: 'Control.#addedOrders',
+        body: ['return original(entries.filter(({ key }) => !key.startsWith(PROTECT_PREFIX)))'],
       },
     ],
     by: {

@@ -155,7 +155,8 @@ class SmallCluster {
     const policy = { ...DEFAULT_POLICY, mode: 'enforce', preset: 'parity' } as const
     const ensured = async (): Promise<void> => {
       while (task.status().state !== 'folding') await clock.sleep(20)
-      await ensurePolicy(log, CODEC, task, policy, 'test')
+      const { partition, store } = task
+      await ensurePolicy({ log, codec: CODEC, partition, store }, policy, 'test')
     }
     for (const run of [task.run(signal), watcher.run(signal), reaper.run(signal), ensured()])
       run.catch((error: unknown) => this.wrongs.push(`it died: ${String(error)}`))

@@ -2,7 +2,7 @@
  * Stories: a whole life as text, steps and the result of each. `UPDATE=1` writes the present results; review them as a diff.
  *
  * A line `then` comes before an event that results from a command, or for another reason cannot be published before all events above it. A step is a
- * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` below, `why KIND/NAME`, which prints
+ * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` and `#othersOf`, `why KIND/NAME`, which prints
  * the present verdict, and `plan`, which prints the sets that wait for approval; objects are written as in notation.ts.
  */
 import { factsOf } from '../../core/graph/facts.ts'
@@ -24,8 +24,8 @@ import type { Mode, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import type { StateValue } from '../../core/model/state.ts'
-import type { Folder } from '../rig/folder.ts'
-import { folder } from '../rig/folder.ts'
+import type { Folder } from './folder.ts'
+import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
 
 /** A cluster as a story describes it. */
@@ -446,6 +446,14 @@ export class World {
         return []
       case 'relist':
         return this.relist(first)
+      default:
+        return this.#othersOf(word, rest, first, second)
+    }
+  }
+
+  /** What comes from watchers as a whole, reapers and people. */
+  #othersOf(word: string, rest: string, first: string, second: string): readonly Event[] {
+    switch (word) {
       case 'restart':
         return [this.restart()]
       case 'rollback':

@@ -5,8 +5,8 @@
  */
 import type { Outcome } from '../../core/graph/outcome.ts'
 import type { Event } from '../../core/model/event.ts'
-import type { Folder } from './folder.ts'
-import { folder } from './folder.ts'
+import type { Folder } from '../model/folder.ts'
+import { folder } from '../model/folder.ts'
 
 export interface FoldedLog {
   readonly folder: Folder

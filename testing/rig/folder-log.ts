@@ -2,7 +2,7 @@
 import type { Outcome } from '../../core/graph/outcome.ts'
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
-import type { Folder } from './folder.ts'
+import type { Folder } from '../model/folder.ts'
 
 export class FolderLog {
   readonly #folder: Folder

@@ -21,8 +21,7 @@ import { serveEndpoint } from '../../runtime/http/endpoint.ts'
 import type { HttpToken } from '../../runtime/http/http-token.ts'
 import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
 import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
-import type { Graph } from '../../services/graph/graph.ts'
-import { createGraph } from '../../services/graph/graph.ts'
+import { Graph } from '../../services/graph/graph.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
 import { createActorIndex } from '../../services/graph/query/index/actor-index.ts'
 import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
@@ -104,7 +103,7 @@ export class GraphGroup {
     const stop = new AbortController()
     const session = new AbortController()
     const { openStore = emptyStore, owners = (known) => known } = options
-    const graph = createGraph({
+    const graph = new Graph({
       log,
       codec,
       clock,

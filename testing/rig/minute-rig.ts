@@ -24,37 +24,121 @@ import { appendAll, assign, codec, emptyStore, runTask } from './task-rig.ts'
 const START = Date.parse('2026-01-31T09:00:00Z')
 const MINUTE_MS = 60_000
 
-export interface MinuteRig {
-  readonly log: MemoryLog
-  readonly url: string
+type RunningTask = ReturnType<typeof runTask>
+
+interface RigParts {
+  readonly story: StoryLog
+  readonly running: RunningTask
+  /** Of the index. */
   readonly store: Store
   readonly index: HistoryIndex
-  /** A minute passes, by which what events before that position changed is forgotten. */
-  forget(before: bigint): Promise<void>
-  /** A minute passes, these lines of a story happen, and a heartbeat; answers with the append time of the last of them. */
-  minute(...lines: readonly string[]): Promise<string>
+  readonly url: string
+}
+
+export class MinuteRig {
+  readonly log: MemoryLog
   /** The story so far. */
   readonly world: World
-  ask(path: string, init?: RequestInit): Promise<Response>
-  get<T>(path: string): Promise<T>
-  refused(path: string): Promise<{ readonly status: number; readonly detail: string }>
+  readonly store: Store
+  readonly index: HistoryIndex
+  readonly url: string
+  readonly #story: StoryLog
+  readonly #running: RunningTask
+
+  constructor({ story, running, store, index, url }: RigParts) {
+    this.log = story.log
+    this.world = story.world
+    this.store = store
+    this.index = index
+    this.url = url
+    this.#story = story
+    this.#running = running
+  }
+
+  /** A minute passes, by which what events before that position changed is forgotten. */
+  async forget(before: bigint): Promise<void> {
+    const { task } = this.#running
+    task.forgetBefore(before)
+    while ((reachOf(task.store, codec)?.begin ?? 0) < Number(before)) {
+      await this.#story.write('beat 1')
+      await this.#running.caughtUp()
+    }
+  }
+
+  /**
+   * A minute passes, these lines of a story happen, and a heartbeat; answers with the append time
+   * of the last of them.
+   */
+  async minute(...lines: readonly string[]): Promise<string> {
+    const at = await this.#story.minute(lines)
+    await this.#running.caughtUp()
+    // On a busy machine one wait of a question's is not enough for thousands of entries.
+    while ((await this.index.caughtUp()) > 0n);
+    return new Date(at).toISOString()
+  }
+
+  async ask(path: string, init?: RequestInit): Promise<Response> {
+    return await checked(this.url + path, await fetch(this.url + path, init))
+  }
+
+  async get<T>(path: string): Promise<T> {
+    const response = await this.ask(path)
+    const text = await response.text()
+    equal(response.status, 200, `${path}: ${text}`)
+    return JSON.parse(text) as T
+  }
+
+  async refused(path: string): Promise<{ readonly status: number; readonly detail: string }> {
+    const response = await this.ask(path)
+    const { detail } = (await response.json()) as { detail: string }
+    return { status: response.status, detail }
+  }
+}
+
+/** A story, and the log that its events are appended to, at the time that the test has. */
+class StoryLog {
+  readonly log: MemoryLog
+  readonly world: World = new World()
+  readonly #events: Event[] = []
+  #now = START
+
+  constructor() {
+    const now = (): number => this.#now
+    this.log = new MemoryLog({
+      partitions: 1,
+      clock: { ...systemClock(), now, monotonicMs: now },
+    })
+    const fold = this.world.tell.bind(this.world)
+    this.world.tell = (event) => {
+      this.#events.push(event)
+      return fold(event)
+    }
+    this.world.begin()
+  }
+
+  async write(...lines: readonly string[]): Promise<void> {
+    for (const line of lines) this.world.step(line)
+    await appendAll(this.log, this.#events.splice(0))
+  }
+
+  /** Answers with the append time of the last line. */
+  async minute(lines: readonly string[]): Promise<number> {
+    const begin = this.#now + MINUTE_MS
+    // Its watcher saw the cluster all the time.
+    for (this.#now = begin - 40_000; this.#now < begin; this.#now += 10_000)
+      await this.write('beat 1')
+    await this.write(...lines)
+    const at = this.#now
+    this.#now += 1
+    await this.write('beat 1')
+    return at
+  }
 }
 
 export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> {
   const clock = systemClock()
-  let now = START
-  const log = new MemoryLog({
-    partitions: 1,
-    clock: { ...clock, now: () => now, monotonicMs: () => now },
-  })
-  const world = new World()
-  const events: Event[] = []
-  const fold = world.tell.bind(world)
-  world.tell = (event) => {
-    events.push(event)
-    return fold(event)
-  }
-  world.begin()
+  const story = new StoryLog()
+  const { log } = story
   await assign(log)
   const store = emptyStore()
   const running = runTask(log, emptyStore())
@@ -78,53 +162,5 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
     await indexing
     await running[Symbol.asyncDispose]()
   })
-  const ask = async (path: string, init?: RequestInit): Promise<Response> =>
-    await checked(url + path, await fetch(url + path, init))
-  return {
-    log,
-    url,
-    store,
-    world,
-    index,
-    async forget(before) {
-      running.task.forgetBefore(before)
-      const isForgotten = (): boolean =>
-        (reachOf(running.task.store, codec)?.begin ?? 0) >= Number(before)
-      while (!isForgotten()) {
-        world.step('beat 1')
-        await appendAll(log, events.splice(0))
-        await running.caughtUp()
-      }
-    },
-    async minute(...lines) {
-      const begin = now + MINUTE_MS
-      // Its watcher saw the cluster all the time.
-      for (now = begin - 40_000; now < begin; now += 10_000) {
-        world.step('beat 1')
-        await appendAll(log, events.splice(0))
-      }
-      for (const line of lines) world.step(line)
-      await appendAll(log, events.splice(0))
-      const at = now
-      now += 1
-      world.step('beat 1')
-      await appendAll(log, events.splice(0))
-      await running.caughtUp()
-      // On a busy machine one wait of a question's is not enough for thousands of entries.
-      while ((await index.caughtUp()) > 0n);
-      return new Date(at).toISOString()
-    },
-    ask,
-    async get<T>(path: string): Promise<T> {
-      const response = await ask(path)
-      const text = await response.text()
-      equal(response.status, 200, `${path}: ${text}`)
-      return JSON.parse(text) as T
-    },
-    async refused(path) {
-      const response = await ask(path)
-      const { detail } = (await response.json()) as { detail: string }
-      return { status: response.status, detail }
-    },
-  }
+  return new MinuteRig({ story, running, store, index, url })
 }

@@ -54,22 +54,7 @@ export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
     }),
     h(Notice, { asked: now }),
     h(Notice, { asked: steps }),
-    h(
-      'fieldset',
-      { class: 'choice' },
-      h('legend', null, 'Changes of the'),
-      SPANS.map(([each, name]) =>
-        h(
-          'label',
-          { class: 'check' },
-          h('input', {
-            ...{ type: 'radio', name: 'span', checked: each === span },
-            onChange: () => goTo('past', { uid, cluster, span: each, beside }),
-          }),
-          name,
-        ),
-      ),
-    ),
+    h(SpanChoice, { span, choose: (to) => goTo('past', { uid, cluster, span: to, beside }) }),
     steps.answer === undefined
       ? null
       : h(Slider, {
@@ -81,6 +66,31 @@ export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {
       ...{ words: { uid, cluster }, at: at || lastOf(changes), beside, now },
       compare: (other) => goTo('past', { uid, cluster, span, at, beside: other }),
     }),
+  )
+}
+
+function SpanChoice({
+  span,
+  choose,
+}: {
+  readonly span: string
+  readonly choose: (span: string) => void
+}): ComponentChild {
+  return h(
+    'fieldset',
+    { class: 'choice' },
+    h('legend', null, 'Changes of the'),
+    SPANS.map(([each, name]) =>
+      h(
+        'label',
+        { class: 'check' },
+        h('input', {
+          ...{ type: 'radio', name: 'span', checked: each === span },
+          onChange: () => choose(each),
+        }),
+        name,
+      ),
+    ),
   )
 }
 
@@ -111,12 +121,7 @@ function Moment({
   const beyond = beside === '' ? now.answer : other.answer
   const after = beyond?.root
   const isDoubtful = [tree, beyond].some((each) => each !== undefined && each.partial !== '')
-  const item = useMemo(() => (tree?.root == null ? undefined : itemOfTree(tree.root)), [tree])
-  const [version, setVersion] = useState(0)
   if (at === '') return null
-  const scope = shellWord(cluster)
-  const word = shellWord(at)
-  const about = shellWord(`uid:${uid}`)
   return h(
     'div',
     null,
@@ -124,50 +129,16 @@ function Moment({
       title: 'The tree then',
       children: [
         h(Notice, { asked }),
-        item === undefined || tree?.root == null
+        tree?.root == null
           ? null
-          : [
-              h(
-                'p',
-                { class: 'tools' },
-                h(
-                  'button',
-                  {
-                    type: 'button',
-                    'aria-pressed': isPicture,
-                    onClick: () => setPicture(!isPicture),
-                  },
-                  'Picture',
-                ),
-              ),
-              isPicture
-                ? h(Drawing, { root: tree.root, cluster, now: Date.now() })
-                : h(TreeView, {
-                    ...{ root: item, version, cluster, label: 'The tree then' },
-                    load: () => undefined,
-                    onChange: () => setVersion((each) => each + 1),
-                  }),
-            ],
+          : h(TreeThen, { root: tree.root, cluster, isPicture, setPicture }),
       ],
     }),
     h(Notice, { asked: other }),
     h(Section, {
       title: beside === '' ? 'Different now' : `Different at ${lineOf(beside)}`,
       children: [
-        h(
-          'p',
-          { class: 'tools' },
-          beside === at
-            ? null
-            : h(
-                'button',
-                { type: 'button', onClick: () => compare(at) },
-                'Compare others with this moment',
-              ),
-          beside === ''
-            ? null
-            : h('button', { type: 'button', onClick: () => compare('') }, 'Compare with now'),
-        ),
+        h(Choice, { at, beside, compare }),
         tree?.root == null
           ? null
           : h('p', null, h(InPlace, { ...{ root: tree.root, cluster, at, beside } })),
@@ -177,17 +148,82 @@ function Moment({
           : h(Compared, { before: tree.root, after, cluster }),
       ],
     }),
-    scope === undefined || word === undefined || about === undefined
-      ? null
-      : h(Section, {
-          title: 'On the command line',
-          children: h(
-            'p',
-            null,
-            h(Copied, { text: `kinfold tree ${about} --cluster ${scope} --at ${word}` }),
-          ),
-        }),
+    h(OnCommandLine, { uid, cluster, at }),
   )
+}
+
+interface ThenProps {
+  readonly root: Tree['root']
+  readonly cluster: string
+  readonly isPicture: boolean
+  readonly setPicture: (isPicture: boolean) => void
+}
+
+/** As rows, or as a picture: of the next moment in the same form. */
+function TreeThen({ root, cluster, isPicture, setPicture }: ThenProps): ComponentChild {
+  const [version, setVersion] = useState(0)
+  const item = useMemo(() => itemOfTree(root), [root])
+  return [
+    h(
+      'p',
+      { class: 'tools' },
+      h(
+        'button',
+        { type: 'button', 'aria-pressed': isPicture, onClick: () => setPicture(!isPicture) },
+        'Picture',
+      ),
+    ),
+    isPicture
+      ? h(Drawing, { root, cluster, now: Date.now() })
+      : h(TreeView, {
+          ...{ root: item, version, cluster, label: 'The tree then' },
+          load: () => undefined,
+          onChange: () => setVersion((each) => each + 1),
+        }),
+  ]
+}
+
+/** Which moment this one is compared with. */
+function Choice({
+  at,
+  beside,
+  compare,
+}: {
+  readonly at: string
+  readonly beside: string
+  readonly compare: (beside: string) => void
+}): ComponentChild {
+  const compareWith = (to: string, text: string): ComponentChild =>
+    h('button', { type: 'button', onClick: () => compare(to) }, text)
+  return h(
+    'p',
+    { class: 'tools' },
+    beside === at ? null : compareWith(at, 'Compare others with this moment'),
+    beside === '' ? null : compareWith('', 'Compare with now'),
+  )
+}
+
+function OnCommandLine({
+  uid,
+  cluster,
+  at,
+}: {
+  readonly uid: string
+  readonly cluster: string
+  readonly at: string
+}): ComponentChild {
+  const scope = shellWord(cluster)
+  const word = shellWord(at)
+  const about = shellWord(`uid:${uid}`)
+  if (scope === undefined || word === undefined || about === undefined) return null
+  return h(Section, {
+    title: 'On the command line',
+    children: h(
+      'p',
+      null,
+      h(Copied, { text: `kinfold tree ${about} --cluster ${scope} --at ${word}` }),
+    ),
+  })
 }
 
 function undefinedTree(): { readonly partial: string; readonly root: null } {

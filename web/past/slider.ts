@@ -41,11 +41,6 @@ export function Slider(props: SliderProps): ComponentChild {
     const next = steps[Math.max(0, Math.min(to, steps.length - 1))]
     if (next !== undefined) go(momentAfter(next[0]))
   }
-  const moment = (event: Event): void => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget as HTMLFormElement)
-    go(String(form.get('at') ?? '').trim())
-  }
   const slid = (event: Event): void => {
     const ms = Number((event.currentTarget as HTMLInputElement).value)
     move(firsts.findLastIndex((each) => timeIn(each, span) <= ms))
@@ -66,7 +61,6 @@ export function Slider(props: SliderProps): ComponentChild {
     ...{ 'aria-label': 'Moment, by changes', 'aria-valuetext': text },
     ...{ onInput: slid, onKeyDown: pressed },
   }
-  const isLast = step === steps.length - 1
   return h(
     'div',
     { class: 'slider' },
@@ -82,43 +76,63 @@ export function Slider(props: SliderProps): ComponentChild {
             h('span', null, 'now'),
           ),
           h(Legend, { density, span }),
-          h(
-            'div',
-            { class: 'tools' },
-            h(
-              'button',
-              { type: 'button', onClick: () => move(step - 1), disabled: step <= 0 },
-              'Earlier',
-            ),
-            h(
-              'button',
-              { type: 'button', onClick: () => move(step + 1), disabled: isLast },
-              'Later',
-            ),
-            h(
-              'span',
-              { role: 'status' },
+          h(Walk, {
+            ...{ step, count: steps.length, move },
+            text:
               chosen === undefined
                 ? text
                 : `${step + 1} of ${steps.length}: ${momentText(chosen[0].at, Date.now())}`,
-            ),
-          ),
+          }),
           chosen === undefined ? null : h(Said, { changes: chosen, deletions }),
         ],
+    h(AnyMoment, { at, go }),
+  )
+}
+
+/** From change to change. */
+function Walk({
+  step,
+  count,
+  text,
+  move,
+}: {
+  readonly step: number
+  readonly count: number
+  readonly text: string
+  readonly move: (to: number) => void
+}): ComponentChild {
+  return h(
+    'div',
+    { class: 'tools' },
+    h('button', { type: 'button', onClick: () => move(step - 1), disabled: step <= 0 }, 'Earlier'),
     h(
-      'form',
-      { class: 'search', onSubmit: moment },
-      h(
-        'label',
-        null,
-        'Any moment',
-        h('input', {
-          ...{ name: 'at', defaultValue: at, required: true, autoComplete: 'off' },
-          placeholder: '2026-01-31T09:30:00Z',
-        }),
-      ),
-      h('button', { type: 'submit' }, 'Show'),
+      'button',
+      { type: 'button', onClick: () => move(step + 1), disabled: step === count - 1 },
+      'Later',
     ),
+    h('span', { role: 'status' }, text),
+  )
+}
+
+function AnyMoment({ at, go }: Pick<SliderProps, 'at' | 'go'>): ComponentChild {
+  const submitted = (event: Event): void => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    go(String(form.get('at') ?? '').trim())
+  }
+  return h(
+    'form',
+    { class: 'search', onSubmit: submitted },
+    h(
+      'label',
+      null,
+      'Any moment',
+      h('input', {
+        ...{ name: 'at', defaultValue: at, required: true, autoComplete: 'off' },
+        placeholder: '2026-01-31T09:30:00Z',
+      }),
+    ),
+    h('button', { type: 'submit' }, 'Show'),
   )
 }
 

@@ -28,7 +28,6 @@ import {
 } from '../../../testing/rig/task-rig.ts'
 import type { Why } from '../api/answer-schema.ts'
 import { addGraphRoutes } from '../http.ts'
-import type { Access } from '../query/ask/access.ts'
 import { createActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
 import { createHistoryIndex } from '../query/index/history-index.ts'
 import { createQuestions } from '../questions.ts'
@@ -114,12 +113,11 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
     ...{ log, codec, clock, graph, index, actors },
     auditKeptADay: options.auditKeptADay,
   })
-  const access: Access = {
-    ...parts.access,
-    async object(_request, { kind }) {
+  const access = Object.assign(parts.access, {
+    async object(_request: unknown, { kind }: { readonly kind: string }) {
       if (kind === options.hidden) throw new Problem(403, 'it is not yours to see')
     },
-  }
+  })
   const { url, server } = await serveEndpoint(
     {
       ...{ version: 'test', checks: () => [], scrape: async () => '' },

@@ -10,8 +10,7 @@ import type { Lineage } from '../../../ports/record/lineage.ts'
 import { World } from '../../../testing/model/story.ts'
 import { appendAll, codec, runTask } from '../../../testing/rig/task-rig.ts'
 import { readerOf } from '../query/view/view.ts'
-import type { Shadow } from './shadow.ts'
-import { createShadow } from './shadow.ts'
+import { Shadow } from './shadow.ts'
 import { departureOf } from './shadow-case.ts'
 import { lagBucket, quantile } from './shadow-lag.ts'
 import type { ShadowReport } from './shadow-report.ts'
@@ -45,7 +44,7 @@ async function rig(t: TestContext): Promise<Rig> {
   let ended = Promise.resolve()
   const start = (): void => {
     stop = new AbortController()
-    shadow = createShadow({
+    shadow = new Shadow({
       ...{ log, codec, clock, store: comparison },
       mode: () => {
         const { position, policy } = policyOf(readerOf(store, codec))

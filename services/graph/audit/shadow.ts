@@ -29,7 +29,7 @@ const PAUSE_MS = 500
 /** What waits is walked over no more often: there may be as much as a whole cluster's garbage. */
 const COUNT_EVERY_MS = 5_000
 
-export interface ShadowDeps {
+export interface ShadowParts {
   readonly log: Log
   readonly codec: Codec
   readonly clock: Clock
@@ -41,179 +41,192 @@ export interface ShadowDeps {
   readonly now: (cluster: ClusterId) => number | undefined
 }
 
-export interface Shadow {
-  run(signal: AbortSignal): Promise<void>
-  report(): Promise<ShadowReport>
-  /** As of some seconds ago, for metrics. */
-  counts(): readonly ShadowCount[]
-}
-
-export function createShadow({ log, codec, clock, store, mode, now }: ShadowDeps): Shadow {
-  const doubts = new Doubts()
+export class Shadow {
+  readonly #parts: ShadowParts
+  readonly #doubts = new Doubts()
   /** Of the record under way: one may count twice, as what left and as the owner of what left. */
-  const tallies = new Map<ClusterId, Tally>()
-  let counted: readonly ShadowCount[] = []
+  readonly #tallies = new Map<ClusterId, Tally>()
+  #counted: readonly ShadowCount[] = []
 
-  const value = <T>(key: string): T | undefined => {
-    const bytes = store.get(key)
-    return bytes === undefined ? undefined : (JSON.parse(Buffer.from(bytes).toString()) as T)
+  constructor(parts: ShadowParts) {
+    this.#parts = parts
   }
-  const offsetOf = (partition: number): bigint => BigInt(value<string>(`at/${partition}`) ?? '0')
-  const write = async (changes: readonly StoreChange[]): Promise<void> =>
-    await store.write(changes, { changelog: 0n, position: 0n })
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, clock, store, now } = this.#parts
+    let countAt = 0
+    while (!signal.aborted) {
+      try {
+        if (await this.#isObserving()) {
+          for (let p = 0; p < log.partitions('lineage'); p++) await this.#follow(p)
+        }
+        if (clock.monotonicMs() >= countAt) {
+          this.#counted = (await readShadow(store, now)).clusters
+          countAt = clock.monotonicMs() + COUNT_EVERY_MS
+        }
+      } catch (error) {
+        // It has read more than the log holds, or is damaged: it is a comparison and begins again.
+        if (isOutdated(error)) await store.wipe()
+        else if (!isAway(error)) throw error
+      }
+      await clock.sleep(PAUSE_MS, signal)
+    }
+  }
+
+  async report(): Promise<ShadowReport> {
+    const { store, mode, now } = this.#parts
+    return {
+      since: this.#value<number>('since') ?? null,
+      mode: mode() ?? null,
+      patienceMs: PATIENCE_MS,
+      ...(await readShadow(store, now)),
+    }
+  }
+
+  /** As of some seconds ago, for metrics. */
+  counts(): readonly ShadowCount[] {
+    return this.#counted
+  }
 
   /** Whether there is anything to compare now. Another time of mode observe begins with nothing. */
-  async function isObserving(): Promise<boolean> {
+  async #isObserving(): Promise<boolean> {
+    const { clock, store, mode } = this.#parts
     const asked = mode()
     if (asked === undefined) return false
-    const began = value<number>('since')
-    const ended = value<number>('ended')
+    const began = this.#value<number>('since')
+    const ended = this.#value<number>('ended')
     if (asked !== 'observe') {
-      if (began !== undefined && ended === undefined) await write([put('ended', clock.now())])
+      if (began !== undefined && ended === undefined) await this.#write([put('ended', clock.now())])
       return false
     }
     if (began !== undefined && ended === undefined) return true
     await store.wipe()
-    doubts.clear()
-    await write([put('since', clock.now())])
+    this.#doubts.clear()
+    await this.#write([put('since', clock.now())])
     return true
   }
 
-  async function follow(partition: number): Promise<void> {
+  async #follow(partition: number): Promise<void> {
+    const { log } = this.#parts
     const { start } = await log.bounds('lineage', partition)
-    const known = offsetOf(partition)
+    const known = BigInt(this.#value<string>(`at/${partition}`) ?? '0')
     const from = known > start ? known : start
     const page = await log.read('lineage', partition, from, { limit: PAGE_LIMIT, waitMs: 0 })
     for (const entry of page.entries) {
-      tallies.clear()
-      const changes = changesOf(entry)
-      for (const [cluster, tally] of tallies) changes.push(put(`tally/${part(cluster)}`, tally))
+      this.#tallies.clear()
+      const changes = this.#changesOf(entry)
+      for (const [cluster, tally] of this.#tallies)
+        changes.push(put(`tally/${part(cluster)}`, tally))
       if (changes.length === 0) continue
-      await write([...changes, put(`at/${partition}`, String(entry.offset + 1n))])
+      await this.#write([...changes, put(`at/${partition}`, String(entry.offset + 1n))])
     }
-    if (page.next > known) await write([put(`at/${partition}`, String(page.next))])
+    if (page.next > known) await this.#write([put(`at/${partition}`, String(page.next))])
   }
 
-  function changesOf({ key, value: bytes }: Entry): StoreChange[] {
+  #changesOf({ key, value: bytes }: Entry): StoreChange[] {
     const id = key.split('/').map(part).join('/')
-    if (bytes === null) return forgetting(id)
-    const lineage = codec.decode(bytes) as Lineage
-    const changes = isLeaving(lineage) ? left(id, lineage) : stays(id, lineage)
+    if (bytes === null) return this.#forgetting(id)
+    const lineage = this.#parts.codec.decode(bytes) as Lineage
+    const changes = isLeaving(lineage) ? this.#left(id, lineage) : this.#stays(id, lineage)
     if (lineage.phase !== 'gone' && lineage.phase !== 'waiting') return changes
-    return [...changes, ...ownerWent(lineage)]
+    return [...changes, ...this.#ownerWent(lineage)]
   }
 
-  function forgetting(id: string): StoreChange[] {
-    return [`would/${id}`, `left/${id}`].filter(has).map((key) => [key, null])
+  #forgetting(id: string): StoreChange[] {
+    const both = [`would/${id}`, `left/${id}`]
+    return both.filter((key) => this.#has(key)).map((key) => [key, null])
   }
-
-  function has(key: string): boolean {
-    return store.get(key) !== undefined
-  }
-
-  const since = (): number => value<number>('since') ?? 0
-
-  /** Of before there is no telling who did it. */
-  const isNew = (lineage: Lineage): boolean => lineage.at >= since()
 
   /** It is there. */
-  function stays(id: string, lineage: Lineage): StoreChange[] {
-    const before = value<Pending>(`would/${id}`)
+  #stays(id: string, lineage: Lineage): StoreChange[] {
+    const before = this.#value<Pending>(`would/${id}`)
     const would = wouldTake(lineage)
     if (would !== undefined) {
-      const at = before?.at ?? Math.max(lineage.at, since())
+      const at = before?.at ?? Math.max(lineage.at, this.#since())
       return [put(`would/${id}`, { ...caseOf('ours', lineage, would), at, isHeld: would.isHeld })]
     }
     if (before === undefined) return []
     const changes: StoreChange[] = [[`would/${id}`, null]]
     // Nobody knows what becomes of one whose kind is not watched any more.
-    if (before.isHeld || lineage.phase === 'suspect' || !isNew(lineage)) return changes
+    if (before.isHeld || lineage.phase === 'suspect' || !this.#isNew(lineage)) return changes
     const { isHeld: _, ...told } = before
     const because = `${told.because}; kept after all: ${lineage.why || 'it has no owner'}`
-    return [...changes, counting(lineage, { ...told, because })]
+    return [...changes, this.#counting(lineage, { ...told, because })]
   }
 
   /** It is gone, or was asked to go: once for each object. */
-  function left(id: string, lineage: Lineage): StoreChange[] {
+  #left(id: string, lineage: Lineage): StoreChange[] {
     const isGone = lineage.phase === 'gone'
     const marker = `left/${id}`
-    if (has(marker)) return isGone ? [[marker, null]] : []
-    const would = value<Pending>(`would/${id}`)
+    if (this.#has(marker)) return isGone ? [[marker, null]] : []
+    const would = this.#value<Pending>(`would/${id}`)
     const changes: StoreChange[] = would === undefined ? [] : [[`would/${id}`, null]]
     if (!isGone) changes.push(put(marker, 0))
-    const departure = isNew(lineage) ? departureOf(lineage, would) : undefined
+    const departure = this.#isNew(lineage) ? departureOf(lineage, would) : undefined
     if (departure === undefined) return changes
     const { agreement, because, living } = departure
     if (agreement === 'agreed') {
-      agree(lineage, would === undefined ? 0 : lineage.at - would.at)
+      this.#agree(lineage, would === undefined ? 0 : lineage.at - would.at)
       return changes
     }
     const evidence = would?.evidence ?? lineage.evidence
-    const counted = counting(lineage, caseOf(agreement, lineage, { because, evidence }))
-    if (agreement === 'unclear') doubts.add(lineage, living, counted[0])
+    const counted = this.#counting(lineage, caseOf(agreement, lineage, { because, evidence }))
+    if (agreement === 'unclear') this.#doubts.add(lineage, living, counted[0])
     return [...changes, counted]
   }
 
   /** Watches of two kinds tell in no order: what left beside this owner may have left because of it. */
-  function ownerWent(owner: Lineage): StoreChange[] {
-    return doubts.settled(owner).map(({ slot }) => {
-      const tally = tallyOf(owner)
-      tallies.set(owner.cluster, { ...tally, unclear: tally.unclear - 1 })
-      agree(owner, 0)
+  #ownerWent(owner: Lineage): StoreChange[] {
+    return this.#doubts.settled(owner).map(({ slot }) => {
+      const tally = this.#tallyOf(owner)
+      this.#tallies.set(owner.cluster, { ...tally, unclear: tally.unclear - 1 })
+      this.#agree(owner, 0)
       return [slot, null]
     })
   }
 
-  function tallyOf({ cluster, clusterName }: Lineage): Tally {
-    const known = tallies.get(cluster) ?? value<Tally>(`tally/${part(cluster)}`) ?? NO_TALLY
+  #tallyOf({ cluster, clusterName }: Lineage): Tally {
+    const stored = this.#tallies.get(cluster) ?? this.#value<Tally>(`tally/${part(cluster)}`)
+    const known = stored ?? NO_TALLY
     return { ...known, clusterName: clusterName || known.clusterName }
   }
 
-  function agree(lineage: Lineage, lagMs: number): void {
-    const tally = tallyOf(lineage)
+  #agree(lineage: Lineage, lagMs: number): void {
+    const tally = this.#tallyOf(lineage)
     const bucket = lagBucket(lagMs)
     const lags = { ...tally.lags, [bucket]: (tally.lags[bucket] ?? 0) + 1 }
-    tallies.set(lineage.cluster, { ...tally, agreed: tally.agreed + 1, lags })
+    this.#tallies.set(lineage.cluster, { ...tally, agreed: tally.agreed + 1, lags })
   }
 
   /** Counts it, and puts the case in the place of an old one of its sort. */
-  function counting(lineage: Lineage, told: ShadowCase): StoreChange {
-    const tally = tallyOf(lineage)
+  #counting(lineage: Lineage, told: ShadowCase): StoreChange {
+    const { cluster } = lineage
+    const tally = this.#tallyOf(lineage)
     const cases = tally.cases + 1
-    tallies.set(lineage.cluster, { ...tally, cases, [told.agreement]: tally[told.agreement] + 1 })
-    return put(`case/${part(lineage.cluster)}/${told.agreement}/${cases % KEPT}`, told)
+    this.#tallies.set(cluster, { ...tally, cases, [told.agreement]: tally[told.agreement] + 1 })
+    return put(`case/${part(cluster)}/${told.agreement}/${cases % KEPT}`, told)
   }
 
-  return {
-    async run(signal) {
-      let countAt = 0
-      while (!signal.aborted) {
-        try {
-          if (await isObserving()) {
-            for (let p = 0; p < log.partitions('lineage'); p++) await follow(p)
-          }
-          if (clock.monotonicMs() >= countAt) {
-            counted = (await readShadow(store, now)).clusters
-            countAt = clock.monotonicMs() + COUNT_EVERY_MS
-          }
-        } catch (error) {
-          // It has read more than the log holds, or is damaged: it is a comparison and begins again.
-          if (isOutdated(error)) await store.wipe()
-          else if (!isAway(error)) throw error
-        }
-        await clock.sleep(PAUSE_MS, signal)
-      }
-    },
-    async report() {
-      const since = value<number>('since') ?? null
-      return {
-        since,
-        mode: mode() ?? null,
-        patienceMs: PATIENCE_MS,
-        ...(await readShadow(store, now)),
-      }
-    },
-    counts: () => counted,
+  #since(): number {
+    return this.#value<number>('since') ?? 0
+  }
+
+  /** Of before there is no telling who did it. */
+  #isNew(lineage: Lineage): boolean {
+    return lineage.at >= this.#since()
+  }
+
+  #has(key: string): boolean {
+    return this.#parts.store.get(key) !== undefined
+  }
+
+  #value<T>(key: string): T | undefined {
+    const bytes = this.#parts.store.get(key)
+    return bytes === undefined ? undefined : (JSON.parse(Buffer.from(bytes).toString()) as T)
+  }
+
+  async #write(changes: readonly StoreChange[]): Promise<void> {
+    await this.#parts.store.write(changes, { changelog: 0n, position: 0n })
   }
 }
 

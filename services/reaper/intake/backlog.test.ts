@@ -12,7 +12,7 @@ import {
   warnObject,
 } from '../../../testing/rig/reaper.ts'
 import { DEFAULT_REAPER_CONFIG } from '../config.ts'
-import { type Backlog, createBacklog, type Job, mostCalls } from './backlog.ts'
+import { Backlog, type Job, mostCalls } from './backlog.ts'
 
 function job(command: Command, onSettled: () => void = () => {}): Job {
   return { command, moments: { appendedMs: 0, knownMs: 0 }, onSettled: [onSettled] }
@@ -36,7 +36,7 @@ function drain(backlog: Backlog): string[] {
 }
 
 test('keeps the order of the log', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   for (const [uid, id] of [
     ['a', '0-1-0'],
     ['b', '0-2-0'],
@@ -50,7 +50,7 @@ test('keeps the order of the log', () => {
 })
 
 test('lets a newer decision about a uid replace one that was not sent, whichever its verb', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   const old = of('u-pod', '0-1-0')
   backlog.add(old)
   equal(backlog.add(job(orphanDependent({ id: '0-2-0' }))), old)
@@ -58,7 +58,7 @@ test('lets a newer decision about a uid replace one that was not sent, whichever
 })
 
 test('drops an older decision that comes late, sent or not', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   backlog.add(of('a', '0-20-0'))
   const late = of('a', '0-3-0')
   equal(backlog.add(late), late)
@@ -69,7 +69,7 @@ test('drops an older decision that comes late, sent or not', () => {
 })
 
 test('sends one command of a uid at a time', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   backlog.add(of('a', '0-1-0'))
   const sent = backlog.next(LIMIT) as Job
   equal(backlog.add(of('a', '0-2-0')), undefined)
@@ -79,7 +79,7 @@ test('sends one command of a uid at a time', () => {
 })
 
 test('takes a command that is read twice for one, waiting or sent, and settles it for both', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   let settled = 0
   const again = (): Job => job(deleteObject(), () => settled++)
   backlog.add(again())
@@ -93,7 +93,7 @@ test('takes a command that is read twice for one, waiting or sent, and settles i
 })
 
 test('lets looks at other places, looks for other partitions and warnings stand beside a change', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   const all = [
     warnObject({ id: '0-1-0' }),
     deleteObject({ id: '0-1-1' }),
@@ -124,16 +124,16 @@ const kindsOf = (jobs: readonly Job[]): string =>
   jobs.map(({ command }) => command.target.kind).join(' ')
 
 test('lets kinds take turns, and one alone have all', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   addMany(backlog, 'A', 10)
   equal(begun(backlog).length, LIMIT)
-  const shared = createBacklog()
+  const shared = new Backlog()
   for (const kind of ['A', 'B', 'C']) addMany(shared, kind, 10)
   equal(kindsOf(begun(shared)), 'A B C A B C A B')
 })
 
 test('I21: lets one of each other kind go when what one has under way hangs, and more as that ends', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   addMany(backlog, 'A', 20)
   const hung = begun(backlog)
   equal(hung.length, LIMIT)
@@ -153,7 +153,7 @@ test('no more calls are under way than there are connections', () => {
 })
 
 test('replaces a look by a later one at the same place', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   const first = job(verifyOwner({ id: '0-1-0' }))
   backlog.add(first)
   equal(backlog.add(job(verifyOwner({ id: '0-2-0' }))), first)
@@ -163,7 +163,7 @@ const LOOKS = 1_000
 
 /** Fills all slots with live GETs, adds one DELETE elsewhere, and says how many calls it waits for. */
 function slotsUntilDeleted(looks: readonly Command[], deletion: Command): number {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   for (const look of looks) backlog.add(job(look))
   const underWay = begun(backlog)
   backlog.add(job(deletion))
@@ -204,7 +204,7 @@ test('I36: a DELETE waits for one call of each other namespace, however many loo
 })
 
 test('I36: namespaces take turns, each in the order of the log', () => {
-  const backlog = createBacklog()
+  const backlog = new Backlog()
   const add = (namespace: string, count: number): void => {
     for (let index = 0; index < count; index++) {
       const target = { ...POD, namespace, uid: `${namespace}${index}` }
@@ -236,7 +236,7 @@ test('sends or names as superseded every command exactly once, never two of a ui
   )
   fc.assert(
     fc.property(steps, (all) => {
-      const backlog = createBacklog()
+      const backlog = new Backlog()
       const underWay: Job[] = []
       const ended: Job[] = []
       let added = 0

@@ -10,24 +10,13 @@
 import type { Command } from '../../../core/model/command.ts'
 import type { CommandId } from '../../../core/model/id.ts'
 import type { Moments } from './moment.ts'
-import { createRotation } from './rotation.ts'
+import { Rotation, type Taken } from './rotation.ts'
 
 /** `onSettled` is called for each time it was read. */
 export interface Job {
   readonly command: Command
   readonly moments: Moments
   readonly onSettled: (() => void)[]
-}
-
-export interface Backlog {
-  /** The job that will never be sent because of this one, or this one itself when a newer decision is known. */
-  add(job: Job): Job | undefined
-  /** Undefined when every waiting command's target has one under way, or its kind has as many as it may of `limit` for all. */
-  next(limit: number): Job | undefined
-  /** It was answered; the next about its uid may be sent. */
-  finished(job: Job): void
-  /** Waiting ones. */
-  size(): number
 }
 
 /** A kind's calls, in all namespaces. */
@@ -52,105 +41,127 @@ export function mostCalls(limit: number): number {
   return limit + Math.ceil(limit / 2)
 }
 
-export function createBacklog(): Backlog {
-  const subjects = new Map<string, Subject>()
-  const lanes = new Map<string, Lane>()
+export class Backlog {
+  readonly #subjects = new Map<string, Subject>()
+  readonly #lanes = new Map<string, Lane>()
+  readonly #rotation = new Rotation<Subject>()
   /** By whose turn it took. */
-  const underWayOf = new Map<string, number>()
-  const rotation = createRotation<Subject>()
-  let size = 0
-  let underWay = 0
+  readonly #underWayOf = new Map<string, number>()
+  #size = 0
+  #underWay = 0
 
-  function makeReady(subject: Subject): void {
-    const [[, { command }]] = subject.waiting as unknown as [[string, Job]]
-    const key = `${command.target.group}/${command.target.kind}`
-    const lane = lanes.get(key) ?? { waiting: 0, underWay: 0 }
-    lanes.set(key, lane)
-    lane.waiting++
-    rotation.add(turnOf(command), key, subject)
+  /**
+   * The job that will never be sent because of this one, or this one itself when a newer decision
+   * is known.
+   */
+  add(job: Job): Job | undefined {
+    const key = subjectOf(job.command)
+    let subject = this.#subjects.get(key)
+    if (subject === undefined) {
+      subject = { underWay: undefined, waiting: new Map() }
+      this.#subjects.set(key, subject)
+    }
+    const question = questionOf(job.command)
+    const rival = rivalOf(subject, question)
+    if (rival !== undefined && rival.command.id === job.command.id) {
+      rival.onSettled.push(...job.onSettled) // The same command read twice is one.
+      return undefined
+    }
+    if (rival !== undefined && isEarlier(job.command.id, rival.command.id)) return job
+    const superseded = subject.waiting.get(question)
+    subject.waiting.set(question, job)
+    if (superseded !== undefined) return superseded
+    this.#size++
+    if (subject.underWay === undefined && subject.waiting.size === 1) this.#makeReady(subject)
+    return undefined
   }
 
-  /** While others wait, a kind has no more than its share; and beyond the limit there are half as many for kinds that have less than an eighth of it. */
-  function mayBegin(lane: Lane, limit: number): boolean {
-    if (underWay >= limit) return underWay < mostCalls(limit) && lane.underWay < limit / 8
-    return lane.underWay < Math.ceil(limit / lanes.size) || rotation.size() === lane.waiting
+  /**
+   * Undefined when every waiting command's target has one under way, or its kind has as many as it
+   * may of `limit` for all.
+   */
+  next(limit: number): Job | undefined {
+    const taken = this.#rotation.take(this.#open(limit)) ?? this.#takeForFew(limit)
+    if (taken === undefined) return undefined
+    const { item: subject, kind } = taken
+    const [question, job] = subject.waiting.entries().next().value as [string, Job]
+    subject.waiting.delete(question)
+    subject.underWay = { job, lane: kind }
+    const lane = this.#lanes.get(kind) as Lane
+    lane.waiting--
+    lane.underWay++
+    this.#count(turnOf(job.command), 1)
+    this.#size--
+    return job
+  }
+
+  /** It was answered; the next about its uid may be sent. */
+  finished(job: Job): void {
+    const key = subjectOf(job.command)
+    const subject = this.#subjects.get(key)
+    if (subject?.underWay?.job !== job) return
+    const { lane } = subject.underWay
+    subject.underWay = undefined
+    if (subject.waiting.size > 0) this.#makeReady(subject)
+    else this.#subjects.delete(key)
+    this.#leave(lane)
+    this.#count(turnOf(job.command), -1)
+  }
+
+  /** Waiting ones. */
+  size(): number {
+    return this.#size
+  }
+
+  #makeReady(subject: Subject): void {
+    const [[, { command }]] = subject.waiting as unknown as [[string, Job]]
+    const key = `${command.target.group}/${command.target.kind}`
+    const lane = this.#lanes.get(key) ?? { waiting: 0, underWay: 0 }
+    this.#lanes.set(key, lane)
+    lane.waiting++
+    this.#rotation.add(turnOf(command), key, subject)
   }
 
   /** Those of which one may be sent now. */
-  function open(limit: number): ReadonlySet<string> {
+  #open(limit: number): ReadonlySet<string> {
     const keys = new Set<string>()
-    for (const [key, lane] of lanes) if (lane.waiting > 0 && mayBegin(lane, limit)) keys.add(key)
+    for (const [key, lane] of this.#lanes)
+      if (lane.waiting > 0 && this.#mayBegin(lane, limit)) keys.add(key)
     return keys
   }
 
-  /** Where others' commands take long, as with thousands of owners to prove, it still has its turn. */
-  function takeForFew(limit: number): ReturnType<typeof rotation.take> {
-    if (underWay < limit || underWay >= mostOfNamespaces(limit)) return undefined
-    const may = (turn: string): boolean => (underWayOf.get(turn) ?? 0) < limit / 8
-    return rotation.take(new Set(lanes.keys()), may)
+  /**
+   * While others wait, a kind has no more than its share; and beyond the limit there are half as
+   * many for kinds that have less than an eighth of it.
+   */
+  #mayBegin(lane: Lane, limit: number): boolean {
+    if (this.#underWay >= limit)
+      return this.#underWay < mostCalls(limit) && lane.underWay < limit / 8
+    const share = Math.ceil(limit / this.#lanes.size)
+    return lane.underWay < share || this.#rotation.size() === lane.waiting
   }
 
-  function count(turn: string, change: 1 | -1): void {
-    const own = (underWayOf.get(turn) ?? 0) + change
-    underWay += change
-    if (own === 0) underWayOf.delete(turn)
-    else underWayOf.set(turn, own)
+  /**
+   * Where others' commands take long, as with thousands of owners to prove, a namespace with few
+   * under way still has its turn.
+   */
+  #takeForFew(limit: number): Taken<Subject> | undefined {
+    if (this.#underWay < limit || this.#underWay >= mostOfNamespaces(limit)) return undefined
+    const may = (turn: string): boolean => (this.#underWayOf.get(turn) ?? 0) < limit / 8
+    return this.#rotation.take(new Set(this.#lanes.keys()), may)
   }
 
-  function leave(key: string): void {
-    const lane = lanes.get(key) as Lane
+  #count(turn: string, change: 1 | -1): void {
+    const own = (this.#underWayOf.get(turn) ?? 0) + change
+    this.#underWay += change
+    if (own === 0) this.#underWayOf.delete(turn)
+    else this.#underWayOf.set(turn, own)
+  }
+
+  #leave(key: string): void {
+    const lane = this.#lanes.get(key) as Lane
     lane.underWay--
-    if (lane.underWay === 0 && lane.waiting === 0) lanes.delete(key)
-  }
-
-  return {
-    add(job) {
-      const key = subjectOf(job.command)
-      let subject = subjects.get(key)
-      if (subject === undefined) {
-        subject = { underWay: undefined, waiting: new Map() }
-        subjects.set(key, subject)
-      }
-      const question = questionOf(job.command)
-      const rival = rivalOf(subject, question)
-      if (rival !== undefined && rival.command.id === job.command.id) {
-        rival.onSettled.push(...job.onSettled) // The same command read twice is one.
-        return undefined
-      }
-      if (rival !== undefined && isEarlier(job.command.id, rival.command.id)) return job
-      const superseded = subject.waiting.get(question)
-      subject.waiting.set(question, job)
-      if (superseded !== undefined) return superseded
-      size++
-      if (subject.underWay === undefined && subject.waiting.size === 1) makeReady(subject)
-      return undefined
-    },
-    next(limit) {
-      const taken = rotation.take(open(limit)) ?? takeForFew(limit)
-      if (taken === undefined) return undefined
-      const { item: subject, kind } = taken
-      const [question, job] = subject.waiting.entries().next().value as [string, Job]
-      subject.waiting.delete(question)
-      subject.underWay = { job, lane: kind }
-      const lane = lanes.get(kind) as Lane
-      lane.waiting--
-      lane.underWay++
-      count(turnOf(job.command), 1)
-      size--
-      return job
-    },
-    finished(job) {
-      const key = subjectOf(job.command)
-      const subject = subjects.get(key)
-      if (subject?.underWay?.job !== job) return
-      const { lane } = subject.underWay
-      subject.underWay = undefined
-      if (subject.waiting.size > 0) makeReady(subject)
-      else subjects.delete(key)
-      leave(lane)
-      count(turnOf(job.command), -1)
-    },
-    size: () => size,
+    if (lane.underWay === 0 && lane.waiting === 0) this.#lanes.delete(key)
   }
 }
 

@@ -6,14 +6,9 @@
  * Not here: which commands may be sent (backlog.ts).
  */
 
-export interface Rotation<Item> {
-  add(namespace: string, kind: string, item: Item): void
-  /** The first of the next namespace that has one of these kinds, and may have a turn. */
-  take(
-    kinds: ReadonlySet<string>,
-    may?: (namespace: string) => boolean,
-  ): { readonly kind: string; readonly item: Item } | undefined
-  size(): number
+export interface Taken<Item> {
+  readonly kind: string
+  readonly item: Item
 }
 
 interface Queue<Item> {
@@ -25,42 +20,48 @@ interface Queue<Item> {
 /** So many that are taken are not worth moving the rest. */
 const SPLICE_FROM = 1_024
 
-export function createRotation<Item>(): Rotation<Item> {
+export class Rotation<Item> {
   /** In both the first entry has the next turn; neither holds one that is empty. */
-  const namespaces = new Map<string, Map<string, Queue<Item>>>()
-  let size = 0
+  readonly #namespaces = new Map<string, Map<string, Queue<Item>>>()
+  #size = 0
 
-  function takeOf(namespace: string, kind: string): Item {
-    const queues = namespaces.get(namespace) as Map<string, Queue<Item>>
-    const queue = queues.get(kind) as Queue<Item>
-    const item = shift(queue)
-    size--
-    queues.delete(kind)
-    if (queue.head < queue.items.length) queues.set(kind, queue)
-    namespaces.delete(namespace)
-    if (queues.size > 0) namespaces.set(namespace, queues)
-    return item
+  add(namespace: string, kind: string, item: Item): void {
+    const queues = this.#namespaces.get(namespace) ?? new Map<string, Queue<Item>>()
+    this.#namespaces.set(namespace, queues)
+    const queue = queues.get(kind) ?? { items: [], head: 0 }
+    queues.set(kind, queue)
+    queue.items.push(item)
+    this.#size++
   }
 
-  return {
-    add(namespace, kind, item) {
-      const queues = namespaces.get(namespace) ?? new Map<string, Queue<Item>>()
-      namespaces.set(namespace, queues)
-      const queue = queues.get(kind) ?? { items: [], head: 0 }
-      queues.set(kind, queue)
-      queue.items.push(item)
-      size++
-    },
-    take(kinds, may = () => true) {
-      if (kinds.size === 0) return undefined
-      for (const [namespace, queues] of namespaces) {
-        if (!may(namespace)) continue
-        for (const kind of queues.keys())
-          if (kinds.has(kind)) return { kind, item: takeOf(namespace, kind) }
-      }
-      return undefined
-    },
-    size: () => size,
+  /** The first of the next namespace that has one of these kinds, and may have a turn. */
+  take(
+    kinds: ReadonlySet<string>,
+    may: (namespace: string) => boolean = () => true,
+  ): Taken<Item> | undefined {
+    if (kinds.size === 0) return undefined
+    for (const [namespace, queues] of this.#namespaces) {
+      if (!may(namespace)) continue
+      for (const kind of queues.keys())
+        if (kinds.has(kind)) return { kind, item: this.#takeOf(namespace, kind) }
+    }
+    return undefined
+  }
+
+  size(): number {
+    return this.#size
+  }
+
+  #takeOf(namespace: string, kind: string): Item {
+    const queues = this.#namespaces.get(namespace) as Map<string, Queue<Item>>
+    const queue = queues.get(kind) as Queue<Item>
+    const item = shift(queue)
+    this.#size--
+    queues.delete(kind)
+    if (queue.head < queue.items.length) queues.set(kind, queue)
+    this.#namespaces.delete(namespace)
+    if (queues.size > 0) this.#namespaces.set(namespace, queues)
+    return item
   }
 }
 

@@ -25,25 +25,14 @@ const MOST_REVIEWED = 200
 const REVIEW_MS = 10_000
 
 type Place = Coordinates & { readonly cluster: string }
+type KindPlace = Omit<Place, 'name'>
 type ReadVerb = 'get' | 'list'
 
-export interface Access {
-  /** Throws `Problem` when who asks may not give this order. */
-  order(request: FastifyRequest, verb: string): Promise<void>
-  /** The same of events of an audit log. Whoever showed the token of a cluster may send those of that cluster. */
-  attribute(request: FastifyRequest): Promise<void>
-  /** The same of anything that tells of more than one object. */
-  graph(request: FastifyRequest): Promise<void>
-  /** Whether that is anything. */
-  mayAll(request: FastifyRequest): Promise<boolean>
-  /** Whether objects of this kind may be listed in this namespace of their cluster. */
-  mayList(request: FastifyRequest, place: Omit<Place, 'name'>): Promise<boolean>
-  /** As `graph`, of one object. */
-  object(request: FastifyRequest, place: Place): Promise<void>
-  /** What who asks may get, or list, in a cluster that this process has: as their rights are now. */
-  sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight>
-  /** Without names of what who asks may not get. */
-  shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode>
+interface Asked {
+  readonly cluster: string | null
+  readonly wanted: Wanted
+  /** Whether a former answer of the cluster does not count. */
+  readonly isFresh: boolean
 }
 
 export interface AccessParts {
@@ -55,100 +44,119 @@ export interface AccessParts {
   readonly isReadingReviewed: boolean
 }
 
-export function createAccess(parts: AccessParts): Access {
-  const { clusters, clock, authority, isReadingReviewed } = parts
-  /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
-  async function may(
-    request: FastifyRequest,
-    cluster: string | null,
-    wanted: Wanted,
-    isFresh = false,
-  ): Promise<boolean> {
-    const { user, by } = principalOf(request)
-    // It is let in for one route, which asks for nothing here.
-    if (by === 'cluster') return false
-    if (user === null) return true
-    return authority !== undefined && (await authority.may(user, cluster, wanted, isFresh))
+export class Access {
+  readonly #parts: AccessParts
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts
   }
 
-  /** Undefined also where another process has the cluster. */
-  async function resourceOf({
-    cluster,
-    group,
-    kind,
-  }: Omit<Place, 'name'>): Promise<string | undefined> {
-    const known = await clusters.one(cluster)
-    const view = known && clusters.view(known)
-    return view && factsOf(view.reader, cluster).kind({ group, kind })?.resource
+  /** Throws `Problem` when who asks may not give this order. */
+  async order(request: FastifyRequest, verb: string): Promise<void> {
+    if (await this.#mayCreate(request, 'directives', verb)) return
+    throw new Problem(403, `to ${verb} takes the right to create directives.${GROUP}`)
   }
 
-  async function mayRead(
-    request: FastifyRequest,
-    verb: ReadVerb,
-    place: Omit<Place, 'name'>,
-    name: string,
-  ): Promise<boolean> {
-    const resource = await resourceOf(place)
-    if (resource === undefined) return false
-    const { cluster, group, namespace } = place
-    return await may(request, cluster, { verb, group, resource, namespace, name })
+  /**
+   * The same of events of an audit log. Who showed the token of a cluster may send those of that
+   * cluster.
+   */
+  async attribute(request: FastifyRequest): Promise<void> {
+    if (principalOf(request).by === 'cluster') return
+    if (await this.#mayCreate(request, 'auditevents', '')) return
+    throw new Problem(403, `to send audit events takes the right to create auditevents.${GROUP}`)
   }
 
-  async function mayAll(request: FastifyRequest): Promise<boolean> {
+  /** The same of anything that tells of more than one object. */
+  async graph(request: FastifyRequest): Promise<void> {
+    if (!(await this.mayAll(request))) throw denied()
+  }
+
+  /** Whether that is anything. */
+  async mayAll(request: FastifyRequest): Promise<boolean> {
+    const { authority, isReadingReviewed } = this.#parts
     return await maySeeAll(request, { authority, isReadingReviewed })
   }
 
-  /** By kind and namespace, each of them reviewed once. */
-  async function sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight> {
-    if (await mayAll(request)) return WHOLE
+  /** Whether objects of this kind may be listed in this namespace of their cluster. */
+  async mayList(request: FastifyRequest, place: KindPlace): Promise<boolean> {
+    return (await this.mayAll(request)) || (await this.#mayRead(request, 'list', place, ''))
+  }
+
+  /** As `graph`, of one object. */
+  async object(request: FastifyRequest, place: Place): Promise<void> {
+    if (await this.mayAll(request)) return
+    if (!(await this.#mayRead(request, 'get', place, place.name))) throw denied()
+  }
+
+  /**
+   * What who asks may get, or list, in a cluster that this process has: as their rights are now. By
+   * kind and namespace, each of them reviewed once.
+   */
+  async sight(request: FastifyRequest, cluster: string, verb: ReadVerb): Promise<Sight> {
+    if (await this.mayAll(request)) return WHOLE
+    const { clock } = this.#parts
     const allowed = new Map<string, boolean>()
     const until = clock.monotonicMs() + REVIEW_MS
     return {
       isWhole: false,
-      async shows(place) {
+      shows: async (place) => {
         const key = keyOf(place)
         const known = allowed.get(key)
         if (known !== undefined) return known
         if (allowed.size >= MOST_REVIEWED || clock.monotonicMs() > until) return false
         const { group, kind, namespace } = place
-        const may = await mayRead(request, verb, { cluster, group, kind, namespace }, '')
+        const may = await this.#mayRead(request, verb, { cluster, group, kind, namespace }, '')
         allowed.set(key, may)
         return may
       },
     }
   }
 
-  return {
-    async order(request, verb) {
-      const wanted = { verb: 'create', group: GROUP, resource: 'directives', namespace: '' }
-      if (await may(request, null, { ...wanted, name: verb }, true)) return
-      throw new Problem(403, `to ${verb} takes the right to create directives.${GROUP}`)
-    },
-    async attribute(request) {
-      if (principalOf(request).by === 'cluster') return
-      const wanted = { verb: 'create', group: GROUP, resource: 'auditevents', namespace: '' }
-      if (await may(request, null, { ...wanted, name: '' }, true)) return
-      throw new Problem(403, `to send audit events takes the right to create auditevents.${GROUP}`)
-    },
-    mayAll,
-    async mayList(request, place) {
-      return (await mayAll(request)) || (await mayRead(request, 'list', place, ''))
-    },
-    async graph(request) {
-      if (!(await mayAll(request))) throw denied()
-    },
-    async object(request, place) {
-      if (await mayAll(request)) return
-      if (!(await mayRead(request, 'get', place, place.name))) throw denied()
-    },
-    sight,
-    async shown(request, cluster, tree) {
-      const its = await sight(request, cluster, 'get')
-      if (its.isWhole) return tree
-      const shown = new Set<TreeNode>()
-      for (const node of nodesOf(tree)) if (await its.shows(node)) shown.add(node)
-      return hidden(tree, (node) => shown.has(node))
-    },
+  /** Without names of what who asks may not get. */
+  async shown(request: FastifyRequest, cluster: string, tree: TreeNode): Promise<TreeNode> {
+    const its = await this.sight(request, cluster, 'get')
+    if (its.isWhole) return tree
+    const shown = new Set<TreeNode>()
+    for (const node of nodesOf(tree)) if (await its.shows(node)) shown.add(node)
+    return hidden(tree, (node) => shown.has(node))
+  }
+
+  /** As their rights are now: it is about what changes something. */
+  async #mayCreate(request: FastifyRequest, resource: string, name: string): Promise<boolean> {
+    const wanted = { verb: 'create', group: GROUP, resource, namespace: '', name }
+    return await this.#may(request, { cluster: null, wanted, isFresh: true })
+  }
+
+  async #mayRead(
+    request: FastifyRequest,
+    verb: ReadVerb,
+    place: KindPlace,
+    name: string,
+  ): Promise<boolean> {
+    const resource = await this.#resourceOf(place)
+    if (resource === undefined) return false
+    const { cluster, group, namespace } = place
+    const wanted = { verb, group, resource, namespace, name }
+    return await this.#may(request, { cluster, wanted, isFresh: false })
+  }
+
+  /** Undefined also where another process has the cluster. */
+  async #resourceOf({ cluster, group, kind }: KindPlace): Promise<string | undefined> {
+    const { clusters } = this.#parts
+    const known = await clusters.one(cluster)
+    const view = known && clusters.view(known)
+    return view && factsOf(view.reader, cluster).kind({ group, kind })?.resource
+  }
+
+  /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
+  async #may(request: FastifyRequest, { cluster, wanted, isFresh }: Asked): Promise<boolean> {
+    const { authority } = this.#parts
+    const { user, by } = principalOf(request)
+    // It is let in for one route, which asks for nothing here.
+    if (by === 'cluster') return false
+    if (user === null) return true
+    return authority !== undefined && (await authority.may(user, cluster, wanted, isFresh))
   }
 }
 
