@@ -21,6 +21,7 @@ import type {
 import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
+  Admission,
   AnsweredDeletion,
   Attempt,
   Doubt,
@@ -273,8 +274,7 @@ const verdictType = word<VerdictType>({
   blocked: 1,
   verify: 1,
   drop: 1,
-  reap: 1,
-  held: 1,
+  delete: 1,
   wait: 1,
   finish: 1,
 })
@@ -293,6 +293,12 @@ const heldBy = word<HeldBy>({
   hold: 1,
   budget: 1,
 })
+const admission = record<Admission>({
+  by: heldBy,
+  because: text,
+  since: number,
+  until: maybe(number),
+})
 const knownHold = record<KnownHold>({
   by: heldBy,
   evidence: maybe(evidence),
@@ -304,6 +310,7 @@ const knownHold = record<KnownHold>({
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
   by: maybe(heldBy),
+  because: text,
   since: number,
   until: maybe(number),
   what: text,
@@ -533,6 +540,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     deletedAt: maybe(number),
     why: text,
     verdict: maybe(verdictType),
+    admission: maybe(admission),
     heldBy: maybe(heldBy),
     held: maybe(knownHold),
     evidence: maybe(evidence),
@@ -557,6 +565,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     text,
     phase: maybe(phase),
     evidence: maybe(evidence),
+    admission: maybe(admission),
     command: maybe(text),
     partition: number,
     position: offset,

@@ -58,7 +58,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     await remove(plane, owner)
     await eventually('all are held', async () => {
       const verdicts = await kinfold.verdicts(secrets)
-      return verdicts.every((it) => it === 'held') || verdicts.join()
+      return verdicts.every((it) => it === 'delete, held by pause') || verdicts.join()
     })
     match(
       await because(secrets[0] as Made),

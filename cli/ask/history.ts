@@ -8,6 +8,7 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
+import { timeOf } from '../../services/graph/api/document.ts'
 import { labelOf, recordedText } from '../../services/graph/api/word.ts'
 import type { ChangeList, Cluster, ClusterList, HistoryRecord } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
@@ -152,9 +153,10 @@ async function learn(server: Server, clusters: Map<string, Cluster>, id: string)
 }
 
 function changeOf(record: HistoryRecord, clusters: ReadonlyMap<string, Cluster>): Change {
-  const { cluster: id, at, object: _, ...rest } = record
+  const { cluster: id, at, object: _, admission: held, ...rest } = record
   const cluster = clusters.get(id) ?? { name: id, id, scope: id }
-  return { ...rest, cluster, at: new Date(at).toISOString() }
+  const admission = held && { ...held, since: timeOf(held.since), until: timeOf(held.until) }
+  return { ...rest, cluster, admission, at: timeOf(at) }
 }
 
 /** Prints rows as they come. */
@@ -205,7 +207,8 @@ export function printerOf(
 function rowOf(change: Change, isWide: boolean, hasNamespace: boolean): readonly string[] {
   const { at, partition, position, cluster, namespace, uid, evidence, command } = change
   const what = change.change === 'gone' ? 'deleted' : change.change
-  const details = change.change === 'verdict' ? recordedText(change.text) : change.text
+  const isVerdict = change.change === 'verdict'
+  const details = isVerdict ? recordedText(change.text, change.admission) : change.text
   return [
     ...[at ?? '-', `pos:${partition}-${position}`, labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),

@@ -9,6 +9,7 @@
 import type { SetHash } from '../model/hash.ts'
 import { EMPTY_SET, withMember, withoutMember } from '../model/hash.ts'
 import type { HeldBy, Node } from '../model/node.ts'
+import { admissionOf } from '../model/node.ts'
 import type { ClusterId } from '../model/object.ts'
 import type { StateReader } from './graph.ts'
 import { heldKey, planKey } from './key.ts'
@@ -44,15 +45,10 @@ export function noteHeld(
   else step.graph.put(planKey(cluster), { type: 'HeldPlan', set })
 }
 
-/** What holds it; the mode also where that only tries. */
-export function heldBy({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): HeldBy | null {
-  return hold?.by ?? (attempt?.state === 'would-go' ? 'mode' : null)
-}
-
 /** Mode observe holds everything that would ever be deleted: that is no list. Objects with an accepted dry run are one. */
 export function listedBy(node: Node | null): HeldBy | null {
   if (node === null || node.hold?.by === 'mode') return null
-  return heldBy(node)
+  return admissionOf(node)?.by ?? null
 }
 
 /** Empty when it waits for no approval. */

@@ -28,7 +28,7 @@ export type Action =
   | { readonly type: 'verify' }
   | { readonly type: 'none' }
 
-/** What should become of it; never `held`. */
+/** What should become of it, whatever holds that. */
 export interface Judgement {
   readonly verdict: Verdict | null
   readonly action: Action
@@ -81,7 +81,7 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
   }
   const policy = propagationOf(graph, cluster, node, of('waiting').length > 0)
   const evidence = evidenceOf(graph, cluster, node, useless)
-  return conclude('reap', useless, evidence, { type: 'delete', policy })
+  return conclude('delete', useless, evidence, { type: 'delete', policy })
 }
 
 type Conclude = ReturnType<typeof verdictMaker>

@@ -83,6 +83,8 @@ export function depart(
   touch(step, cluster, object.uid, {
     object: node?.object ?? object,
     verdict: node?.verdict ?? null,
+    hold: node?.hold ?? null,
+    attempt: node?.attempt ?? null,
     phase: 'gone',
   })
   tell(step, { ...object, cluster }, 'gone', why, {
@@ -106,12 +108,12 @@ function takeOut(step: Step, cluster: ClusterId, node: Node): void {
 
 /** No event will say what happens to it, such as to an object of an unwatched kind: from now on it is verified like any unwatched owner. */
 export function forget(step: Step, cluster: ClusterId, node: Node, why: string): void {
-  const { object, verdict } = node
+  const { object, verdict, hold, attempt } = node
   const seen = seenOf(step.graph, cluster, object, object.uid)
   takeOut(step, cluster, node)
   if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
   keepTrace(step, cluster, node, seen)
-  touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
+  touch(step, cluster, object.uid, { object, verdict, hold, attempt, phase: 'suspect' })
   tell(step, { ...object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })

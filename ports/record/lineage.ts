@@ -5,7 +5,7 @@
  *
  * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
  */
-import type { HeldBy, Phase, Verdict } from '../../core/model/node.ts'
+import type { Admission, HeldBy, Phase, Verdict } from '../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../../core/model/object.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import type { History } from '../../core/model/record.ts'
@@ -27,10 +27,13 @@ export interface Lineage extends Coordinates {
   readonly deletedAt: number | null
   /** The last verdict in one sentence, empty if there never was one. */
   readonly why: string
-  /** Its type. */
+  /** Its type, whatever holds it. */
   readonly verdict: Verdict['type'] | null
-  /** The reason that holds it, if there is one. */
+  /** What holds that verdict; null for nothing. */
+  readonly admission: Admission | null
+  /** Deprecated: `admission.by`. */
   readonly heldBy: HeldBy | null
+  /** Deprecated: `admission`, with the verdict's reason. */
   readonly held: KnownHold | null
   readonly evidence: Evidence | null
   readonly position: bigint
@@ -59,6 +62,7 @@ export interface KnownHold {
   /** Since when it would be done, and when it may be; null when only an event can help. */
   readonly since: number
   readonly until: number | null
+  /** Of the verdict, and of what holds it. */
   readonly because: string
 }
 

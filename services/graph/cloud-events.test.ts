@@ -99,6 +99,7 @@ function lineage(more: Partial<Lineage>): Lineage {
     ...{ phase: 'observed', owners: [], createdAt: null, deletedAt: null, why: '' },
     ...{
       verdict: null,
+      admission: null,
       heldBy: null,
       held: null,
       evidence: null,

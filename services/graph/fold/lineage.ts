@@ -8,9 +8,9 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
-import { nodePhase } from '../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../core/model/node.ts'
 import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
-import { knownHold, SHOWN_OWNERS } from './known-object.ts'
+import { knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
@@ -19,6 +19,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
+  const admission = admissionOf(told)
   const { length } = object.ownerReferences
   const shown = length > LONG_LIST ? SHOWN_OWNERS : length
   return {
@@ -46,8 +47,9 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     ),
     createdAt: object.createdAt,
     deletedAt: object.deletedAt,
-    why: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+    why: verdictText(verdict),
     verdict: verdict?.type ?? null,
+    admission,
     heldBy: node?.hold?.by ?? null,
     held: knownHold(node),
     evidence: verdict?.evidence ?? null,

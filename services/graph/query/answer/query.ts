@@ -5,7 +5,7 @@
  */
 import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import type { Node } from '../../../../core/model/node.ts'
-import { nodePhase } from '../../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
@@ -258,7 +258,9 @@ function standingIn(
   return {
     node,
     phase: phaseOf(view, node),
+    doubt: node?.doubt ?? null,
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
+    admission: node === undefined ? null : admissionOf(node),
     attempt: attemptOf(node),
     obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : asOwner(owner),
