@@ -64,6 +64,7 @@ import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
   AddedChunk,
   ChunkName,
+  KnownDeletion,
   KnownHold,
   KnownObject,
   Lineage,
@@ -539,6 +540,13 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     createdAt: maybe(number),
     deletedAt: maybe(number),
     why: text,
+    doubt: maybe(word<Doubt | 'unwatched'>({ content: 1, unserved: 1, unwatched: 1 })),
+    deletion: maybe(
+      record<KnownDeletion>({
+        by: word<'kinfold' | 'others'>({ kinfold: 1, others: 1 }),
+        isGone: truth,
+      }),
+    ),
     verdict: maybe(verdictType),
     admission: maybe(admission),
     heldBy: maybe(heldBy),

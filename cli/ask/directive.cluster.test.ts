@@ -44,7 +44,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     await mergePatch(plane, pathOf(made), body)
   }
   const because = async (made: Made): Promise<string> =>
-    (await kinfold.why(made))?.verdict?.because ?? ''
+    (await kinfold.why(made))?.admission?.because ?? ''
 
   test('nothing is deleted while it is paused, and all of it once it is resumed', async () => {
     const paused = await order('pause', '--why', 'a test')

@@ -58,7 +58,8 @@ test('what exists is told with its cluster, its owners, the verdict and what blo
     `Pod/p -n shop, cluster north, uid u
 Exists.
   owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
-Verdict: held. ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted). Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Verdict: delete. ReplicaSet "web" no longer exists. Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Held by hold: held until 10:25:48Z (evidence deleted).
 Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
 `,
   )
@@ -71,8 +72,8 @@ test('of two clusters that have one name the first line has the id', () => {
   match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
 })
 
-test('a reason that the verdict has is not told twice', () => {
-  const reason = why.verdict?.because ?? ''
+test('a reason that the verdict, or what holds it, has is not told twice', () => {
+  const reason = why.admission?.because ?? ''
   const obstacle = { by: 'held', reason, since: AT, count: null, until: AT } as const
   const [last] = told({ obstacle }).trimEnd().split('\n').slice(-1)
   equal(last, 'Blocked (held) since 2026-11-26T10:25:18Z, next try at 2026-11-26T10:25:18Z.')

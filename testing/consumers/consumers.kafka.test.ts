@@ -407,7 +407,8 @@ function lineage(uid: string, of: Partial<Lineage>): Lineage {
     ...{ cluster: 'north', clusterName: 'north', uid, group: '', version: 'v1', kind: 'Pod' },
     ...{ scope: 'Namespaced', namespace: 'shop', name: uid, phase: 'observed', owners: [] },
     ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null },
-    ...{ admission: null, held: null, evidence: null, position: 1n, at: 1, moreOwners: 0 },
+    ...{ doubt: null, deletion: null, admission: null },
+    ...{ held: null, evidence: null, position: 1n, at: 1, moreOwners: 0 },
     ...of,
   }
 }

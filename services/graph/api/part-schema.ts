@@ -104,20 +104,22 @@ export const DOUBT = say(
   orNull(oneOf(['content', 'unserved'])),
 )
 
+const KNOWN_DELETION = say(
+  'Null where it is not being deleted, and once it is gone.',
+  orNull(
+    record({
+      by: say('Who asked for it.', oneOf(['kinfold', 'others'])),
+      isGone: say('A server has said that it is gone; no watch has confirmed it yet.', FLAG),
+    }),
+  ),
+)
+
 /** Of each answer about an object that is there. */
 export const JUDGED = {
   verdict: SHORT_VERDICT,
   admission: ADMISSION,
   doubt: DOUBT,
-  deletion: say(
-    'Null where it is not being deleted.',
-    orNull(
-      record({
-        by: say('Whether Kinfold asked for it.', oneOf(['kinfold', 'others'])),
-        isGone: say('A server has said that it is gone; no watch has confirmed it yet.', FLAG),
-      }),
-    ),
-  ),
+  deletion: KNOWN_DELETION,
 }
 export type Judged = TypesOf<typeof JUDGED>
 
@@ -367,7 +369,12 @@ export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it 
   clusterName: TEXT,
   version: TEXT,
   scope: oneOf(['Namespaced', 'Cluster']),
-  phase: oneOf([...PHASES, 'gone']),
+  phase: say(OF_PHASE, oneOf([...PHASES, 'gone'])),
+  doubt: say(
+    'Why its content is not trusted until a list shows it; `unwatched`: its kind is watched no more. Null where it is trusted.',
+    orNull(oneOf(['content', 'unserved', 'unwatched'])),
+  ),
+  deletion: KNOWN_DELETION,
   owners: listOf(
     record({
       ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },

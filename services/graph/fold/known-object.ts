@@ -13,12 +13,17 @@ import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
 import type { Node, Phase, Verdict } from '../../../core/model/node.ts'
-import { admissionOf, nodePhase } from '../../../core/model/node.ts'
+import { admissionOf, goesByUs, nodePhase } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
-import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/record/lineage.ts'
+import type {
+  HistoryRecord,
+  KnownDeletion,
+  KnownHold,
+  KnownObject,
+} from '../../../ports/record/lineage.ts'
 import { longOwners } from './bytes/long-node.ts'
 
 /** Each of these has its object; others have it where nothing else says that it changed. */
@@ -181,6 +186,13 @@ export function knownHold(node: Node | undefined): KnownHold | null {
   const what = (hold?.by ?? null) === null ? (attempt?.verb ?? '') : (hold?.what ?? '')
   const because = `${verdict?.because ?? ''}; ${held}`
   return { by, evidence: verdict?.evidence ?? null, what, since, until, because }
+}
+
+/** Null where it is not being deleted. */
+export function knownDeletion(node: Node): KnownDeletion | null {
+  const isGone = node.deletion?.isGone === true
+  if (node.object.deletedAt === null && !isGone) return null
+  return { by: goesByUs(node) ? 'kinfold' : 'others', isGone }
 }
 
 function nodeIn(value: StateValue | undefined): Node | undefined {

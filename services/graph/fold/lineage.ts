@@ -8,9 +8,10 @@ import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
+import type { Node } from '../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../core/model/node.ts'
 import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
-import { knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
+import { knownDeletion, knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
@@ -33,7 +34,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     name: object.name,
     version: object.version,
     scope: object.scope,
-    phase: 'phase' in told ? told.phase : nodePhase(told),
+    ...('phase' in told ? ofLast(told) : ofNode(told)),
     owners: object.ownerReferences.slice(0, shown).map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
@@ -57,4 +58,14 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
     at: at.timestamp,
     moreOwners: length - shown,
   }
+}
+
+type Standing = Pick<Lineage, 'phase' | 'doubt' | 'deletion'>
+
+function ofNode(node: Node): Standing {
+  return { phase: nodePhase(node), doubt: node.doubt, deletion: knownDeletion(node) }
+}
+
+function ofLast({ phase }: NonNullable<Touch['last']>): Standing {
+  return { phase, doubt: phase === 'gone' ? null : 'unwatched', deletion: null }
 }

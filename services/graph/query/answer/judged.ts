@@ -7,9 +7,10 @@
  * Not here: what prevents a command that was sent (obstacle.ts), who deleted it (deletion-cause.ts).
  */
 import type { Node } from '../../../../core/model/node.ts'
-import { admissionOf, goesByUs } from '../../../../core/model/node.ts'
+import { admissionOf } from '../../../../core/model/node.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { Judged as AnsweredJudged } from '../../api/part-schema.ts'
+import { knownDeletion } from '../../fold/known-object.ts'
 
 type Judged = Unshaped<AnsweredJudged>
 
@@ -22,12 +23,6 @@ export function judgedOf(node: Node): Judged {
     verdict: verdict && { type: verdict.type, because: verdict.because },
     admission: admissionOf(node),
     doubt,
-    deletion: deletionOf(node),
+    deletion: knownDeletion(node),
   }
-}
-
-function deletionOf(node: Node): Judged['deletion'] {
-  const isGone = node.deletion?.isGone === true
-  if (node.object.deletedAt === null && !isGone) return null
-  return { by: goesByUs(node) ? 'kinfold' : 'others', isGone }
 }
