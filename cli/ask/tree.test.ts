@@ -99,7 +99,9 @@ test('as JSON and YAML, in an envelope', () => {
 test('a chain of two thousand is no problem', () => {
   let chain = node('Pod', '0')
   for (let i = 1; i < 2_000; i++) chain = node('Pod', String(i), chain)
-  equal(render(told(chain), 'tree', false).split('\n').length, 2_001)
+  // Nothing holds these, so they are as they are answered.
+  const deep = { ...root, root: chain as typeof root.root }
+  equal(render(deep, 'tree', false).split('\n').length, 2_001)
 })
 
 test('wide is a table with uids, and names are those of kubectl, each once', () => {
