@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
-import { nodeOf } from '../graph/graph.ts'
+import { factsOf } from '../graph/facts.ts'
 import { admissionOf } from '../model/node.ts'
 
 const POD = 'pod-a'
@@ -37,7 +37,7 @@ test('what would only lose a reference is no deletion, whatever holds it', () =>
     ...['put rs/x', 'put rs/y', 'put pod/a <- rs/x, rs/y'],
     ...['lose rs/x', 'relist rs'],
   )
-  const node = nodeOf(world.folder.graph, 'c', POD)
+  const node = factsOf(world.folder.graph, 'c').node(POD)
   equal(node?.verdict?.type, 'drop')
   equal(node && admissionOf(node)?.by, 'hold')
 })
@@ -46,7 +46,7 @@ test('what a dry run was accepted of is held by the mode', () => {
   const attempt = { state: 'would-go', since: 7 } as const
   const because = 'mode dry-run only has the server check it'
   const { world } = lived('policy dry-run parity', 'put rs/x', 'put pod/a <- rs/x', 'delete rs/x')
-  const node = nodeOf(world.folder.graph, 'c', POD)
+  const node = factsOf(world.folder.graph, 'c').node(POD)
   if (node?.attempt == null) throw new Error('a dry run is sent')
   equal(admissionOf(node), null)
   const accepted = { hold: null, attempt: { ...node.attempt, ...attempt } }

@@ -4,7 +4,7 @@
  * What must stay true: a relist reports exactly the objects that it listed. The lag of the fold is the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
-import { nodeOf } from '../../core/graph/graph.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { admissionOf } from '../../core/model/node.ts'
@@ -86,7 +86,7 @@ export class ToldLog {
 
   /** The verdict about an object and its evidence, and whether it is held. */
   verdictOf({ uid }: Pick<ObjectMeta, 'uid'>): string {
-    const node = nodeOf(this.log.folder.graph, CLUSTER, uid)
+    const node = factsOf(this.log.folder.graph, CLUSTER).node(uid)
     const held = node !== undefined && admissionOf(node) !== null ? ' held' : ''
     return `${node?.verdict?.type} ${node?.verdict?.evidence}${held}`
   }

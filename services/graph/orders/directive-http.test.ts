@@ -2,7 +2,7 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import { nodeOf } from '../../../core/graph/graph.ts'
+import { factsOf } from '../../../core/graph/facts.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { AppendTime } from '../../../ports/append-time.ts'
 import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
@@ -121,7 +121,7 @@ async function rigFor(
       await running.caughtUp()
     },
     verdict(uid) {
-      const { verdict, hold } = nodeOf(readerOf(running.task.store, codec), 'c', uid) ?? {}
+      const { verdict, hold } = factsOf(readerOf(running.task.store, codec), 'c').node(uid) ?? {}
       const ruled = hold?.ruling == null ? '' : `${hold.ruling.verdict} by ${hold.ruling.who}`
       const said = [verdict?.because ?? '', hold?.because ?? '', ruled]
       return said.filter((text) => text !== '').join('; ')
