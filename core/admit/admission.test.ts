@@ -1,4 +1,7 @@
-/** A hold changes no verdict: what is judged is the same before it, under it and after it, and history has each change of what holds it. */
+/**
+ * A hold changes no verdict: what is judged is the same before it, under it and after it, and
+ * history has each change of what holds it.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
