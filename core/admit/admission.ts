@@ -43,7 +43,7 @@ export function admit(
   return { verdict, action: { type: 'none' }, stands, hold, price }
 }
 
-/** Why a command is sent: the verdict, and who approved it where somebody had to. */
+/** Why a command is sent: the verdict, and of a bulk deletion the user who approved it. */
 export function becauseOf({ verdict, hold }: Pick<Decision, 'verdict' | 'hold'>): string {
   const { evidence = null, because = '' } = verdict ?? {}
   return evidence === 'bulk' ? `${because}; ${ruledText(hold?.ruling ?? null)}` : because

@@ -21,7 +21,7 @@ export interface Lineage extends Coordinates {
   readonly scope: Scope
   /** `gone` once a deletion is folded. */
   readonly phase: Phase | 'gone'
-  /** `unwatched`: its kind is watched no more. */
+  /** `unwatched`: its kind is unwatched by now. */
   readonly doubt: Doubt | 'unwatched' | null
   /** Null where it is not being deleted, and once it is gone. */
   readonly deletion: KnownDeletion | null

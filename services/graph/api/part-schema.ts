@@ -371,7 +371,7 @@ export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it 
   scope: oneOf(['Namespaced', 'Cluster']),
   phase: say(OF_PHASE, oneOf([...PHASES, 'gone'])),
   doubt: say(
-    'Why its content is not trusted until a list shows it; `unwatched`: its kind is watched no more. Null where it is trusted.',
+    'Why its content is not trusted until a list shows it; `unwatched`: its kind is unwatched by now. Null where it is trusted.',
     orNull(oneOf(['content', 'unserved', 'unwatched'])),
   ),
   deletion: KNOWN_DELETION,

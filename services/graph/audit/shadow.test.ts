@@ -136,7 +136,10 @@ test('what Kinfold would not have taken is told with the reason', async (t) => {
   equal(cases.length, 3)
   match(cases[0] ?? '', /^unclear Pod\/old owner ReplicaSet "web": it cannot be looked up/)
   match(cases[1] ?? '', /^theirs Pod\/kept owner ReplicaSet "free": it asked to orphan/)
-  match(cases[2] ?? '', /^theirs Pod\/mass delete: ReplicaSet "r0" no longer exists; held by approval: /)
+  match(
+    cases[2] ?? '',
+    /^theirs Pod\/mass delete: ReplicaSet "r0" no longer exists; held by approval: /,
+  )
   deepEqual(await countsOf(it), { ...NONE, theirs: 2, unclear: 1 })
 })
 
