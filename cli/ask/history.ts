@@ -8,7 +8,6 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { timeOf } from '../../services/graph/api/document.ts'
 import { labelOf, recordedText } from '../../services/graph/api/word.ts'
 import type { ChangeList, Cluster, ClusterList, HistoryRecord } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
@@ -155,8 +154,14 @@ async function learn(server: Server, clusters: Map<string, Cluster>, id: string)
 function changeOf(record: HistoryRecord, clusters: ReadonlyMap<string, Cluster>): Change {
   const { cluster: id, at, object: _, admission: held, ...rest } = record
   const cluster = clusters.get(id) ?? { name: id, id, scope: id }
-  const admission = held && { ...held, since: timeOf(held.since), until: timeOf(held.until) }
-  return { ...rest, cluster, admission, at: timeOf(at) }
+  const admission = held && { ...held, since: timeIn(held.since), until: timeIn(held.until) }
+  return { ...rest, cluster, admission, at: timeIn(at) }
+}
+
+/** As answers have it: null for what no calendar has. */
+function timeIn(ms: number | null): string | null {
+  const date = new Date(ms ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
 
 /** Prints rows as they come. */
