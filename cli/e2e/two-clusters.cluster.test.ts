@@ -199,8 +199,8 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       'it is seen for a mass cause',
       async () => {
         const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
-        const seen = whys.map((why) => `${why?.verdict?.type} ${why?.verdict?.evidence}`)
-        return seen.every((each) => each === 'held bulk') || seen.join()
+        const seen = whys.map((why) => `${why?.verdict?.evidence} ${why?.admission?.by}`)
+        return seen.every((each) => each === 'bulk approval') || seen.join()
       },
       PATIENCE,
     )
