@@ -52,6 +52,6 @@ for (const lagSeconds of [0, 3 * 3_600]) {
       issued.filter((type) => type === 'DeleteObject'),
       [],
     )
-    match(made.step('why pod/p').join(), /held bulk/)
+    match(made.step('why pod/p').join(), /delete bulk: .*; held by approval: /)
   })
 }

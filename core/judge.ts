@@ -24,7 +24,7 @@ import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
 import type { Hold, Node, Verdict } from './model/node.ts'
-import { nodePhase } from './model/node.ts'
+import { admissionOf, nodePhase } from './model/node.ts'
 import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { ClusterState } from './model/state.ts'
@@ -63,13 +63,13 @@ export function judge(step: Step, uid: Uid): void {
       ? decision.hold
       : pay(step, state, node, decision.hold, price, about)
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
-  const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
-  if (isSame && node === held && isWarned === node.isWarned) return
-  if (hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
-  const isNews = verdict !== node.verdict
   // When the last of those that orphan it was deleted; null when none does.
   const request = decision.action.type === 'drop' ? lastRequest(decision.stands) : null
-  const letGoAt = isNews ? later(node.letGoAt, request) : node.letGoAt
+  const letGoAt = later(node.letGoAt, request)
+  const isSameDecision = verdict === node.verdict && hold === node.hold && letGoAt === node.letGoAt
+  const isSame = attempt === node.attempt && isSameDecision
+  if (isSame && node === held && isWarned === node.isWarned) return
+  if (hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
   // A dry run takes nothing off, but then the mark stays for good.
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
   const isFreed = node.isFreed || isFreeing
@@ -78,11 +78,13 @@ export function judge(step: Step, uid: Uid): void {
     ...{ ...node, isFreed, letGoAt, isWarned, warnedAt },
     ...{ verdict, hold, attempt },
   })
-  if (verdict === node.verdict || verdict === null) return
+  const isNews = verdict !== node.verdict || !isHeldAlike(hold, node.hold)
+  if (!isNews || verdict === null) return
   touch(step, uid)
-  tell(step, node.object, 'verdict', `${verdict.type}: ${verdict.because}`, {
-    evidence: verdict.evidence,
-    basis: verdict.basis,
+  const { type, because, evidence, basis } = verdict
+  const admission = admissionOf({ hold, attempt })
+  tell(step, node.object, 'verdict', `${type}: ${because}`, {
+    ...{ evidence, basis, admission },
   })
 }
 
@@ -155,16 +157,20 @@ function later(a: number | null, b: number | null): number | null {
 }
 
 /** These verdicts, and no others, have a warning. */
-function comesWithWarning(verdict: Verdict | null): boolean {
-  return ['reap', 'drop', 'held', 'blocked'].includes(verdict?.type ?? '')
+function comesWithWarning({ type }: Verdict): boolean {
+  return type === 'delete' || type === 'drop' || type === 'blocked'
+}
+
+/** For people: what holds it, and why, is the same. */
+function isHeldAlike(a: Hold | null, b: Hold | null): boolean {
+  return (a?.by ?? null) === (b?.by ?? null) && (a?.because ?? '') === (b?.because ?? '')
 }
 
 function isSameHold(a: Hold | null, b: Hold | null): boolean {
   if (a === null || b === null) return a === b
   const isRuledAlike = a.ruling === b.ruling && a.what === b.what
-  return (
-    a.turn === b.turn && a.by === b.by && a.since === b.since && a.until === b.until && isRuledAlike
-  )
+  const isAsLong = a.since === b.since && a.until === b.until
+  return a.turn === b.turn && isHeldAlike(a, b) && isAsLong && isRuledAlike
 }
 
 /** Verdicts that differ only in the events they rest on are the same to people. */

@@ -92,7 +92,7 @@ test('102 rare objects that one tenant deletes hold its own namespace, and no ot
   match(made.step('why cm/c0 in evil').join(), /the breaker of namespace evil is open/)
   made.tell(made.remove('rs/web in shop'))
   made.step('beat 40')
-  match(made.step('why pod/web in shop').join(), /reap deleted/)
+  match(made.step('why pod/web in shop').join(), /delete deleted/)
 })
 
 test('160 objects whose owner never was, in one namespace, use up nothing of another', () => {
@@ -110,7 +110,7 @@ test('160 objects whose owner never was, in one namespace, use up nothing of ano
   // Their hold: an hour.
   for (let minute = 0; minute < 62; minute++) made.step('beat 60')
   ok(!isOpen(made))
-  match(made.step('why cm/honest in shop').join(), /reap not-found/)
+  match(made.step('why cm/honest in shop').join(), /delete not-found/)
 })
 
 test('what five namespaces do together opens the breaker of the cluster', () => {

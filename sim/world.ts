@@ -10,7 +10,7 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
 import { MemoryCoordinator } from '../adapters/memory/placement.ts'
 import type { Node } from '../core/model/node.ts'
-import { nodePhase } from '../core/model/node.ts'
+import { admissionOf, nodePhase } from '../core/model/node.ts'
 import type { Policy } from '../core/model/policy.ts'
 import type { ExchangeRequest } from '../ports/exchange.ts'
 import type { Random } from '../ports/random.ts'
@@ -193,7 +193,12 @@ export class WholeWorld implements World {
       if (value.type === 'Node') nodes.set(key, value)
     const nodeOf = ({ site, object }: (typeof left)[number]): Node | undefined =>
       nodes.get(`node/${site.id}/${object.uid}`)
-    const isHeld = (each: (typeof left)[number]): boolean => nodeOf(each)?.verdict?.type === 'held'
+    const isHeld = (each: (typeof left)[number]): boolean => {
+      const node = nodeOf(each)
+      const by = node === undefined ? undefined : admissionOf(node)?.by
+      // No mode holds anything while all of them enforce.
+      return by !== undefined && !(by === 'mode' && this.isEnforcing)
+    }
     for (const each of left) if (isHeld(each)) this.trace.note('held', each.text)
     return left
       .filter((each) => !isHeld(each))
@@ -318,9 +323,10 @@ export class WholeWorld implements World {
 }
 
 function said({ references }: OracleObject, node: Node | undefined): string {
-  const { verdict, attempt } = node ?? {}
+  const { verdict, hold, attempt } = node ?? {}
   const phase = node && nodePhase(node)
-  const because = `${phase} ${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
+  const judged = `${verdict?.type} ${verdict?.evidence}: ${verdict?.because}`
+  const because = `${phase} ${judged}; held by ${hold?.by}: ${hold?.because}`
   const tried = `${attempt?.verb} ${attempt?.state} ${attempt?.count} ${attempt?.reason}`
   return `the graph says ${because}; ${tried}; ${JSON.stringify(references)}`
 }

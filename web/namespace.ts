@@ -101,7 +101,7 @@ function Recent({ where }: { readonly where: Where }): ComponentChild {
       ],
     }),
     h(When, { at: each.at }),
-    lineOf(recordedText(each.text)),
+    lineOf(recordedText(each.text, each.admission)),
   ])
   const left = last.length - rows.length
   const text = `${countOf(last.length, 'object')}, ${countOf(count, 'change')}${left > 0 ? `; the newest ${rows.length} are listed` : ''}.`

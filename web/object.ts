@@ -50,9 +50,16 @@ function Heading({ why: { object, cluster, phase } }: { readonly why: Why }): Co
 }
 
 function Details({ why }: { readonly why: Why }): ComponentChild {
-  const { object, cluster, phase, references, verdict } = why
+  const { object, cluster, phase, references, verdict, admission } = why
   const scope = cluster.scope
-  const root = { ...object, phase: phase ?? 'gone', createdAt: null, verdict, edge: null }
+  const root = {
+    ...object,
+    phase: phase ?? 'gone',
+    createdAt: null,
+    verdict,
+    admission,
+    edge: null,
+  }
   const more = h(
     'div',
     null,
@@ -90,7 +97,7 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
 }
 
 function Verdict({ why }: { readonly why: Why }): ComponentChild {
-  const { phase, verdict, attempt, obstacle, asOwner } = why
+  const { phase, verdict, admission, attempt, obstacle, asOwner } = why
   const chips: Chip[] = [
     { text: phaseText(phase ?? 'gone'), tone: phase === 'observed' ? 'good' : 'warm' },
   ]
@@ -99,6 +106,7 @@ function Verdict({ why }: { readonly why: Why }): ComponentChild {
     if (verdict.evidence !== null)
       chips.push({ text: `evidence: ${verdict.evidence}`, tone: 'quiet' })
   }
+  if (admission !== null) chips.push({ text: `held by ${admission.by}`, tone: 'warm' })
   const rests = verdict === null || verdict.basis.length === 0 ? '' : verdict.basis.join(', ')
   return h(
     'div',
@@ -184,13 +192,13 @@ function Timeline({ history }: { readonly history: Why['history'] }): ComponentC
     h(
       'ol',
       { class: 'timeline', 'aria-label': 'What happened', tabIndex: 0 },
-      shown.map(({ change, text, at, partition, position, command }) =>
+      shown.map(({ change, text, admission, at, partition, position, command }) =>
         h(
           'li',
           null,
           h(When, { at }),
           h('span', { class: 'chip quiet' }, change === 'gone' ? 'deleted' : change),
-          h('span', null, lineOf(recordedText(text))),
+          h('span', null, lineOf(recordedText(text, admission))),
           h(
             'span',
             { class: 'position', title: 'Partition and offset in the log' },

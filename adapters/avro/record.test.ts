@@ -21,6 +21,7 @@ import type {
 import type { OwnerAbsent } from '../../core/model/event.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import type {
+  Admission,
   AnsweredDeletion,
   Attempt,
   Doubt,
@@ -63,6 +64,7 @@ import type { FormerSegment } from '../../ports/record/former-value.ts'
 import type {
   AddedChunk,
   ChunkName,
+  KnownDeletion,
   KnownHold,
   KnownObject,
   Lineage,
@@ -273,8 +275,7 @@ const verdictType = word<VerdictType>({
   blocked: 1,
   verify: 1,
   drop: 1,
-  reap: 1,
-  held: 1,
+  delete: 1,
   wait: 1,
   finish: 1,
 })
@@ -293,6 +294,12 @@ const heldBy = word<HeldBy>({
   hold: 1,
   budget: 1,
 })
+const admission = record<Admission>({
+  by: heldBy,
+  because: text,
+  since: number,
+  until: maybe(number),
+})
 const knownHold = record<KnownHold>({
   by: heldBy,
   evidence: maybe(evidence),
@@ -304,6 +311,7 @@ const knownHold = record<KnownHold>({
 const ruled = word<Ruling['verdict']>({ approved: 1, rejected: 1 })
 const hold = record<Hold>({
   by: maybe(heldBy),
+  because: text,
   since: number,
   until: maybe(number),
   what: text,
@@ -532,7 +540,15 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     createdAt: maybe(number),
     deletedAt: maybe(number),
     why: text,
+    doubt: maybe(word<Doubt | 'unwatched'>({ content: 1, unserved: 1, unwatched: 1 })),
+    deletion: maybe(
+      record<KnownDeletion>({
+        by: word<'kinfold' | 'others'>({ kinfold: 1, others: 1 }),
+        isGone: truth,
+      }),
+    ),
     verdict: maybe(verdictType),
+    admission: maybe(admission),
     heldBy: maybe(heldBy),
     held: maybe(knownHold),
     evidence: maybe(evidence),
@@ -557,6 +573,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     text,
     phase: maybe(phase),
     evidence: maybe(evidence),
+    admission: maybe(admission),
     command: maybe(text),
     partition: number,
     position: offset,

@@ -19,6 +19,7 @@ const HISTORY = {
   text: 'was deleted',
   phase: null,
   evidence: null,
+  admission: null,
   command: null,
   partition: 0,
   position: 7n,

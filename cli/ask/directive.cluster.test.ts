@@ -44,7 +44,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     await mergePatch(plane, pathOf(made), body)
   }
   const because = async (made: Made): Promise<string> =>
-    (await kinfold.why(made))?.verdict?.because ?? ''
+    (await kinfold.why(made))?.admission?.because ?? ''
 
   test('nothing is deleted while it is paused, and all of it once it is resumed', async () => {
     const paused = await order('pause', '--why', 'a test')
@@ -58,7 +58,7 @@ suite('orders to a running kinfold', { skip: skip ?? false }, () => {
     await remove(plane, owner)
     await eventually('all are held', async () => {
       const verdicts = await kinfold.verdicts(secrets)
-      return verdicts.every((it) => it === 'held') || verdicts.join()
+      return verdicts.every((it) => it === 'delete, held by pause') || verdicts.join()
     })
     match(
       await because(secrets[0] as Made),

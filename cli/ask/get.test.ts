@@ -136,6 +136,7 @@ const pod: ListedObject = {
   deletionTimestamp: null,
   goneAt: null,
   verdict: { type: 'keep', because: 'its owner exists' },
+  ...{ admission: null, doubt: null, deletion: null },
   owners: ['u-0'],
   moreOwners: 0,
 }
@@ -156,7 +157,10 @@ north     shop        pod/b\\u001b[2J   deleted 2026-01-01T00:01:00Z   -
 `,
   )
   match(render(told, 'wide', false, NOW), /pod\/a .* 3h +u-1 +1 +\w+: its owner exists\n/)
-  const long = { ...told, objects: [{ ...pod, moreOwners: 54 }] }
+  const long = {
+    ...told,
+    objects: told.objects.slice(0, 1).map((each) => ({ ...each, moreOwners: 54 })),
+  }
   match(render(long, 'wide', false, NOW), /pod\/a .* 3h +u-1 +55 /)
   equal(render(told, 'name', false, NOW), 'pod/a\npod/b\\u001b[2J\n')
   equal(

@@ -8,7 +8,7 @@
 
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
-import { ageText, labelOf, phaseText, verdictText } from '../../services/graph/api/word.ts'
+import { ageText, judgedText, labelOf, phaseText } from '../../services/graph/api/word.ts'
 import type { AsOf, DependentList, ObjectList, Queries } from '../answer.ts'
 import { ORDERS, orderOf } from '../print/get-order.ts'
 import { outputOf, structured } from '../print/output.ts'
@@ -348,8 +348,8 @@ function rows(
   return table(
     isWide ? [...head, ...wide] : head,
     objects.map((object) => {
-      const { cluster, namespace, verdict, uid, owners, moreOwners = 0 } = object
-      const said = verdict === null ? '' : `${verdictText(verdict.type)}: ${verdict.because}`
+      const { cluster, namespace, verdict, admission, uid, owners, moreOwners = 0 } = object
+      const said = verdict === null ? '' : judgedText(verdict, admission)
       return [
         labelOf(cluster),
         ...(hasNamespace ? [namespace] : []),

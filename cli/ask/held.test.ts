@@ -52,6 +52,13 @@ const plan: HeldPlan = {
       namespace: 'shop',
       name: 'p',
       uid: 'u',
+      verdict: { type: 'delete', because: 'ReplicaSet "web" no longer exists' },
+      admission: {
+        by: 'approval',
+        because: 'a bulk deletion needs approval',
+        since: 0,
+        until: null,
+      },
       by: 'approval',
       evidence: 'bulk',
       what: 'delete',

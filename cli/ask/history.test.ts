@@ -119,7 +119,14 @@ test('with -w it goes on with what comes, and gets nothing twice', async (t) => 
           change: 'gone',
           text: 'x',
         },
-        ...{ phase: null, evidence: null, command: null, partition: 0, position: 9_999n },
+        ...{
+          phase: null,
+          evidence: null,
+          admission: null,
+          command: null,
+          partition: 0,
+          position: 9_999n,
+        },
         ...{ basis: [], at: 1, object: null },
       })
       await group.log.append('history', 1, [{ key: `c/${uid}`, value }])
@@ -233,6 +240,7 @@ test('hostile names are text, in one row each', () => {
   const change: ChangeList['changes'][number] = {
     ...({ ...OBJECT, type: 'History', change: 'gone', text: NAME, phase: null } as const),
     ...{ evidence: null, command: NAME, partition: 0, position: 7, basis: [], at: AT },
+    admission: { by: 'pause', because: NAME, since: AT, until: null },
     cluster: CLUSTER,
   }
   const deleter = {

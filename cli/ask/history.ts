@@ -152,9 +152,16 @@ async function learn(server: Server, clusters: Map<string, Cluster>, id: string)
 }
 
 function changeOf(record: HistoryRecord, clusters: ReadonlyMap<string, Cluster>): Change {
-  const { cluster: id, at, object: _, ...rest } = record
+  const { cluster: id, at, object: _, admission: held, ...rest } = record
   const cluster = clusters.get(id) ?? { name: id, id, scope: id }
-  return { ...rest, cluster, at: new Date(at).toISOString() }
+  const admission = held && { ...held, since: timeIn(held.since), until: timeIn(held.until) }
+  return { ...rest, cluster, admission, at: timeIn(at) }
+}
+
+/** As answers have it: null for what no calendar has. */
+function timeIn(ms: number | null): string | null {
+  const date = new Date(ms ?? Number.NaN)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
 
 /** Prints rows as they come. */
@@ -205,7 +212,8 @@ export function printerOf(
 function rowOf(change: Change, isWide: boolean, hasNamespace: boolean): readonly string[] {
   const { at, partition, position, cluster, namespace, uid, evidence, command } = change
   const what = change.change === 'gone' ? 'deleted' : change.change
-  const details = change.change === 'verdict' ? recordedText(change.text) : change.text
+  const isVerdict = change.change === 'verdict'
+  const details = isVerdict ? recordedText(change.text, change.admission) : change.text
   return [
     ...[at ?? '-', `pos:${partition}-${position}`, labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),

@@ -35,6 +35,7 @@ interface Line {
     readonly name: string
     readonly phase: string
     readonly why: string
+    readonly admission: { readonly by: string; readonly because: string } | null
   } | null
 }
 
@@ -108,6 +109,6 @@ function show(text: string): string {
   if (value === null) return `${position} ${key} forgotten`
   const at = value.namespace === '' ? '' : ` -n ${value.namespace}`
   const state = phaseText(value.phase)
-  const why = value.why === '' ? '' : `: ${recordedText(value.why)}`
+  const why = value.why === '' ? '' : `: ${recordedText(value.why, value.admission)}`
   return `${position} ${value.clusterName} ${value.kind}/${value.name}${at}  ${state}${why}`
 }

@@ -1,7 +1,7 @@
 /** What `kinfold tree` prints: as a tree, a table, names, DOT or Mermaid. */
 
 import { shellWord } from '../../core/model/text.ts'
-import { ageText, labelOf, phaseText, verdictText } from '../../services/graph/api/word.ts'
+import { ageText, labelOf, phaseText, shortText, withHeld } from '../../services/graph/api/word.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { TreeNode as Root, Tree as TreeDocument } from '../answer.ts'
 import { misnamedText } from '../print/misnamed.ts'
@@ -205,7 +205,7 @@ function label(node: Root, first: readonly string[]): string {
 }
 
 /** Beside its state. */
-function notesOf({ edge, repeated, verdict }: Root): readonly string[] {
+function notesOf({ edge, repeated, verdict, admission }: Root): readonly string[] {
   return [
     edge === null || edge.standing === null || edge.standing === 'solid'
       ? ''
@@ -213,7 +213,7 @@ function notesOf({ edge, repeated, verdict }: Root): readonly string[] {
     repeated ? 'listed above' : '',
     verdict === null || verdict.type === 'keep'
       ? ''
-      : `${paint(verdictText(verdict.type), styleOfVerdict(verdict.type))}: ${verdict.because}`,
+      : `${paint(shortText(verdict.type, admission), styleOfVerdict(verdict.type, admission))}: ${withHeld(verdict.because, admission)}`,
   ].filter((note) => note !== '')
 }
 

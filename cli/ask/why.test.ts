@@ -13,6 +13,7 @@ const pod = { group: '', kind: 'Pod', namespace: 'shop', name: 'p', uid: 'u', cl
 const why: Why = {
   object: { ...pod, at: AT },
   phase: 'observed',
+  doubt: null,
   references: [
     {
       ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r' },
@@ -21,8 +22,14 @@ const why: Why = {
     },
   ],
   verdict: {
-    ...{ type: 'held', evidence: 'deleted', basis: ['7', '9', '2'] },
-    because: 'ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted)',
+    ...{ type: 'delete', evidence: 'deleted', basis: ['7', '9', '2'] },
+    because: 'ReplicaSet "web" no longer exists',
+  },
+  admission: {
+    by: 'hold',
+    because: 'held until 10:25:48Z (evidence deleted)',
+    since: AT,
+    until: AT,
   },
   attempt: null,
   obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: null },
@@ -51,7 +58,8 @@ test('what exists is told with its cluster, its owners, the verdict and what blo
     `Pod/p -n shop, cluster north, uid u
 Exists.
   owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
-Verdict: held. ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted). Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Verdict: delete. ReplicaSet "web" no longer exists. Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
+Held by hold: held until 10:25:48Z (evidence deleted).
 Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
 `,
   )
@@ -64,19 +72,22 @@ test('of two clusters that have one name the first line has the id', () => {
   match(text, /^Pod\/p -n shop, cluster north \(c-1\), uid u\n/)
 })
 
-test('a reason that the verdict has is not told twice', () => {
-  const reason = why.verdict?.because ?? ''
+test('a reason that the verdict, or what holds it, has is not told twice', () => {
+  const reason = why.admission?.because ?? ''
   const obstacle = { by: 'held', reason, since: AT, count: null, until: AT } as const
   const [last] = told({ obstacle }).trimEnd().split('\n').slice(-1)
   equal(last, 'Blocked (held) since 2026-11-26T10:25:18Z, next try at 2026-11-26T10:25:18Z.')
 })
 
-const GONE = { phase: null, references: [], verdict: null, obstacle: null }
-const entry = { ...pod, type: 'History', partition: 0, basis: [], at: AT, phase: null } as const
+const GONE = { phase: null, references: [], verdict: null, admission: null, obstacle: null }
+const entry = {
+  ...({ ...pod, type: 'History', partition: 0, basis: [], at: AT, phase: null } as const),
+  admission: null,
+}
 const history: readonly History[] = [
   {
     ...{ ...entry, change: 'verdict', position: 7n, command: null, evidence: 'deleted' },
-    text: 'reap: ReplicaSet "web" no longer exists',
+    text: 'delete: ReplicaSet "web" no longer exists',
   },
   { ...entry, change: 'gone', position: 9n, command: null, evidence: 'deleted', text: 'seen' },
 ]

@@ -60,7 +60,8 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
   await eventually('it is held for an hour, since its owner was never seen', async () => {
     const why = await kinfold.why({ uid: held })
     return (
-      (why?.verdict?.type === 'held' && why.verdict.evidence === 'not-found') || JSON.stringify(why)
+      (why?.admission?.by === 'hold' && why.verdict?.evidence === 'not-found') ||
+      JSON.stringify(why)
     )
   })
 
@@ -82,7 +83,7 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
   })
 
   equal((await request('GET', `${CONFIG_MAPS}/held`)).status, 200)
-  equal((await kinfold.why({ uid: held }))?.verdict?.type, 'held')
+  equal((await kinfold.why({ uid: held }))?.admission?.by, 'hold')
   ok(await kinfold.isReady(), 'it is a warning and no more')
   match(
     await readFile(logFile(data), 'utf8'),
@@ -96,7 +97,7 @@ test('a clock that is set forward by an hour ends no hold, and nothing stops for
     return (await again.metric('kinfold_watcher_heartbeats_total')) >= restarted + HEARTBEATS
   })
   equal((await request('GET', `${CONFIG_MAPS}/held`)).status, 200)
-  equal((await again.why({ uid: held }))?.verdict?.type, 'held')
+  equal((await again.why({ uid: held }))?.admission?.by, 'hold')
   ok(await again.isReady())
   const lines = await again.readiness()
   ok(

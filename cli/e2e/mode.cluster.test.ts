@@ -60,16 +60,21 @@ suite('kinfold up', { skip: skip ?? false }, () => {
     )
     await eventually('all are judged', async () => {
       const verdicts = [...(await kinfold.verdicts(seen)), ...(await kinfold.verdicts(unseen))]
-      return verdicts.every((it) => it === 'keep' || it === 'held') || verdicts.join()
+      return (
+        verdicts.every((it) => it === 'keep' || it === 'delete, held by protection') ||
+        verdicts.join()
+      )
     })
     await remove(plane, owner)
     await eventually('all that would go is said to', async () => {
       const whys = await Promise.all(seen.map((made) => kinfold.why(made)))
-      return whys.every((why) => why?.verdict?.type === 'reap' && why.attempt?.state === 'would-go')
+      return whys.every(
+        (why) => why?.verdict?.type === 'delete' && why.attempt?.state === 'would-go',
+      )
     })
     const [why] = await Promise.all(unseen.slice(0, 1).map((made) => kinfold.why(made)))
     equal(why?.verdict?.evidence, 'not-found')
-    deepEqual([...new Set(await kinfold.verdicts(unseen))], ['held'])
+    deepEqual([...new Set(await kinfold.verdicts(unseen))], ['delete, held by protection'])
     deepEqual(await missingOf(plane, [...seen, ...unseen]), [])
     equal(await kinfold.metric('kinfold_commands_total', { result: 'done' }), 0)
     await kinfold.stop()
@@ -86,7 +91,7 @@ suite('kinfold up', { skip: skip ?? false }, () => {
     })
     await eventually('the earlier ones are held', async () => {
       const verdicts = await kinfold.verdicts(seen)
-      return verdicts.every((it) => it === 'held') || verdicts.join()
+      return verdicts.every((it) => it.startsWith('delete, held by ')) || verdicts.join()
     })
     deepEqual(await missingOf(plane, [...seen, ...unseen]), [])
     equal(await deletesSince(before), later.length)

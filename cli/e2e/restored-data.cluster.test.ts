@@ -107,10 +107,11 @@ suite('restored data', { skip: skip ?? false }, () => {
     let told = { evidence: '', because: '', reason: '' }
     await eventually(`${made.kind.kind} ${made.name} is held`, async () => {
       const why = await kinfold.why(made)
-      const { type, evidence, because = '' } = why?.verdict ?? {}
+      const { evidence } = why?.verdict ?? {}
+      const { because = '' } = why?.admission ?? {}
       const reason = why?.references[0]?.reason ?? ''
       told = { evidence: evidence ?? '', because, reason }
-      return (type === 'held' && reason.includes('another uid')) || JSON.stringify(told)
+      return (because !== '' && reason.includes('another uid')) || JSON.stringify(told)
     })
     return told
   }

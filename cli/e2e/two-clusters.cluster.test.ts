@@ -199,8 +199,8 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       'it is seen for a mass cause',
       async () => {
         const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
-        const seen = whys.map((why) => `${why?.verdict?.type} ${why?.verdict?.evidence}`)
-        return seen.every((each) => each === 'held bulk') || seen.join()
+        const seen = whys.map((why) => `${why?.verdict?.evidence} ${why?.admission?.by}`)
+        return seen.every((each) => each === 'bulk approval') || seen.join()
       },
       PATIENCE,
     )
@@ -214,7 +214,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     await both.says('blocked/red/held', /needs approval/)
     await make(red, DEFINITION_DRAFT)
     await both.says(`synced/red/${WIDGETS_NAME}`, /ok$/)
-    await both.judged(dependents, 'held')
+    await both.judged(dependents, 'delete, held by approval')
     equal((await missingOf(red, dependents)).join(), '')
     await both.assertStays()
 
@@ -237,7 +237,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     })
     const again = await eventuallyMade({ kind: WIDGET, name: 'taken-in-passing' })
     ok(again.uid !== widget.uid)
-    await both.judged(dependents, 'held')
+    await both.judged(dependents, 'delete, held by approval')
     const whys = await Promise.all(dependents.map((each) => both.kinfold.why(each)))
     equal([...new Set(whys.map((why) => why?.verdict?.evidence))].join(), 'bulk')
     // It takes as long as a person's own delete is held: by then theirs would have gone.

@@ -48,7 +48,7 @@ suite('kinfold, started on an upgraded data directory,', { skip: skip ?? false }
     await remove(plane, owner)
     await eventually('it is judged', async () => {
       const [verdict] = await kinfold.verdicts([dependent])
-      return verdict === 'held' || `${verdict}`
+      return verdict === 'delete, held by pause' || `${verdict}`
     })
     await kinfold.idle()
     deepEqual(await missingOf(plane, [dependent]), [])

@@ -26,6 +26,7 @@ const tree: TreeNode = {
     createdAt: null,
     edge: null,
     verdict: null,
+    ...{ admission: null, doubt: null, deletion: null },
     repeated: false,
     children: [],
   },
@@ -35,6 +36,7 @@ const why: Why = {
   phase: null,
   references: [],
   verdict: null,
+  ...{ admission: null, doubt: null },
   attempt: null,
   obstacle: { by: 'held', reason: 'waits', since: AT, count: null, until: AT },
   asOwner: {

@@ -20,8 +20,8 @@ export function styleOfPhase(phase: string): Style | undefined {
   return PHASES[phase]
 }
 
-export function styleOfVerdict(type: string): Style | undefined {
-  return VERDICTS[type]
+export function styleOfVerdict(type: string, admission: unknown): Style | undefined {
+  return admission === null ? VERDICTS[type] : 'yellow'
 }
 
 export function styleOfEffect(effect: string): Style | undefined {
@@ -40,8 +40,7 @@ const PHASES: Readonly<Record<string, Style>> = {
 }
 
 const VERDICTS: Readonly<Record<string, Style>> = {
-  reap: 'red',
-  held: 'yellow',
+  delete: 'red',
   blocked: 'yellow',
 }
 

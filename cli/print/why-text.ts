@@ -11,7 +11,7 @@ import { attemptText, stateText } from './word.ts'
 
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
-  const { cluster, others, object, verdict, attempt, obstacle, references } = why
+  const { cluster, others, object, verdict, admission, attempt, obstacle, references } = why
   const { deletion, deletedBy, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
@@ -32,6 +32,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     const events = `Based on events ${verdict.basis.join(', ')}.`
     out.push(`Verdict: ${verdictText(verdict.type)}. ${verdict.because}.${evidence} ${events}`)
   }
+  if (admission !== null) out.push(`Held by ${admission.by}: ${admission.because}.`)
   if (attempt !== null) {
     const reason = attempt.reason === '' ? '' : `: ${attempt.reason}`
     out.push(
@@ -39,7 +40,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     )
   }
   out.push(...deletedBy.map((each) => deletedByText(each, object.uid)))
-  if (obstacle !== null) out.push(obstacleText(obstacle, verdict?.because))
+  if (obstacle !== null) out.push(obstacleText(obstacle, [verdict?.because, admission?.because]))
   const head = `${out.map(lineOf).join('\n')}\n`
   return [head, historyTable(history), othersText(others)].filter((each) => each !== '').join('\n')
 }
@@ -94,7 +95,8 @@ function stateOf({ phase, asOwner, history, deletion }: WhyDocument, isPast: boo
 
 function historyTable(history: WhyDocument['history']): string {
   if (history.length === 0) return ''
-  const rows = history.map(({ at, partition, position, change, text, evidence, command }) => {
+  const rows = history.map((entry) => {
+    const { at, partition, position, change, text, evidence, command } = entry
     const known = [
       evidence === null ? '' : `evidence ${evidence}`,
       command === null ? '' : `command ${command}`,
@@ -104,7 +106,7 @@ function historyTable(history: WhyDocument['history']): string {
       at ?? '-',
       `${partition}-${position}`,
       change === 'gone' ? 'deleted' : change,
-      `${change === 'verdict' ? recordedText(text) : text}${beside}`,
+      `${change === 'verdict' ? recordedText(text, entry.admission) : text}${beside}`,
     ]
   })
   return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
@@ -129,15 +131,15 @@ function othersText(others: WhyDocument['others']): string {
   return `Other objects of this name:\n${lines.join('\n')}\n`
 }
 
-/** Its reason is that of the verdict, often: then it is not told twice. */
+/** Its reason is often that of the verdict, or of what holds it: then it is not told twice. */
 function obstacleText(
   { by, reason, since, count, until }: NonNullable<WhyDocument['obstacle']>,
-  because: string | undefined,
+  told: readonly (string | undefined)[],
 ): string {
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
     until === null ? 'tried again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
-  return `Blocked (${by})${reason === because ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
+  return `Blocked (${by})${told.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

@@ -14,9 +14,12 @@ import { holdOf, ruledText } from './hold.ts'
 import type { Price } from './price.ts'
 
 export interface Decision {
+  /** As it was judged, whatever holds it. */
   readonly verdict: Verdict | null
+  /** None where it is held. */
   readonly action: Action
   readonly stands: readonly Stand[]
+  /** What holds it, and what is remembered of that; null for nothing. */
   readonly hold: Hold | null
   /** The price of carrying it out, if that is still to be counted. */
   readonly price: Price | null
@@ -32,21 +35,18 @@ export function admit(
   const { verdict, action, stands, part } = judgement
   if (verdict === null || verdict.evidence === null)
     return { verdict, action, stands, hold: null, price: null }
-  const { evidence, because } = verdict
+  const { evidence } = verdict
   const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
-  const { hold, price, because: held } = holdOf(facts, node, going)
-  if (held === '') {
-    const approved = evidence === 'bulk' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
-    return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
-  }
+  const { hold, price } = holdOf(facts, node, going)
+  if (hold === null || hold.by === null) return { verdict, action, stands, hold, price }
   if (part !== null) return admit(facts, node, part, time)
-  return {
-    verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
-    action: { type: 'none' },
-    stands,
-    hold,
-    price,
-  }
+  return { verdict, action: { type: 'none' }, stands, hold, price }
+}
+
+/** Why a command is sent: the verdict, and of a bulk deletion the user who approved it. */
+export function becauseOf({ verdict, hold }: Pick<Decision, 'verdict' | 'hold'>): string {
+  const { evidence = null, because = '' } = verdict ?? {}
+  return evidence === 'bulk' ? `${because}; ${ruledText(hold?.ruling ?? null)}` : because
 }
 
 function effectOf({ type }: Action): Effect {

@@ -105,7 +105,7 @@ test('of a namespace holds that namespace only', () => {
   const world = asked(101, 3)
   match(
     world.step('why pod/a0-1').join(),
-    /held missing: .*; the breaker of namespace n0 is open since/,
+    /delete missing: .*; held by breaker: the breaker of namespace n0 is open since/,
   )
   // The budget admits one at a time, and never one of n0.
   for (let minutes = 0; minutes < 40; minutes++) world.step('beat 60')

@@ -45,8 +45,6 @@ export interface Held {
   readonly hold: Hold | null
   /** The price of its beginning, if it has not begun yet; null for nothing. */
   readonly price: Price | null
-  /** Empty when nothing holds it. */
-  readonly because: string
 }
 
 export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
@@ -64,8 +62,8 @@ export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
   // A deletion that began has begun, even if the reasons that allowed it end.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
   if (by === null && endsAt === null && ruling === null && turn === 'none')
-    return { hold: null, price: null, because: '' }
-  return { hold: { by, since, until, what: going.what, ruling, turn }, price, because }
+    return { hold: null, price: null }
+  return { hold: { by, because, since, until, what: going.what, ruling, turn }, price }
 }
 
 interface Hindrance {

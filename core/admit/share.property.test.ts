@@ -51,13 +51,16 @@ test('what a relist misses waits for a person where it is a mass in all, and onl
         rig.foldAll()
         const isMass = missing > 100 && share > 0.3
         const seen = new Set(dependents.slice(0, missing).map((each) => rig.verdictOf(each)))
-        deepEqual([...seen], [isMass ? 'held bulk' : 'held missing'])
+        deepEqual([...seen], [isMass ? 'delete bulk held' : 'delete missing held'])
         equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'keep null')
         // The next relist is another one, and the objects that it misses are judged by themselves.
         rig.relist('rs', owners.slice(missing, -1))
         rig.foldAll()
-        equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'held missing')
-        equal(rig.verdictOf(dependents[0] as ObjectMeta), isMass ? 'held bulk' : 'held missing')
+        equal(rig.verdictOf(dependents.at(-1) as ObjectMeta), 'delete missing held')
+        equal(
+          rig.verdictOf(dependents[0] as ObjectMeta),
+          isMass ? 'delete bulk held' : 'delete missing held',
+        )
         rig.assertWhole()
       },
     ),
@@ -81,7 +84,7 @@ test('what we had deleted is no part of the mass', () => {
       rig.relist('rs', owners.slice(others))
       rig.foldAll()
       const seen = new Set(dependents.slice(0, others).map((each) => rig.verdictOf(each)))
-      deepEqual([...seen], [others > 100 ? 'held bulk' : 'reap missing'])
+      deepEqual([...seen], [others > 100 ? 'delete bulk held' : 'delete missing'])
       rig.assertWhole()
     }),
     { numRuns: RUNS },
@@ -131,11 +134,11 @@ test('what others delete of a kind opens the breaker where it is a mass: of its 
         for (const [n, isOpen] of own.slice(0, -1).entries()) {
           if (isOpen && !ofAll) match(breakerOf(rig, `n${n}`) ?? '', text)
           if (!isOpen) equal(breakerOf(rig, `n${n}`), undefined)
-          const expected = ofAll || isOpen ? 'held deleted' : 'reap deleted'
+          const expected = ofAll || isOpen ? 'delete deleted held' : 'delete deleted'
           equal(rig.verdictOf(dependents[n] as ObjectMeta), expected)
         }
         equal(breakerOf(rig, 'other'), undefined)
-        equal(rig.verdictOf(stranger), ofAll ? 'held deleted' : 'reap deleted')
+        equal(rig.verdictOf(stranger), ofAll ? 'delete deleted held' : 'delete deleted')
         rig.assertWhole()
       },
     ),

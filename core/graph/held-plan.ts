@@ -8,6 +8,7 @@
  */
 import { withMember, withoutMember } from '../model/hash.ts'
 import type { HeldBy, Node } from '../model/node.ts'
+import { admissionOf } from '../model/node.ts'
 import type { Step } from './outcome.ts'
 
 /** A node is written, or leaves (null). */
@@ -24,15 +25,10 @@ export function noteHeld({ graph, at }: Step, before: Node | null, after: Node |
   graph.setPlan(set)
 }
 
-/** What holds it; the mode also where that only tries. */
-export function heldBy({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): HeldBy | null {
-  return hold?.by ?? (attempt?.state === 'would-go' ? 'mode' : null)
-}
-
 /** Mode observe holds everything that would ever be deleted: that is no list. Objects with an accepted dry run are one. */
 export function listedBy(node: Node | null): HeldBy | null {
   if (node === null || node.hold?.by === 'mode') return null
-  return heldBy(node)
+  return admissionOf(node)?.by ?? null
 }
 
 /** Empty when it waits for no approval. */

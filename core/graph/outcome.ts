@@ -6,7 +6,7 @@
 import type { Command } from '../model/command.ts'
 import type { CommandSettled } from '../model/event.ts'
 import type { CommandId } from '../model/id.ts'
-import type { Phase, Verdict } from '../model/node.ts'
+import type { Admission, Node, Phase } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { objectKey } from '../model/partition.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
@@ -52,12 +52,10 @@ export interface Touch {
   readonly cluster: ClusterId
   readonly uid: Uid
   /** For an object that is no longer a node: what it was, and whether it was deleted or is only unwatched. */
-  readonly last: {
-    readonly object: ObjectMeta
-    readonly verdict: Verdict | null
-    readonly phase: 'gone' | 'suspect'
-  } | null
+  readonly last: (LastOfNode & { readonly phase: 'gone' | 'suspect' }) | null
 }
+
+export type LastOfNode = Pick<Node, 'object' | 'verdict' | 'hold' | 'attempt'>
 
 /** One record being folded. */
 export class RecordStep {
@@ -172,6 +170,7 @@ export function tell(
   more: {
     readonly phase?: Phase
     readonly evidence?: Evidence | null
+    readonly admission?: Admission | null
     readonly command?: CommandId
     readonly basis?: readonly bigint[]
   } = {},
@@ -191,6 +190,7 @@ export function tell(
     text,
     phase: more.phase ?? null,
     evidence: more.evidence ?? null,
+    admission: more.admission ?? null,
     command: more.command ?? null,
     partition,
     position,

@@ -7,6 +7,7 @@
  * Not here: the verdict (verdict.ts), verifying owners (verification.ts), the result of a command (settle.ts).
  */
 import type { Decision } from '../admit/admission.ts'
+import { becauseOf } from '../admit/admission.ts'
 import { nodeTimer } from '../graph/agenda.ts'
 import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
@@ -52,7 +53,7 @@ export function attemptFor(
   const command = commandFor(step, state, node, fresh, isStale)
   step.outcome.commands.push(command)
   const { object } = node
-  tell(step, object, 'command', `${command.type} (${mode}): ${verdict.because}`, {
+  tell(step, object, 'command', `${command.type} (${mode}): ${command.because}`, {
     evidence: command.evidence,
     command: command.id,
     basis: verdict.basis,
@@ -118,7 +119,7 @@ function commandFor(
   const base: CommandBase = {
     ...baseOf(step, state, target),
     evidence: verdict.evidence,
-    because: verdict.because,
+    because: becauseOf(decision),
     basis: verdict.basis,
   }
   const references = object.ownerReferences

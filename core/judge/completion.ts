@@ -22,7 +22,7 @@ export type Completion =
 
 /** Undefined when it waits for no dependents. */
 export function completionOf(facts: ClusterFacts, node: Node): Completion | undefined {
-  const { object, ringed, verdict } = node
+  const { object, ringed, verdict, hold } = node
   const phase = nodePhase(node)
   if (phase !== 'waiting' && phase !== 'orphaning') return undefined
   const left = leftOf(facts, object.uid, object)
@@ -32,7 +32,7 @@ export function completionOf(facts: ClusterFacts, node: Node): Completion | unde
       : left.blocking === 0 || (ringed && left.blocking === left.waiting)
   if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
   // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new watcher first has to publish what happened while no watcher ran.
-  const hasSpoken = verdict?.type === 'finish'
+  const hasSpoken = verdict?.type === 'finish' && (hold?.by ?? null) === null
   const unfit = hasSpoken ? catchingUp(facts) : unfitness(facts, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
   if (phase === 'orphaning') {

@@ -9,7 +9,8 @@ function verdictAfter(steps: string): string {
   world.begin()
   for (const line of steps.split('; ')) world.step(line)
   const [why = ''] = world.step('why pod/a')
-  return why.replace(/^= \w+, /, '').replace(/:.*$/, '')
+  const held = why.includes('; held by ') ? ' held' : ''
+  return why.replace(/^= \w+, /, '').replace(/:.*$/, held)
 }
 
 // `rs/gone` and `job/gone` were observed deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` exists.
@@ -28,10 +29,10 @@ const rows = [
     'put pod/a <- rs/gone, rs/live, rs/waits',
     'drop waiting',
   ],
-  ['a dangling one', 'put pod/a <- rs/gone', 'reap deleted'],
-  ['two dangling ones', 'put pod/a <- rs/gone, job/gone', 'reap deleted'],
-  ['a waiting one', 'put pod/a <- rs/waits', 'reap waiting'],
-  ['a dangling and a waiting one', 'put pod/a <- rs/gone, rs/waits', 'reap waiting'],
+  ['a dangling one', 'put pod/a <- rs/gone', 'delete deleted'],
+  ['two dangling ones', 'put pod/a <- rs/gone, job/gone', 'delete deleted'],
+  ['a waiting one', 'put pod/a <- rs/waits', 'delete waiting'],
+  ['a dangling and a waiting one', 'put pod/a <- rs/gone, rs/waits', 'delete waiting'],
   ['an orphaned one', 'put pod/a <- rs/keeps', 'drop orphaning'],
   ['an orphaned and a solid one', 'put pod/a <- rs/keeps, rs/live', 'drop orphaning'],
   [
@@ -61,93 +62,93 @@ for (const [name, step, expected] of rows) {
 }
 
 const evidence = [
-  ['its owner was seen deleted', 'put rs/x; put pod/a <- rs/x; delete rs/x', 'reap deleted'],
-  ['it came after its owner went', 'put rs/x; delete rs/x; put pod/a <- rs/x', 'reap deleted'],
+  ['its owner was seen deleted', 'put rs/x; put pod/a <- rs/x; delete rs/x', 'delete deleted'],
+  ['it came after its owner went', 'put rs/x; delete rs/x; put pod/a <- rs/x', 'delete deleted'],
   [
     'its kind was relisted before its owner went',
     'put rs/x; put pod/a <- rs/x; relist pod; delete rs/x',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'its kind was relisted since, and it is judged again',
     'put rs/x; put pod/a <- rs/x; delete rs/x; relist pod; policy enforce parity',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'its kind is being relisted',
     'put rs/x; delete rs/x; open pod; put pod/a <- rs/x',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'its watcher was restarted, and resumed',
     'put rs/x; put pod/a <- rs/x; delete rs/x; restart; put pod/a <- rs/x [h.io/x]',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'the kind of its owner was relisted since',
     'put rs/x; put pod/a <- rs/x; delete rs/x; relist rs; policy enforce parity',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'enforce was entered since',
     'policy dry-run parity; put rs/x; put pod/a <- rs/x; delete rs/x; policy enforce parity',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'only the preset changed since',
     'put rs/x; put pod/a <- rs/x; delete rs/x; policy enforce guarded',
-    'held deleted',
+    'delete deleted held',
   ],
   [
     'its owner was missing from a relist',
     'put rs/x; put pod/a <- rs/x; lose rs/x; relist rs',
-    'reap missing',
+    'delete missing',
   ],
-  ['its owner was never seen', 'put pod/a <- rs/x; absent rs/x', 'reap not-found'],
+  ['its owner was never seen', 'put pod/a <- rs/x; absent rs/x', 'delete not-found'],
   [
     'its owner was never seen, and is then seen to go',
     'put pod/a <- rs/x; absent rs/x; hide rs/x; delete rs/x',
-    'reap deleted',
+    'delete deleted',
   ],
   [
     'one owner was seen deleted, one never seen',
     'put rs/x; put pod/a <- rs/x, rs/y; absent rs/y; delete rs/x',
-    'reap not-found',
+    'delete not-found',
   ],
   [
     'one owner waits, one was missing',
     'put rs/w [deleting foreground]; put rs/x; put pod/a <- rs/w, rs/x; lose rs/x; relist rs',
-    'reap missing',
+    'delete missing',
   ],
   [
     'the cluster went back in time since',
     'put rs/x; put pod/a <- rs/x; delete rs/x; rollback; relist pod; relist rs',
-    'held bulk',
+    'delete bulk held',
   ],
   [
     'its owner is missing since the cluster went back',
     'put rs/x; put pod/a <- rs/x; lose rs/x; rollback; relist pod; relist rs',
-    'held bulk',
+    'delete bulk held',
   ],
   [
     'its owner went with its kind',
     'put rs/x; put pod/a <- rs/x; unserve rs; lose rs/x; serve rs; relist rs',
-    'held bulk',
+    'delete bulk held',
   ],
   [
     'its owner is one of many that are missing',
     'many 150 rs/r#; put pod/a <- rs/r0; lose-many 101 rs/r#; relist rs',
-    'held bulk',
+    'delete bulk held',
   ],
   [
     'its owner is one of a hundred that are missing',
     'many 150 rs/r#; put pod/a <- rs/r0; lose-many 100 rs/r#; relist rs',
-    'reap missing',
+    'delete missing',
   ],
   [
     'its owner is one of under a third that are missing',
     'many 400 rs/r#; put pod/a <- rs/r0; lose-many 120 rs/r#; relist rs',
-    'reap missing',
+    'delete missing',
   ],
 ] as const
 
@@ -157,11 +158,26 @@ for (const [name, steps, expected] of evidence) {
 
 // Which classes of evidence act, by mode and preset.
 const acts = [
-  ['enforce parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
-  ['dry-run parity', 'reap deleted, reap waiting, reap missing, reap not-found, drop orphaning'],
-  ['enforce guarded', 'held deleted, reap waiting, held missing, held not-found, drop orphaning'],
-  ['dry-run guarded', 'held deleted, reap waiting, held missing, held not-found, drop orphaning'],
-  ['observe parity', 'held deleted, held waiting, held missing, verify, held orphaning'],
+  [
+    'enforce parity',
+    'delete deleted, delete waiting, delete missing, delete not-found, drop orphaning',
+  ],
+  [
+    'dry-run parity',
+    'delete deleted, delete waiting, delete missing, delete not-found, drop orphaning',
+  ],
+  [
+    'enforce guarded',
+    'delete deleted held, delete waiting, delete missing held, delete not-found held, drop orphaning',
+  ],
+  [
+    'dry-run guarded',
+    'delete deleted held, delete waiting, delete missing held, delete not-found held, drop orphaning',
+  ],
+  [
+    'observe parity',
+    'delete deleted held, delete waiting held, delete missing held, verify, drop orphaning held',
+  ],
 ] as const
 
 const learnt = [

@@ -27,7 +27,7 @@ export type Action =
   | { readonly type: 'verify' }
   | { readonly type: 'none' }
 
-/** What should become of it; never `held`. */
+/** What should become of it, whatever holds that. */
 export interface Judgement {
   readonly verdict: Verdict | null
   readonly action: Action
@@ -80,7 +80,7 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   }
   const policy = propagationOf(facts, node, of('waiting').length > 0)
   const evidence = evidenceOf(facts, node, useless)
-  return conclude('reap', useless, evidence, { type: 'delete', policy })
+  return conclude('delete', useless, evidence, { type: 'delete', policy })
 }
 
 type Conclude = ReturnType<typeof verdictMaker>

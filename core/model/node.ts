@@ -129,8 +129,7 @@ export function backedOff(attempt: Attempt, now: number, reason: string): Attemp
 
 /**
  * - `keep`: has a solid owner. - `deleting`: it is already being deleted. - `blocked`: a reference cannot be resolved.
- * - `verify`: an owner must be looked up first. - `drop`: references are removed, the object stays. - `reap`: it is deleted.
- * - `held`: it would be dropped or reaped, but the policy does not allow it for this class of evidence.
+ * - `verify`: an owner must be looked up first. - `drop`: references are removed, the object stays. - `delete`: it is deleted.
  * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references. - `finish`: they have, so its finalizer is removed.
  */
 export type VerdictType =
@@ -139,11 +138,11 @@ export type VerdictType =
   | 'blocked'
   | 'verify'
   | 'drop'
-  | 'reap'
-  | 'held'
+  | 'delete'
   | 'wait'
   | 'finish'
 
+/** What should become of an object. What holds that is no part of it: a hold changes no verdict. */
 export interface Verdict {
   readonly type: VerdictType
   readonly evidence: Evidence | null
@@ -164,6 +163,8 @@ export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 
 export interface Hold {
   /** Null: nothing holds it now. */
   readonly by: HeldBy | null
+  /** What holds it, for people; empty while nothing does. */
+  readonly because: string
   /** Log time since when it has been to go. */
   readonly since: number
   /** Log time at which its hold is over; null when only an event can help. */
@@ -173,6 +174,27 @@ export interface Hold {
   readonly ruling: Ruling | null
   /** In the queue of its budget; `begun` even if it was held afterwards. */
   readonly turn: Turn
+}
+
+/** What keeps the verdict on an object from being carried out now. */
+export interface Admission {
+  readonly by: HeldBy
+  readonly because: string
+  /** Log time since when the object has been to go. */
+  readonly since: number
+  /** Log time at which that is over; null when only an event can help. */
+  readonly until: number | null
+}
+
+/** Null where nothing holds it. The mode, too, where that only has the server check the command. */
+export function admissionOf({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): Admission | null {
+  if (hold !== null && hold.by !== null) {
+    const { by, because, since, until } = hold
+    return { by, because, since, until }
+  }
+  if (attempt?.state !== 'would-go') return null
+  const because = 'mode dry-run only has the server check it'
+  return { by: 'mode', because, since: attempt.since, until: null }
 }
 
 /**
@@ -235,7 +257,7 @@ export interface Node {
   /** Log times of the latest warnings, three at most. */
   readonly warnedAt: readonly number[]
   readonly verdict: Verdict | null
-  /** Null while it is not to be deleted, or nothing holds it. */
+  /** Null while it is not to be deleted, or nothing holds it (`admissionOf`). */
   readonly hold: Hold | null
   readonly attempt: Attempt | null
 }

@@ -6,7 +6,7 @@
  * Not here: lineage, which is made from the stored state (ports/record/lineage.ts).
  */
 import type { CommandId } from './id.ts'
-import type { Phase } from './node.ts'
+import type { Admission, Phase } from './node.ts'
 import type { ClusterId, Coordinates, Uid } from './object.ts'
 import type { Evidence } from './proof.ts'
 
@@ -31,6 +31,8 @@ export interface History extends Coordinates {
   /** Of `created` and `phase`: the object's from then on. */
   readonly phase: Phase | null
   readonly evidence: Evidence | null
+  /** Of `verdict`: what holds it from then on; null for nothing. */
+  readonly admission: Admission | null
   readonly command: CommandId | null
   readonly partition: number
   /** Of the event that brought it about. */

@@ -79,6 +79,8 @@ export function depart(
   touch(step, object.uid, {
     object: node?.object ?? object,
     verdict: node?.verdict ?? null,
+    hold: node?.hold ?? null,
+    attempt: node?.attempt ?? null,
     phase: 'gone',
   })
   tell(step, object, 'gone', why, {
@@ -102,12 +104,12 @@ function takeOut(step: Step, node: Node): void {
 
 /** No event will say what happens to it, such as to an object of an unwatched kind: from now on it is verified like any unwatched owner. */
 export function forget(step: Step, node: Node, why: string): void {
-  const { object, verdict } = node
+  const { object, verdict, hold, attempt } = node
   const seen = step.graph.seen(object, object.uid)
   takeOut(step, node)
   if (object.deletedAt !== null) noteDefinition(step, object, null)
   keepTrace(step, node, seen)
-  touch(step, object.uid, { object, verdict, phase: 'suspect' })
+  touch(step, object.uid, { object, verdict, hold, attempt, phase: 'suspect' })
   tell(step, object, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })

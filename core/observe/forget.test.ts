@@ -110,7 +110,7 @@ suite('that an owner let its dependents go is remembered for thirty days, howeve
 
 suite('that a person has to be asked is remembered, however short the rest:', () => {
   const held = (what: string): string[] => [
-    `= observed, held bulk: ${what} no longer exists; a bulk deletion needs approval`,
+    `= observed, delete bulk: ${what} no longer exists; held by approval: a bulk deletion needs approval`,
   ]
 
   test('of owners that a relist missed with a mass', () => {

@@ -54,7 +54,7 @@ suite('however often its kind comes and goes, a dependent stays of', () => {
           for (const step of flap) world.step(step.replace('#', `${each}`))
         const deletes = world.folder.commands.filter(({ type }) => type === 'DeleteObject')
         deepEqual(deletes, [])
-        match(world.step('why pod/a').join(), /held bulk: .*needs approval/)
+        match(world.step('why pod/a').join(), /delete bulk: .*; held by approval: .*needs approval/)
       })
     }
   }

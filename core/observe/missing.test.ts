@@ -118,7 +118,7 @@ test('what a relist misses is counted over all namespaces, though the next relis
   told.relist('rs', told.left(60))
   told.relist('rs', told.left(61))
   told.foldAll()
-  deepEqual(told.verdicts(), ['held bulk', 'held bulk'])
+  deepEqual(told.verdicts(), ['delete bulk held', 'delete bulk held'])
 })
 
 test('a mass is one of what its own relist listed', () => {
@@ -127,5 +127,5 @@ test('a mass is one of what its own relist listed', () => {
   const more = Array.from({ length: 400 }, (_, each) => told.put(`rs/more${each} in n1`))
   told.relist('rs', [...told.left(60), ...more])
   told.foldAll()
-  deepEqual(told.verdicts(), ['held bulk', 'held bulk'])
+  deepEqual(told.verdicts(), ['delete bulk held', 'delete bulk held'])
 })

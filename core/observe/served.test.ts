@@ -39,14 +39,14 @@ test('blocks a dependent that it kept by a version that is served no more', () =
 
 for (const [what, steps, verdict] of [
   ['that a look did not find', 'put pod/a <- rs/web; absent rs/web', 'blocked'],
-  ['that was seen to go', 'put rs/web; put pod/a <- rs/web; delete rs/web', 'reap'],
+  ['that was seen to go', 'put rs/web; put pod/a <- rs/web; delete rs/web', 'delete'],
 ] as const) {
   test(`of an owner ${what} a version that is served no more says ${verdict}`, () => {
     const world = new World()
     world.begin()
     for (const line of ['policy dry-run parity', 'relist rs', ...steps.split('; ')])
       world.step(line)
-    equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, 'reap')
+    equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, 'delete')
     world.step('versions rs v2')
     world.folder.commit()
     equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, verdict)
@@ -107,7 +107,7 @@ test('an owner of a kind that two resources share is not looked for, and what a 
   for (const line of lines) world.step(line)
   const verdictOf = (): string | undefined =>
     factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type
-  equal(verdictOf(), 'reap')
+  equal(verdictOf(), 'delete')
   const asked = world.folder.commands.length
   world.tell({ ...world.served('widget', false), ambiguous: true, resource: 'gadgets' })
   world.step('put pod/b <- widget/y')

@@ -5,7 +5,7 @@
  *
  * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
  */
-import type { HeldBy, Phase, Verdict } from '../../core/model/node.ts'
+import type { Admission, Doubt, HeldBy, Phase, Verdict } from '../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../../core/model/object.ts'
 import type { Evidence } from '../../core/model/proof.ts'
 import type { History } from '../../core/model/record.ts'
@@ -21,16 +21,23 @@ export interface Lineage extends Coordinates {
   readonly scope: Scope
   /** `gone` once a deletion is folded. */
   readonly phase: Phase | 'gone'
+  /** `unwatched`: its kind is unwatched by now. */
+  readonly doubt: Doubt | 'unwatched' | null
+  /** Null where it is not being deleted, and once it is gone. */
+  readonly deletion: KnownDeletion | null
   /** Of more than 64 the first 16. */
   readonly owners: readonly LineageOwner[]
   readonly createdAt: number | null
   readonly deletedAt: number | null
   /** The last verdict in one sentence, empty if there never was one. */
   readonly why: string
-  /** Its type. */
+  /** Its type, whatever holds it. */
   readonly verdict: Verdict['type'] | null
-  /** The reason that holds it, if there is one. */
+  /** What holds that verdict; null for nothing. */
+  readonly admission: Admission | null
+  /** Deprecated: `admission.by`. */
   readonly heldBy: HeldBy | null
+  /** Deprecated: `admission`, with the verdict's reason. */
   readonly held: KnownHold | null
   readonly evidence: Evidence | null
   readonly position: bigint
@@ -59,7 +66,15 @@ export interface KnownHold {
   /** Since when it would be done, and when it may be; null when only an event can help. */
   readonly since: number
   readonly until: number | null
+  /** Of the verdict, and of what holds it. */
   readonly because: string
+}
+
+export interface KnownDeletion {
+  /** Who asked for it. */
+  readonly by: 'kinfold' | 'others'
+  /** A server has said that it is gone; no watch has confirmed it yet. */
+  readonly isGone: boolean
 }
 
 /** What is known of an object once an event is folded. */

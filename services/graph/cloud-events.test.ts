@@ -98,7 +98,10 @@ function lineage(more: Partial<Lineage>): Lineage {
     ...{ kind: 'Deployment', scope: 'Namespaced', namespace: 'shop', name: 'web' },
     ...{ phase: 'observed', owners: [], createdAt: null, deletedAt: null, why: '' },
     ...{
+      doubt: null,
+      deletion: null,
       verdict: null,
+      admission: null,
       heldBy: null,
       held: null,
       evidence: null,

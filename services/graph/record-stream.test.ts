@@ -77,7 +77,7 @@ async function append(
     const record: HistoryRecord = {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster: 'c' },
       ...{ change: 'created', text: 'created', phase: 'observed', evidence: null, command: null },
-      ...{ partition, position: 1n, basis: [], at: 1, object: null },
+      ...{ partition, position: 1n, basis: [], at: 1, admission: null, object: null },
     }
     return { key: `c/${uid}`, value: codec.encode(record) }
   })

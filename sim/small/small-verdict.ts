@@ -5,7 +5,8 @@
  */
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
-import { nodePhase } from '../../core/model/node.ts'
+import type { Node } from '../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../core/model/node.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import { CLUSTER, type ModelCluster } from '../../testing/model/model-cluster.ts'
 import { normalGraph } from '../../testing/model/normal-graph.ts'
@@ -46,9 +47,14 @@ export function wholeGraph(fold: SmallFold): string {
 /** For where only they can be compared. */
 export function verdicts({ state }: SmallFold): string {
   const lines = [...state.values()].flatMap((value) =>
-    value.type === 'Node' ? [`${value.object.uid} ${nodePhase(value)} ${value.verdict?.type}`] : [],
+    value.type === 'Node' ? [verdictLine(value)] : [],
   )
   return lines.sort().join('\n')
+}
+
+function verdictLine(node: Node): string {
+  const { object, verdict } = node
+  return `${object.uid} ${nodePhase(node)} ${verdict?.type} ${admissionOf(node)?.by}`
 }
 
 /** Time passes, and verifications are answered by the truth. */

@@ -336,12 +336,13 @@ suite('the page over a graph', { skip: skip ?? false }, () => {
     await bob.getByText(/Approved by user:ann \(the backup is as it should be\)/).waitFor()
     await approve(bob)
     await bob.getByText(/^Approved by user:bob\. What it releases is judged again now/).waitFor()
-    const { verdict } = (await (
+    const { history } = (await (
       await fetch(`${url}/v1/why?uid=pod-a&cluster=c`, {
         headers: { authorization: 'Bearer ann-and-more-letters' },
       })
-    ).json()) as { verdict: { because: string } }
-    match(verdict.because, /approved by user:ann and user:bob/)
+    ).json()) as { history: readonly { change: string; text: string }[] }
+    const sent = history.findLast(({ change }) => change === 'command')
+    match(sent?.text ?? '', /approved by user:ann and user:bob/)
   })
 
   test('a set that is another by now is not approved', async (t) => {

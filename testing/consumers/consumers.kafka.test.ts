@@ -383,7 +383,7 @@ function history(position: bigint): HistoryRecord {
     type: 'History',
     ...{ cluster: 'north', uid: '', group: '', kind: 'Pod', namespace: 'shop', name: 'x' },
     ...{ change: 'created', text: '', phase: null, evidence: null, command: null },
-    ...{ partition: 0, position, basis: [], at: 0, object: null },
+    ...{ partition: 0, position, basis: [], at: 0, admission: null, object: null },
   }
 }
 
@@ -407,6 +407,7 @@ function lineage(uid: string, of: Partial<Lineage>): Lineage {
     ...{ cluster: 'north', clusterName: 'north', uid, group: '', version: 'v1', kind: 'Pod' },
     ...{ scope: 'Namespaced', namespace: 'shop', name: uid, phase: 'observed', owners: [] },
     ...{ createdAt: null, deletedAt: null, why: '', verdict: null, heldBy: null },
+    ...{ doubt: null, deletion: null, admission: null },
     ...{ held: null, evidence: null, position: 1n, at: 1, moreOwners: 0 },
     ...of,
   }

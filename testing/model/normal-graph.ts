@@ -3,7 +3,7 @@
  *
  * What must stay true: the parts left out cannot change a later verdict.
  */
-import type { Verdict } from '../../core/model/node.ts'
+import type { Hold, Verdict } from '../../core/model/node.ts'
 import { nodePhase } from '../../core/model/node.ts'
 import type { KnownOwner } from '../../core/model/owner.ts'
 import { goneOf, orphanMarkOf } from '../../core/model/owner.ts'
@@ -21,10 +21,10 @@ export function normalGraph(state: ReadonlyMap<string, StateValue>): readonly st
 function normalValue(value: StateValue): unknown {
   switch (value.type) {
     case 'Node': {
-      const { object, places, orphanedAt, ringed, verdict } = value
+      const { object, places, orphanedAt, ringed, verdict, hold } = value
       const { ownerReferences, finalizers } = object
       // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
-      const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict)
+      const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict, hold)
       return [ownerReferences, finalizers, nodePhase(value), places, orphanedAt !== null, told]
     }
     case 'Seen':
@@ -41,8 +41,9 @@ function normalValue(value: StateValue): unknown {
   }
 }
 
-function verdictOf(verdict: Verdict | null): unknown {
-  return verdict && [verdict.type, verdict.evidence, verdict.because]
+function verdictOf(verdict: Verdict | null, hold: Hold | null): unknown {
+  const { by = null, because = '' } = hold ?? {}
+  return verdict && [verdict.type, verdict.evidence, verdict.because, by, because]
 }
 
 function ownerText(owner: KnownOwner): unknown {

@@ -34,7 +34,7 @@ import { decide } from '../../core/judge/verdict.ts'
 import { relistsAwaited } from '../../core/judge.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
-import type { Node, Verdict } from '../../core/model/node.ts'
+import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import { projectionHash } from '../../core/model/object.ts'
 import { kindOfReference } from '../../core/model/reference.ts'
@@ -230,10 +230,12 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  const now = admit(facts, node, decide(facts, node), state.now).verdict
-  const { verdict } = node
-  if (verdict?.type === now?.type && verdict?.evidence === now?.evidence) return []
-  return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
+  const now = admit(facts, node, decide(facts, node), state.now)
+  const isSame = node.verdict?.type === now.verdict?.type
+  const isOnSame = node.verdict?.evidence === now.verdict?.evidence
+  const isHeldAlike = ((node.hold?.by ?? null) === null) === ((now.hold?.by ?? null) === null)
+  if (isSame && isOnSame && isHeldAlike) return []
+  return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
 }
 
 function expect(
@@ -314,6 +316,8 @@ function clusterInKey(key: string): ClusterId {
   return decodeURIComponent(key.split('/')[1] ?? '')
 }
 
-function textOf(verdict: Verdict | null): string {
-  return verdict === null ? 'none' : `${verdict.type} ${verdict.evidence}: ${verdict.because}`
+function textOf({ verdict, hold }: Pick<Node, 'verdict' | 'hold'>): string {
+  if (verdict === null) return 'none'
+  const held = (hold?.by ?? null) === null ? '' : `; held by ${hold?.by}: ${hold?.because}`
+  return `${verdict.type} ${verdict.evidence}: ${verdict.because}${held}`
 }

@@ -17,7 +17,7 @@ import type { Event, KindServed, ObjectAdded, ObjectUpdated } from '../../core/m
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import { IGNORED } from '../../core/model/kind-reason.ts'
-import { nodePhase } from '../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../core/model/node.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../../core/model/object.ts'
 import { projectionHash } from '../../core/model/object.ts'
 import type { Mode, Preset } from '../../core/model/policy.ts'
@@ -304,7 +304,9 @@ export class World {
     const { verdict } = node
     const phase = nodePhase(node)
     if (verdict === null) return `= ${phase}, no verdict`
-    return `= ${phase}, ${verdict.type}${evidenceText(verdict.evidence)}: ${verdict.because}`
+    const admission = admissionOf(node)
+    const held = admission === null ? '' : `; held by ${admission.by}: ${admission.because}`
+    return `= ${phase}, ${verdict.type}${evidenceText(verdict.evidence)}: ${verdict.because}${held}`
   }
 
   #goTo(name: string): string[] {

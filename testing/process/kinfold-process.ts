@@ -184,12 +184,14 @@ export class KinfoldProcess implements AsyncDisposable {
     if (!response.ok) throw new Error(`${verb} was answered ${await response.text()}`)
   }
 
-  /** Type of the verdict on each; `none` for an object without owners, `unseen` for one that does not exist. */
+  /** Type of the verdict on each, and what holds it; `none` for an object without owners, `unseen` for one that does not exist. */
   async verdicts(all: readonly Made[]): Promise<string[]> {
     return await Promise.all(
       all.map(async (made) => {
         const why = await this.why(made)
-        return why?.phase == null ? 'unseen' : (why.verdict?.type ?? 'none')
+        if (why?.phase == null) return 'unseen'
+        const held = why.admission === null ? '' : `, held by ${why.admission.by}`
+        return `${why.verdict?.type ?? 'none'}${held}`
       }),
     )
   }

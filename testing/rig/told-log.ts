@@ -7,6 +7,7 @@ import { deepEqual } from 'node:assert/strict'
 import { factsOf } from '../../core/graph/facts.ts'
 import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
+import { admissionOf } from '../../core/model/node.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
 import type { Policy } from '../../core/model/policy.ts'
 import { CLUSTER } from '../model/model-cluster.ts'
@@ -83,10 +84,11 @@ export class ToldLog {
     this.tell({ type: 'Heartbeat', cluster: CLUSTER, epoch: 1, kinds: [] })
   }
 
-  /** The verdict about an object and its evidence. */
+  /** The verdict about an object and its evidence, and whether it is held. */
   verdictOf({ uid }: Pick<ObjectMeta, 'uid'>): string {
-    const verdict = factsOf(this.log.folder.graph, CLUSTER).node(uid)?.verdict
-    return `${verdict?.type} ${verdict?.evidence}`
+    const node = factsOf(this.log.folder.graph, CLUSTER).node(uid)
+    const held = node !== undefined && admissionOf(node) !== null ? ' held' : ''
+    return `${node?.verdict?.type} ${node?.verdict?.evidence}${held}`
   }
 
   assertWhole(): void {

@@ -12,7 +12,7 @@ const SPAN = { begin: END - HOUR, end: END, recordedFrom: END - HOUR / 2 }
 function change(minutesAgo: number, what: Change['change'], kind = 'Pod', uid = 'u'): Change {
   const about = { cluster: { name: 'c', id: 'c', scope: 'c' }, uid, group: '', kind }
   const at = new Date(END - minutesAgo * 60_000).toISOString()
-  const rest = { phase: null, evidence: null, command: null, basis: [], text: '' }
+  const rest = { phase: null, evidence: null, admission: null, command: null, basis: [], text: '' }
   const where = { partition: 0, position: 1 }
   return {
     ...about,

@@ -164,7 +164,7 @@ function steppedBy(key: string, step: number, count: number): number | undefined
 
 function sentence(change: Change): string {
   const what = change.change === 'gone' ? 'deleted' : change.change
-  return `${timeText(change.at)}, ${nameText(change)}: ${what}, ${lineOf(recordedText(change.text))}`
+  return `${timeText(change.at)}, ${nameText(change)}: ${what}, ${lineOf(recordedText(change.text, change.admission))}`
 }
 
 /** What one event brought about, a line each. */
@@ -180,12 +180,12 @@ function Said({
     'ul',
     { class: 'said', 'aria-label': 'What changed then' },
     changes.slice(0, MOST_SAID).map((each) => {
-      const { uid, cluster, change, text } = each
+      const { uid, cluster, change, text, admission } = each
       const isEnd = change === 'gone'
       const tone = isEnd ? 'bad' : change === 'created' ? 'good' : 'quiet'
       const known = deletions.get(uid)
       const who = isEnd && known !== undefined ? whoText(known) : ''
-      const words = [who, lineOf(recordedText(text))].filter((part) => part !== '')
+      const words = [who, lineOf(recordedText(text, admission))].filter((part) => part !== '')
       return h(
         'li',
         null,

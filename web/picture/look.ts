@@ -4,19 +4,21 @@
  * What must stay true: what differs in colour differs in its sign and words, too; what a plan does not list is never drawn as kept.
  */
 import type { Plan, TreeNode } from '../../cli/answer.ts'
-import { phaseText, verdictText } from '../../services/graph/api/word.ts'
+import { phaseText, shortText } from '../../services/graph/api/word.ts'
 import type { Look, LookOf } from './folded.ts'
 
 const PLAIN: Look = { tone: 'plain', sign: '', text: '' }
 
+type State = Pick<TreeNode, 'phase' | 'verdict' | 'admission'>
+
 /** One that exists and is kept needs no words. */
-export function lookOfState({ phase, verdict }: Pick<TreeNode, 'phase' | 'verdict'>): Look {
+export function lookOfState({ phase, verdict, admission }: State): Look {
   if (phase === 'gone' || phase === 'absent' || phase === 'reaped') {
     return { tone: 'bad', sign: '✕', text: phaseText(phase) }
   }
   if (phase !== 'observed') return { tone: 'warm', sign: '…', text: phaseText(phase) }
   if (verdict === null || verdict.type === 'keep') return PLAIN
-  return { tone: 'warm', sign: '!', text: verdictText(verdict.type) }
+  return { tone: 'warm', sign: '!', text: shortText(verdict.type, admission) }
 }
 
 type Effect = Plan['objects'][number]['effect']

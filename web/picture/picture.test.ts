@@ -11,7 +11,8 @@ import { type Box, fitted, kept, moved, shown, zoomed } from './viewport.ts'
 function node(name: string, children: readonly TreeNode[] = [], more: Partial<TreeNode> = {}) {
   const about = { group: '', kind: 'Pod', namespace: 'ns', name, uid: `uid-${name}` }
   const state = { phase: 'observed', createdAt: null, edge: null, verdict: null, repeated: false }
-  return { ...about, ...state, children, ...more } satisfies TreeNode
+  const judged = { admission: null, doubt: null, deletion: null }
+  return { ...about, ...state, ...judged, children, ...more } satisfies TreeNode
 }
 
 function pods(count: number, more: Partial<TreeNode> = {}): readonly TreeNode[] {

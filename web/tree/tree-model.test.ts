@@ -32,6 +32,7 @@ function node(
       phase: 'observed',
       createdAt: null,
     },
+    ...{ admission: null, doubt: null, deletion: null },
     ...{ edge: null, verdict: null, repeated: false, children, ...more },
   }
 }

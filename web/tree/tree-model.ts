@@ -17,6 +17,7 @@ export interface TreeObject {
   readonly phase: string
   readonly createdAt: string | null
   readonly verdict: TreeNode['verdict']
+  readonly admission: TreeNode['admission']
   readonly edge: TreeNode['edge']
 }
 

@@ -5,7 +5,7 @@
  */
 import { type ComponentChild, h } from 'preact'
 import { useId, useMemo, useState } from 'preact/hooks'
-import { phaseText, verdictText } from '../../services/graph/api/word.ts'
+import { phaseText, shortText, withHeld } from '../../services/graph/api/word.ts'
 import { type Chip, Chips } from '../base/chip.ts'
 import { Age } from '../base/frame.ts'
 import { KindMark } from '../base/kind-mark.ts'
@@ -162,11 +162,12 @@ function isNamed({ object }: Item): boolean {
   return object.uid !== HIDDEN
 }
 
-function chipsOf({ object: { phase, verdict, edge } }: Item): readonly Chip[] {
+function chipsOf({ object: { phase, verdict, admission, edge } }: Item): readonly Chip[] {
   const chips: Chip[] = []
   if (phase !== 'observed') chips.push({ text: phaseText(phase), tone: toneOfPhase(phase) })
   if (verdict !== null && verdict.type !== 'keep') {
-    chips.push({ text: verdictText(verdict.type), tone: 'warm', title: lineOf(verdict.because) })
+    const title = lineOf(withHeld(verdict.because, admission))
+    chips.push({ text: shortText(verdict.type, admission), tone: 'warm', title })
   }
   if (edge?.standing != null && edge.standing !== 'solid') {
     chips.push({ text: `reference ${edge.standing}`, tone: 'quiet' })

@@ -8,18 +8,21 @@
  */
 import { KUBERNETES_SCHEMAS } from './kubernetes-schema.ts'
 import {
+  ADMISSION,
   AS_OF,
   CLUSTER,
   COUNT_OR_NULL,
   DELETED_BY,
   DELETION,
   DELETION_FIELDS,
+  DOUBT,
   EDGE,
   EVIDENCE,
   HELD_BY,
   HISTORY,
   HISTORY_FIELDS,
   HISTORY_RECORD,
+  JUDGED,
   LINEAGE_RECORD,
   MISNAMED,
   MODE,
@@ -29,6 +32,7 @@ import {
   OBSTACLE_FIELDS,
   OFFSET,
   PARTS,
+  PHASE,
   PHASES,
   PLANNED,
   PLANNED_OBJECT,
@@ -174,9 +178,9 @@ export const DEPENDENT_LIST = document(
     objects: listOf(
       record({
         ...NAMED,
-        phase: oneOf(PHASES),
+        phase: PHASE,
         ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL },
-        verdict: SHORT_VERDICT,
+        ...JUDGED,
         edge: say('Of its reference to the owner.', record(EDGE)),
       }),
     ),
@@ -193,7 +197,11 @@ export const WHY = document(
   {
     ...ABOUT_ONE,
     object: record({ ...NAMED, at: say('Of the last event about it.', TIME_OR_NULL) }),
-    phase: say('Null once it is deleted.', orNull(oneOf([...PHASES, 'unknown']))),
+    phase: say(
+      'Null once it is deleted. `reaped` and `suspect` are deprecated: `deletion.isGone` and `doubt` say it.',
+      orNull(oneOf([...PHASES, 'unknown'])),
+    ),
+    doubt: DOUBT,
     references: listOf(
       record({
         ...REFERENCE,
@@ -207,6 +215,7 @@ export const WHY = document(
         basis: say('Offsets of the events and of the policy that it rests on.', listOf(TEXT)),
       }),
     ),
+    admission: ADMISSION,
     attempt: say(
       'The command that was sent last.',
       orNull(
@@ -302,12 +311,14 @@ export const HELD_PLAN = document('HeldPlan', 'What waits for approval in a clus
   objects: listOf(
     record({
       ...NAMED,
-      by: HELD_BY,
+      verdict: SHORT_VERDICT,
+      admission: ADMISSION,
+      by: say('Deprecated: `admission.by`.', HELD_BY),
       evidence: TEXT,
       what: say('What would be done.', TEXT),
-      because: TEXT,
-      since: TIME_OR_NULL,
-      until: TIME_OR_NULL,
+      because: say('Of the verdict, and of what holds it.', TEXT),
+      since: say('Deprecated: `admission.since`.', TIME_OR_NULL),
+      until: say('Deprecated: `admission.until`.', TIME_OR_NULL),
     }),
   ),
   digest: say('What an approval names; null where it cannot be read for certain.', DIGEST_OR_NULL),
@@ -377,7 +388,7 @@ export const OBJECT_LIST = document('ObjectList', 'One page of objects.', {
       {
         ...{ cluster: CLUSTER, ...NAMED, phase: TEXT },
         ...{ createdAt: TIME_OR_NULL, deletionTimestamp: TIME_OR_NULL, goneAt: TIME_OR_NULL },
-        verdict: SHORT_VERDICT,
+        ...JUDGED,
         owners: say('Uids; of a deleted object with more than 64 the first 16.', listOf(TEXT)),
         moreOwners: say('How many owners there are behind those in owners.', COUNT),
       },

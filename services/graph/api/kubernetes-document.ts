@@ -56,9 +56,13 @@ type OwnedReference = NonNullable<OwnedObject['metadata']['ownerReferences']>[nu
 export interface Standing {
   readonly phase: string
   readonly verdict: { readonly type: string; readonly because: string } | null
+  readonly admission: { readonly by: string; readonly because: string } | null
 }
 
-export function ownedObject(object: ObjectMeta, { phase, verdict }: Standing): OwnedObject {
+export function ownedObject(
+  object: ObjectMeta,
+  { phase, verdict, admission }: Standing,
+): OwnedObject {
   const { group, version, kind, namespace, name, uid, resourceVersion, finalizers } = object
   const { createdAt, deletedAt, ownerReferences } = object
   const creationTimestamp = secondsOf(createdAt)
@@ -77,7 +81,11 @@ export function ownedObject(object: ObjectMeta, { phase, verdict }: Standing): O
       ...(ownerReferences.length > 0 && { ownerReferences: ownerReferences.map(withoutNull) }),
     },
     object: { apiVersion: apiVersionOf(group, version), kind, name },
-    status: { phase, ...(verdict !== null && { verdict: { ...verdict } }) },
+    status: {
+      phase,
+      ...(verdict !== null && { verdict: { ...verdict } }),
+      ...(admission !== null && { admission: { by: admission.by, because: admission.because } }),
+    },
   }
 }
 

@@ -80,7 +80,13 @@ export const OWNED_OBJECT = part('OwnedObject', 'An object of a cluster, as Kinf
   object: record({ apiVersion: TEXT, kind: TEXT, name: TEXT }),
   status: record(
     { phase: say('As in `/v1/tree`.', TEXT) },
-    { verdict: record({ type: TEXT, because: TEXT }) },
+    {
+      verdict: say(
+        'What should become of it, whatever holds that.',
+        record({ type: TEXT, because: TEXT }),
+      ),
+      admission: say('What holds the verdict.', record({ by: TEXT, because: TEXT })),
+    },
   ),
 })
 export type OwnedObject = TypeOf<typeof OWNED_OBJECT>

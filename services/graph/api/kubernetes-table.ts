@@ -9,7 +9,7 @@
  */
 import type { VerdictType } from '../../../core/model/node.ts'
 import type { OwnedObject, OwnedObjectList, Table } from './kubernetes-schema.ts'
-import { ageText, phaseText, verdictText } from './word.ts'
+import { ageText, phaseText, shortText, withHeld } from './word.ts'
 
 const META_VERSION = 'meta.k8s.io/v1'
 
@@ -71,13 +71,13 @@ function cellsOf({ metadata, status }: OwnedObject, now: number): readonly strin
   const { name, ownerReferences = [], creationTimestamp } = metadata
   const owner = ownerReferences.find(({ controller }) => controller === true) ?? ownerReferences[0]
   const more = ownerReferences.length > 1 ? ` and ${ownerReferences.length - 1} more` : ''
-  const { phase, verdict } = status
+  const { phase, verdict, admission = null } = status
   return [
     name,
     owner === undefined ? '<none>' : `${owner.kind}/${owner.name}${more}`,
     phaseText(phase),
-    verdict === undefined ? '<none>' : verdictText(verdict.type as VerdictType),
+    verdict === undefined ? '<none>' : shortText(verdict.type as VerdictType, admission),
     creationTimestamp === undefined ? '<unknown>' : ageText(now - Date.parse(creationTimestamp)),
-    verdict === undefined ? '<none>' : verdict.because,
+    verdict === undefined ? '<none>' : withHeld(verdict.because, admission),
   ]
 }

@@ -43,7 +43,7 @@ export const STANDING = oneOf([
 ])
 export const EVIDENCE = oneOf(['orphaning', 'deleted', 'waiting', 'missing', 'not-found', 'bulk'])
 export const VERDICT_TYPE = oneOf([
-  ...(['keep', 'deleting', 'blocked', 'verify', 'drop', 'reap', 'held', 'wait', 'finish'] as const),
+  ...(['keep', 'deleting', 'blocked', 'verify', 'drop', 'delete', 'wait', 'finish'] as const),
 ])
 export const HELD_BY = oneOf([
   'mode',
@@ -85,7 +85,47 @@ const OBSTACLE_BY = oneOf([
   ] as const),
   ...(['doubt', 'dry-run'] as const),
 ])
-export const SHORT_VERDICT = orNull(record({ type: VERDICT_TYPE, because: TEXT }))
+export const SHORT_VERDICT = say(
+  'What should become of it, whatever holds that (`admission`).',
+  orNull(record({ type: VERDICT_TYPE, because: TEXT })),
+)
+
+const ADMISSION_PART = part('Admission', 'What keeps a verdict from being carried out.', {
+  by: HELD_BY,
+  because: TEXT,
+  since: say('Since when the object has been to go.', TIME_OR_NULL),
+  until: say('When that is over; null when only an event can help.', TIME_OR_NULL),
+})
+export type Admission = TypeOf<typeof ADMISSION_PART>
+export const ADMISSION = say('What holds the verdict; null for nothing.', orNull(ADMISSION_PART))
+
+export const DOUBT = say(
+  'Why its content is not trusted until a list shows it: `content` is not what a watcher confirmed, `unserved` its kind is no longer served. Null where it is trusted.',
+  orNull(oneOf(['content', 'unserved'])),
+)
+
+const KNOWN_DELETION = say(
+  'Null where it is not being deleted, and once it is gone.',
+  orNull(
+    record({
+      by: say('Who asked for it.', oneOf(['kinfold', 'others'])),
+      isGone: say('A server has said that it is gone; no watch has confirmed it yet.', FLAG),
+    }),
+  ),
+)
+
+/** Of each answer about an object that is there. */
+export const JUDGED = {
+  verdict: SHORT_VERDICT,
+  admission: ADMISSION,
+  doubt: DOUBT,
+  deletion: KNOWN_DELETION,
+}
+export type Judged = TypesOf<typeof JUDGED>
+
+/** Two words of the phase are said elsewhere from now on. */
+const OF_PHASE = '`reaped` and `suspect` are deprecated: `deletion.isGone` and `doubt` say it.'
+export const PHASE = say(`Of an object. ${OF_PHASE}`, oneOf(PHASES))
 
 export const EDGE = { standing: STANDING, controller: FLAG, blocking: FLAG }
 
@@ -122,8 +162,12 @@ export const HISTORY_FIELDS = {
     ] as const),
   ]),
   text: say('One sentence.', TEXT),
-  phase: orNull(oneOf(PHASES)),
+  phase: say(`Of created and phase: the object's from then on.`, orNull(oneOf(PHASES))),
   evidence: orNull(EVIDENCE),
+  admission: say(
+    'Of verdict: what holds it from then on; null for nothing.',
+    orNull(ADMISSION_PART),
+  ),
   command: say('Id of the command.', orNull(TEXT)),
   partition: COUNT,
   position: OFFSET,
@@ -142,8 +186,13 @@ const WHOLE: Schema<number> = { type: 'integer' }
 const MILLISECONDS = say('Milliseconds since 1970.', WHOLE)
 const MILLISECONDS_OR_NULL = say('Milliseconds since 1970.', COUNT_OR_NULL)
 
+const ADMISSION_RECORD = say(
+  'What holds the verdict; null for nothing.',
+  orNull(record({ by: HELD_BY, because: TEXT, since: MILLISECONDS, until: MILLISECONDS_OR_NULL })),
+)
+
 const KNOWN_HOLD = say(
-  'What holds it; null for nothing, and in mode observe.',
+  'What holds it, with the reason of its verdict; null for nothing, and in mode observe.',
   orNull(
     record({
       by: HELD_BY,
@@ -191,7 +240,7 @@ export type AsOf = TypeOf<typeof AS_OF>
 const NODE_FIELDS = {
   ...NAMED,
   phase: say(
-    'Of an object: observed, deleting, waiting, orphaning, reaped, suspect; of an owner that is not watched: absent, found, unknown; gone, once it is deleted.',
+    `Of an object: observed, deleting, waiting, orphaning, reaped, suspect; of an owner that is not watched: absent, found, unknown; gone, once it is deleted. ${OF_PHASE}`,
     TEXT,
   ),
   createdAt: say('Null where the record does not have it, as of a deleted one.', TIME_OR_NULL),
@@ -199,7 +248,7 @@ const NODE_FIELDS = {
     'Of the reference between this object and the one above it; null for the root.',
     orNull(record({ ...EDGE, standing: say('Null at a moment of the past.', orNull(STANDING)) })),
   ),
-  verdict: SHORT_VERDICT,
+  ...JUDGED,
   repeated: say('It is elsewhere in the tree, with its dependents.', FLAG),
 }
 /** It refers to itself, which no inferred type can. */
@@ -289,6 +338,7 @@ export type History = TypeOf<typeof HISTORY>
 export const HISTORY_RECORD = part('HistoryRecord', 'A record of the log, as it is.', {
   ...HISTORY_FIELDS,
   cluster: TEXT,
+  admission: ADMISSION_RECORD,
   at: MILLISECONDS,
   object: say(
     'What is known of the object from then on: of created, references, phase and gone, and of others that changed it; null in the rest.',
@@ -319,7 +369,12 @@ export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it 
   clusterName: TEXT,
   version: TEXT,
   scope: oneOf(['Namespaced', 'Cluster']),
-  phase: oneOf([...PHASES, 'gone']),
+  phase: say(OF_PHASE, oneOf([...PHASES, 'gone'])),
+  doubt: say(
+    'Why its content is not trusted until a list shows it; `unwatched`: its kind is unwatched by now. Null where it is trusted.',
+    orNull(oneOf(['content', 'unserved', 'unwatched'])),
+  ),
+  deletion: KNOWN_DELETION,
   owners: listOf(
     record({
       ...{ apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
@@ -329,9 +384,10 @@ export const LINEAGE_RECORD = part('LineageRecord', 'A record of the log, as it 
   createdAt: MILLISECONDS_OR_NULL,
   deletedAt: MILLISECONDS_OR_NULL,
   why: TEXT,
-  verdict: orNull(VERDICT_TYPE),
-  heldBy: orNull(HELD_BY),
-  held: KNOWN_HOLD,
+  verdict: say('Whatever holds it.', orNull(VERDICT_TYPE)),
+  admission: ADMISSION_RECORD,
+  heldBy: say('Deprecated: `admission.by`.', orNull(HELD_BY)),
+  held: say('Deprecated: `admission`. Null in mode observe.', KNOWN_HOLD),
   evidence: orNull(EVIDENCE),
   position: OFFSET,
   at: MILLISECONDS,

@@ -20,8 +20,7 @@ const VERDICTS: Readonly<Record<VerdictType, string>> = {
   blocked: 'blocked',
   verify: 'verify its owners',
   drop: 'remove owner references',
-  reap: 'delete',
-  held: 'held',
+  delete: 'delete',
   wait: 'wait for dependents',
   finish: 'remove its finalizer',
 }
@@ -30,10 +29,33 @@ export function verdictText(type: VerdictType): string {
   return VERDICTS[type] ?? type
 }
 
-/** A verdict is recorded as `TYPE: because`. */
-export function recordedText(text: string): string {
-  const [, type, because] = /^(\w+): (.*)$/s.exec(text) ?? []
-  return type === undefined ? text : `${verdictText(type as VerdictType)}: ${because}`
+type Held = Readonly<Record<'by' | 'because', string>>
+
+/** In few words. */
+export function shortText(type: VerdictType, admission: Held | null): string {
+  const text = verdictText(type)
+  return admission === null ? text : `${text}, held by ${admission.by}`
+}
+
+/** The reason of a verdict, and of what holds it. */
+export function withHeld(because: string, admission: Held | null): string {
+  return admission === null ? because : `${because}; ${admission.because}`
+}
+
+/** In full. */
+export function judgedText(
+  { type, because }: { readonly type: VerdictType; readonly because: string },
+  admission: Held | null,
+): string {
+  return `${shortText(type, admission)}: ${withHeld(because, admission)}`
+}
+
+/** `TYPE: because` of a record; those of former versions had two other types. */
+export function recordedText(text: string, admission: Held | null = null): string {
+  const [, word, because = ''] = /^(\w+): (.*)$/s.exec(text) ?? []
+  if (word === undefined) return withHeld(text, admission)
+  const type = word === 'reap' ? 'delete' : (word as VerdictType)
+  return judgedText({ type, because }, admission)
 }
 
 const EVIDENCE: Readonly<Record<Evidence, string>> = {

@@ -11,7 +11,7 @@ import { policyOf } from '../../../core/graph/graph.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Command, CommandType, DeleteObject } from '../../../core/model/command.ts'
 import type { CommandSettled, Event, PolicyChanged } from '../../../core/model/event.ts'
-import { goesByUs, type HeldBy, type Node } from '../../../core/model/node.ts'
+import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../core/model/node.ts'
 import type { ClusterId, GroupKind, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { Policy } from '../../../core/model/policy.ts'
@@ -308,22 +308,23 @@ class Replay {
     if (!isSettled && isOfNoInterest && node.object.deletedAt === null) this.#subjects.delete(key)
   }
 
-  #judgedOf({ verdict, hold }: Node): Subject['judged'] {
-    const because = verdict?.because ?? ''
-    const kept = { would: 'kept', heldBy: null, because } as const
-    switch (verdict?.type) {
-      case 'held':
-        // Else a reference would be removed.
-        return hold?.what === 'delete' ? { would: 'held', heldBy: hold.by, because } : kept
-      case 'reap':
+  #judgedOf(node: Node): Subject['judged'] {
+    const because = node.verdict?.because ?? ''
+    switch (node.verdict?.type) {
+      case 'delete': {
+        const held = admissionOf(node)
+        if (held !== null) {
+          return { would: 'held', heldBy: held.by, because: `${because}; ${held.because}` }
+        }
         return this.#policy?.mode === 'enforce'
           ? { would: 'deleted', heldBy: null, because }
           : { would: 'held', heldBy: 'mode', because }
+      }
       case 'verify':
       case 'blocked':
         return { would: 'unclear', heldBy: null, because }
       default:
-        return kept
+        return { would: 'kept', heldBy: null, because }
     }
   }
 

@@ -27,14 +27,19 @@ export interface Would {
 
 /** Undefined where Kinfold would keep it, only drop references, or has not decided. */
 export function wouldTake(lineage: Lineage): Would | undefined {
-  const { owners, phase, deletedAt, verdict, heldBy, why, evidence } = lineage
-  if (phase !== 'observed' || deletedAt !== null || verdict !== 'held') return undefined
+  const { owners, phase, deletedAt, verdict, admission, why, evidence } = lineage
+  if (phase !== 'observed' || deletedAt !== null || verdict !== 'delete') return undefined
   // Of a long list the record has the first owners only.
   if (lineage.moreOwners > 0) return undefined
   if (owners.length === 0 || !owners.every(({ standing }) => isOver(standing))) return undefined
   // Where its references have changed since, what holds it is found when it is judged.
-  const isHeld = evidence === 'bulk' || heldBy !== 'mode'
-  return { because: isHeld ? why : goneText(owners), evidence, isHeld }
+  const isHeld = evidence === 'bulk' || admission?.by !== 'mode'
+  const because = isHeld ? heldText(why, admission) : goneText(owners)
+  return { because, evidence, isHeld }
+}
+
+function heldText(why: string, admission: Lineage['admission']): string {
+  return admission === null ? why : `${why}; held by ${admission.by}: ${admission.because}`
 }
 
 /** Owners that one sentence names. */

@@ -135,7 +135,10 @@ test('what Kinfold would not have taken is told with the reason', async (t) => {
   equal(cases.length, 3)
   match(cases[0] ?? '', /^unclear Pod\/old owner ReplicaSet "web": it cannot be looked up/)
   match(cases[1] ?? '', /^theirs Pod\/kept owner ReplicaSet "free": it asked to orphan/)
-  match(cases[2] ?? '', /^theirs Pod\/mass held: ReplicaSet "r0" no longer exists/)
+  match(
+    cases[2] ?? '',
+    /^theirs Pod\/mass delete: ReplicaSet "r0" no longer exists; held by approval: /,
+  )
   deepEqual(await countsOf(it), { ...NONE, theirs: 2, unclear: 1 })
 })
 
@@ -156,7 +159,7 @@ test('what is protected would not have gone, and the reason says by what', async
   deepEqual(await countsOf(it), NONE)
   await it.tell('delete pod/safe in prod')
   const [told = ''] = await casesOf(it)
-  match(told, /^theirs Pod\/safe held: .*protect/)
+  match(told, /^theirs Pod\/safe delete: .*; held by protection: /)
 })
 
 test('an order, which cannot stop the other collector, makes no difference (C1)', async (t) => {

@@ -11,13 +11,18 @@ import type { FactsByCluster } from '../../../core/graph/facts.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
-import type { Node, Phase } from '../../../core/model/node.ts'
-import { nodePhase } from '../../../core/model/node.ts'
+import type { Node, Phase, Verdict } from '../../../core/model/node.ts'
+import { admissionOf, goesByUs, nodePhase } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
-import type { HistoryRecord, KnownHold, KnownObject } from '../../../ports/record/lineage.ts'
+import type {
+  HistoryRecord,
+  KnownDeletion,
+  KnownHold,
+  KnownObject,
+} from '../../../ports/record/lineage.ts'
 import { longOwners } from './bytes/long-node.ts'
 
 /** Each of these has its object; others have it where nothing else says that it changed. */
@@ -123,23 +128,28 @@ function addedFor(changed: ChangedNode, { partition, position, timestamp }: At):
   const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
   const object = knownObject(after, before)
+  const told = addedText(changed)
+  const isVerdict = told.change === 'verdict' && after !== undefined
   return {
     ...{ type: 'History', cluster, group, kind, namespace, name, uid },
-    ...addedText(changed, object),
+    ...told,
     phase: isOtherPhase(changed) ? object.phase : null,
-    ...{ evidence: null, command: null, partition, position, basis: [], at: timestamp },
+    admission: isVerdict ? admissionOf(after) : null,
+    evidence: isVerdict ? (after.verdict?.evidence ?? null) : null,
+    ...{ command: null, partition, position, basis: [], at: timestamp },
     object,
   }
 }
 
-function addedText(
-  node: ChangedNode,
-  { held }: KnownObject,
-): Pick<HistoryRecord, 'change' | 'text'> {
+function addedText(node: ChangedNode): Pick<HistoryRecord, 'change' | 'text'> {
   if (isOtherPhase(node)) return { change: 'phase', text: phaseText(node) }
   if (isOtherList(node)) return { change: 'references', text: referencesText(node) }
-  const text = held === null ? 'held no more' : `held: ${held.because}`
-  return { change: 'verdict', text }
+  return { change: 'verdict', text: verdictText(node.after?.verdict ?? null) }
+}
+
+/** As the fold writes it. */
+export function verdictText(verdict: Verdict | null): string {
+  return verdict === null ? '' : `${verdict.type}: ${verdict.because}`
 }
 
 function referencesText({ before, after }: ChangedNode): string {
@@ -168,14 +178,20 @@ function knownObject(node: Node | undefined, before: Node | undefined): KnownObj
 
 /** Null when nothing holds it, or a mode that only records. */
 export function knownHold(node: Node | undefined): KnownHold | null {
-  const by = node === undefined ? null : listedBy(node)
-  if (node === undefined || by === null) return null
+  const admission = node === undefined || listedBy(node) === null ? null : admissionOf(node)
+  if (node === undefined || admission === null) return null
   const { hold, attempt, verdict } = node
-  const { because = '', evidence = null } = verdict ?? {}
-  // A dry run was accepted: no time lets it go.
-  const tried = { what: attempt?.verb ?? '', since: attempt?.since ?? 0, until: null }
-  const { what, since, until } = hold?.by == null ? tried : hold
-  return { by, evidence, what, since, until, because }
+  const { by, since, until, because: held } = admission
+  const what = (hold?.by ?? null) === null ? (attempt?.verb ?? '') : (hold?.what ?? '')
+  const because = `${verdict?.because ?? ''}; ${held}`
+  return { by, evidence: verdict?.evidence ?? null, what, since, until, because }
+}
+
+/** Null where it is not being deleted. */
+export function knownDeletion(node: Node): KnownDeletion | null {
+  const isGone = node.deletion?.isGone === true
+  if (node.object.deletedAt === null && !isGone) return null
+  return { by: goesByUs(node) ? 'kinfold' : 'others', isGone }
 }
 
 function nodeIn(value: StateValue | undefined): Node | undefined {

@@ -7,9 +7,10 @@ import type { ClusterFacts } from '../../../core/graph/facts.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
-import { nodePhase } from '../../../core/model/node.ts'
+import type { Node } from '../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../core/model/node.ts'
 import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
-import { knownHold, SHOWN_OWNERS } from './known-object.ts'
+import { knownDeletion, knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
 export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | null {
@@ -18,6 +19,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
+  const admission = admissionOf(told)
   const { length } = object.ownerReferences
   const shown = length > LONG_LIST ? SHOWN_OWNERS : length
   return {
@@ -31,7 +33,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     name: object.name,
     version: object.version,
     scope: object.scope,
-    phase: 'phase' in told ? told.phase : nodePhase(told),
+    ...('phase' in told ? ofLast(told) : ofNode(told)),
     owners: object.ownerReferences.slice(0, shown).map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
@@ -45,8 +47,9 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     ),
     createdAt: object.createdAt,
     deletedAt: object.deletedAt,
-    why: verdict === null ? '' : `${verdict.type}: ${verdict.because}`,
+    why: verdictText(verdict),
     verdict: verdict?.type ?? null,
+    admission,
     heldBy: node?.hold?.by ?? null,
     held: knownHold(node),
     evidence: verdict?.evidence ?? null,
@@ -54,4 +57,14 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     at: at.timestamp,
     moreOwners: length - shown,
   }
+}
+
+type Standing = Pick<Lineage, 'phase' | 'doubt' | 'deletion'>
+
+function ofNode(node: Node): Standing {
+  return { phase: nodePhase(node), doubt: node.doubt, deletion: knownDeletion(node) }
+}
+
+function ofLast({ phase }: NonNullable<Touch['last']>): Standing {
+  return { phase, doubt: phase === 'gone' ? null : 'unwatched', deletion: null }
 }

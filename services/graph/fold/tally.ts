@@ -7,9 +7,9 @@
  * Not here: adding tasks up (census.ts).
  */
 import type { StateReader } from '../../../core/graph/graph.ts'
-import { heldBy } from '../../../core/graph/held-plan.ts'
 import { ALL_COUNTS_PREFIX, ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { HeldBy, Node, VerdictType } from '../../../core/model/node.ts'
+import { admissionOf } from '../../../core/model/node.ts'
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { StateValue } from '../../../core/model/state.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
@@ -65,7 +65,7 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
 }
 
 /** These ask something of the cluster. */
-const ASKING: ReadonlySet<VerdictType> = new Set(['reap', 'drop', 'finish'])
+const ASKING: ReadonlySet<VerdictType> = new Set(['delete', 'drop', 'finish'])
 /** Remembered for each cluster and reason, to report one as the example: the first ones. */
 const EXAMPLES = 16
 /** After all keys. */
@@ -173,8 +173,8 @@ export class Tally {
     const count = this.#of(key)
     count.nodes += sign
     for (const place of value.places) if (place !== null) count.edges += sign
-    const by = heldBy(value)
-    if (by !== null) count.held[by] += sign
+    const admission = admissionOf(value)
+    if (admission !== null) count.held[admission.by] += sign
     const because = blockedBecause(value)
     if (because !== undefined) countBlocked(count.blocked[because], key, value, sign)
   }
@@ -213,12 +213,8 @@ function danglingOf(reader: StateReader, key: string, value: StateValue | undefi
   return owner.known.orphanedAt === null ? value.dependents : 0
 }
 
-function countBlocked(
-  blocking: Blocking,
-  key: string,
-  { object, verdict, attempt }: Node,
-  sign: 1 | -1,
-): void {
+function countBlocked(blocking: Blocking, key: string, node: Node, sign: 1 | -1): void {
+  const { object, verdict, attempt } = node
   blocking.objects += sign
   if (sign < 0) {
     blocking.tried.delete(key)
@@ -231,13 +227,14 @@ function countBlocked(
     blocking.tried.set(key, { since, tries, until })
   }
   if (blocking.examples.size >= EXAMPLES) return
-  const reason = refused?.reason || verdict?.because
+  const reason = refused?.reason || (admissionOf(node) ?? verdict)?.because
   blocking.examples.set(key, `${object.kind}/${object.name}: ${reason}`)
 }
 
-function blockedBecause({ verdict, attempt }: Node): BlockedBecause | undefined {
+function blockedBecause(node: Node): BlockedBecause | undefined {
+  const { verdict, attempt } = node
   if (verdict?.type === 'blocked') return 'unresolvable'
-  if (verdict?.type === 'held') return 'held'
+  if (admissionOf(node) !== null) return 'held'
   const isAsked = verdict !== null && ASKING.has(verdict.type)
   return isAsked && attempt?.outcome === 'blocked' ? 'refused' : undefined
 }

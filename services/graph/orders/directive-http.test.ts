@@ -34,6 +34,7 @@ const STORY = ['put rs/web', 'put pod/a <- rs/web']
 interface Rig {
   order(body: object, headers?: Record<string, string>): Promise<Response>
   tell(lines: readonly string[]): Promise<void>
+  /** Why, what holds it, and who ruled on it. */
   verdict(uid: string): string
   /** Topic and the beginning of the key. */
   readonly appended: string[]
@@ -119,8 +120,12 @@ async function rigFor(
       told = all.length
       await running.caughtUp()
     },
-    verdict: (uid) =>
-      factsOf(readerOf(running.task.store, codec), 'c').node(uid)?.verdict?.because ?? '',
+    verdict(uid) {
+      const { verdict, hold } = factsOf(readerOf(running.task.store, codec), 'c').node(uid) ?? {}
+      const ruled = hold?.ruling == null ? '' : `${hold.ruling.verdict} by ${hold.ruling.who}`
+      const said = [verdict?.because ?? '', hold?.because ?? '', ruled]
+      return said.filter((text) => text !== '').join('; ')
+    },
     async directives() {
       const { entries } = await log.read('orders', 0, 0n, { limit: 10_000, waitMs: 0 })
       const all = entries.map(({ value }) => codec.decode(value as Uint8Array))

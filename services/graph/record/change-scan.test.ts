@@ -24,6 +24,7 @@ async function logOf(entries: readonly string[]): Promise<MemoryLog> {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster },
       ...{ change: 'created', text: '', phase: 'observed', evidence: null, command: null },
       ...{ partition: cluster === 'c' ? 0 : 1, position: BigInt(index), basis: [], object: null },
+      admission: null,
       at: Number(minute) * MINUTE,
     }
     const key = objectKey(cluster, uid)

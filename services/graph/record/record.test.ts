@@ -164,7 +164,14 @@ async function append(
     const record: HistoryRecord = {
       ...{ type: 'History', group: '', kind: 'Pod', namespace: 'ns', name: uid, uid, cluster },
       ...{ change: 'created', text: 'created', phase: 'observed', evidence: null, command: null },
-      ...{ partition, position: BigInt(10_000 + index), basis: [], at, object: null },
+      ...{
+        partition,
+        position: BigInt(10_000 + index),
+        basis: [],
+        at,
+        admission: null,
+        object: null,
+      },
     }
     const key = objectKey(cluster, uid)
     const value = codec.encode(record)

@@ -9,7 +9,7 @@
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
-import { nodePhase } from '../../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Cascade as AnsweredCascade } from '../../api/answer-schema.ts'
@@ -373,11 +373,13 @@ async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterab
 
 function waitingOf({ facts }: View, node: Node): WaitingOwner {
   const { object, verdict } = node
+  const held = admissionOf(node)
+  const because = verdict?.because ?? ''
   const count = facts.count(object.uid, object)
   return {
     ...nameOf(object),
     phase: nodePhase(node),
-    because: verdict?.because ?? '',
+    because: held === null ? because : `${because}; ${held.because}`,
     dependents: count?.dependents ?? 0,
     blocking: count?.blocking ?? 0,
   }

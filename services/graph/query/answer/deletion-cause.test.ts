@@ -6,7 +6,7 @@ import type { FoundActor } from './actor.ts'
 import { causeNow, causeOf } from './deletion-cause.ts'
 
 const POD = { group: '', kind: 'Pod', namespace: 'ns', name: 'a' }
-const NOTHING = { text: '', phase: null, evidence: null, command: null, basis: [] }
+const NOTHING = { text: '', phase: null, evidence: null, admission: null, command: null, basis: [] }
 const OF = { type: 'History', cluster: 'c', uid: 'u', partition: 0, position: 0n } as const
 const ENTRY = { ...OF, ...POD, ...NOTHING } as const
 

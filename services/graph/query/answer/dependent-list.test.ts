@@ -100,6 +100,7 @@ test('each direct dependent is listed once, and what bears the uid and names ano
     ...{ group: 'apps', kind: 'ReplicaSet', namespace: 'ns', name: 'a', uid: 'rs-a' },
     ...{ phase: 'observed', createdAt: '1970-01-01T00:00:00.000Z', deletionTimestamp: null },
     verdict: { type: 'keep', because: first?.verdict?.because },
+    ...{ admission: null, doubt: null, deletion: null },
     edge: { standing: 'solid', controller: false, blocking: true },
   })
   deepEqual(misnamed.references.map(({ uid }) => uid).sort(), MISNAMED)

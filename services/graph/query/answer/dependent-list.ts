@@ -13,13 +13,14 @@ import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { DependentList as DependentListDocument } from '../../api/answer-schema.ts'
-import type { Row } from '../../api/document.ts'
+import type { Row, Unshaped } from '../../api/document.ts'
 import { timeOf } from '../../api/document.ts'
 import type { Misnamed } from '../../api/part-schema.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import { part } from '../index/index-key.ts'
 import { HIDDEN, hiddenText, type Sight } from '../view/sight.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
+import { judgedOf, NOT_JUDGED } from './judged.ts'
 import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import type { Answer } from './query.ts'
 import { edgeOf } from './tree.ts'
@@ -31,7 +32,7 @@ export const LISTED_MOST = 2_000
 const MOST_READ = 5_000
 const MOST_READ_TO_COUNT = 20_000
 
-export type Dependent = Row<DependentListDocument['objects']>
+export type Dependent = Row<Unshaped<DependentListDocument>['objects']>
 
 export interface DependentsAsked {
   readonly limit: number
@@ -110,20 +111,20 @@ function dependentOf(
   reference: OwnerReference,
   isShown: boolean,
 ): Dependent {
-  const { object, verdict } = node
+  const { object } = node
   const phase = nodePhase(node)
   const { group, kind, namespace, name, uid, createdAt, deletedAt } = object
   const edge = edgeOf(view, node, reference)
   const place = { group, kind, namespace }
   if (!isShown) {
-    const nothing = { createdAt: null, deletionTimestamp: null, verdict: null }
+    const nothing = { createdAt: null, deletionTimestamp: null, ...NOT_JUDGED }
     return { ...place, name: HIDDEN, uid: HIDDEN, phase, ...nothing, edge }
   }
   return {
     ...{ ...place, name, uid, phase },
     createdAt: timeOf(createdAt),
     deletionTimestamp: timeOf(deletedAt),
-    verdict: verdict && { type: verdict.type, because: verdict.because },
+    ...judgedOf(node),
     edge,
   }
 }

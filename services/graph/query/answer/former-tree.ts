@@ -16,6 +16,7 @@ import { type Histories, historiesAt } from '../index/history-at.ts'
 import { type OpenView, readThen } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 import { beginOf } from './deletion-cause.ts'
+import { judgedOf } from './judged.ts'
 import type { Answer } from './query.ts'
 import { byKindAndName, Tree, type TreeNode } from './tree.ts'
 
@@ -83,7 +84,5 @@ function asNow(view: View, then: TreeNode): TreeNode {
     const isUnknown = then.phase === 'unknown' || view.partial() !== ''
     return { ...then, phase: isUnknown ? 'unknown' : 'gone' }
   }
-  const { verdict } = node
-  const phase = nodePhase(node)
-  return { ...then, phase, verdict: verdict && { type: verdict.type, because: verdict.because } }
+  return { ...then, phase: nodePhase(node), ...judgedOf(node) }
 }

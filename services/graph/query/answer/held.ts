@@ -14,7 +14,8 @@ import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../../../core/
 import type { SetHash } from '../../../../core/model/hash.ts'
 import { isSameSet } from '../../../../core/model/hash.ts'
 import type { Node } from '../../../../core/model/node.ts'
-import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
+import { admissionOf } from '../../../../core/model/node.ts'
+import type { ClusterId } from '../../../../core/model/object.ts'
 import type { KnownHold } from '../../../../ports/record/lineage.ts'
 import type { HeldPlan as AnsweredPlan, Held } from '../../api/answer-schema.ts'
 import type { AnswerOf, AsOf, ClusterRef, Row } from '../../api/document.ts'
@@ -332,15 +333,15 @@ async function withNamesake(view: View, query: Namesakes, object: HeldObject): P
 /** Nothing when it is held no more, or by a mode that only records. */
 function heldOf(node: Node | undefined): HeldObject[] {
   const hold = knownHold(node)
-  return node === undefined || hold === null ? [] : [heldObject(node.object, hold)]
+  return node === undefined || hold === null ? [] : [heldObject(node, hold)]
 }
 
-export function heldObject(
-  object: Coordinates & { readonly uid: Uid },
-  { evidence, ...hold }: KnownHold,
-): HeldObject {
+function heldObject(node: Node, { evidence, ...hold }: KnownHold): HeldObject {
+  const { object, verdict } = node
   const { group, kind, namespace, name, uid } = object
-  return { group, kind, namespace, name, uid, ...hold, evidence: evidence ?? '' }
+  const type = verdict && { type: verdict.type, because: verdict.because }
+  const judged = { verdict: type, admission: admissionOf(node) }
+  return { group, kind, namespace, name, uid, ...judged, ...hold, evidence: evidence ?? '' }
 }
 
 /** False when there are too many groups for one more. */

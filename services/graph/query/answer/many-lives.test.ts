@@ -107,7 +107,7 @@ test('what is forgotten is forgotten whole, however much happened to it', async 
       ...{ type: 'History', cluster: 'c', uid, group: '', kind: 'ConfigMap', namespace: 'ns' },
       ...{ name: uid, change: each === CHANGES - 1 ? 'gone' : 'verdict', text: '', phase: null },
       ...{ evidence: null, command: null, basis: [], partition: 0, position: BigInt(each), at },
-      object: null,
+      ...{ admission: null, object: null },
     }),
   })
   const history = Array.from({ length: CHANGES }, (_, each) => entry('long', each))

@@ -13,7 +13,7 @@ import { nodePhase } from '../../../../core/model/node.ts'
 import type { Coordinates, GroupKind, Scope, Uid } from '../../../../core/model/object.ts'
 import { entriesIn, type KeyRange, prefixRange } from '../../../../ports/store.ts'
 import type { ObjectList as ObjectListDocument } from '../../api/answer-schema.ts'
-import type { Row } from '../../api/document.ts'
+import type { Row, Unshaped } from '../../api/document.ts'
 import { type ClusterRef, timeOf } from '../../api/document.ts'
 import { historiesAt, lastStateOf } from '../index/history-at.ts'
 import type { HistoryIndex, Indexed } from '../index/history-index.ts'
@@ -22,6 +22,7 @@ import type { Clusters } from '../view/clusters.ts'
 import { type KnownKind, kindsIn } from '../view/kind-name.ts'
 import type { KindWord } from '../view/kind-word.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
+import { judgedOf, NOT_JUDGED } from './judged.ts'
 import type { Answer } from './query.ts'
 
 /** Keys that one request reads at most; more where objects are only counted, since nothing is kept of them. */
@@ -50,7 +51,7 @@ export interface ListAsked {
   readonly at?: Asked | undefined
 }
 
-export type ListedObject = Row<ObjectListDocument['objects']>
+export type ListedObject = Row<Unshaped<ObjectListDocument>['objects']>
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[]
@@ -205,7 +206,7 @@ function objectOf(
     createdAt: null,
     deletionTimestamp: null,
     goneAt: isKnown && last.isGone ? timeOf(at) : null,
-    verdict: null,
+    ...NOT_JUDGED,
     owners,
     moreOwners,
     ...(hasReferences && { references: null }),
@@ -213,7 +214,7 @@ function objectOf(
 }
 
 function existing(cluster: ClusterRef, node: Node): ListedObject {
-  const { object, verdict } = node
+  const { object } = node
   const phase = nodePhase(node)
   const { group, kind, namespace, name, uid, createdAt, deletedAt, ownerReferences } = object
   return {
@@ -221,7 +222,7 @@ function existing(cluster: ClusterRef, node: Node): ListedObject {
     createdAt: timeOf(createdAt),
     deletionTimestamp: timeOf(deletedAt),
     goneAt: null,
-    verdict: verdict && { type: verdict.type, because: verdict.because },
+    ...judgedOf(node),
     owners: [...new Set(ownerReferences.map((owner) => owner.uid))],
     moreOwners: 0,
   }

@@ -8,7 +8,7 @@ import { kindStatus, watchedAt } from '../../../../core/graph/kind-status.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { CONFIRM_MS } from '../../../../core/model/constant.ts'
 import type { Attempt, Node } from '../../../../core/model/node.ts'
-import { nodePhase } from '../../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
 import type { Look } from '../../../../core/model/owner.ts'
@@ -46,9 +46,10 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
     }
   }
   if (verdict?.type === 'blocked') return untried('unresolvable', verdict.because)
-  if (verdict?.type === 'held') {
-    const { since = null, until = null } = node.hold ?? {}
-    return { ...untried('held', verdict.because), since, until }
+  const held = admissionOf(node)
+  if (held !== null) {
+    const { because, since, until } = held
+    return { ...untried('held', because), since, until }
   }
   if (verdict?.type === 'verify') {
     const lookup = lookupOf(view, node)

@@ -318,7 +318,7 @@ test('where a name was had by very many, in whichever cluster, a list of it is w
       ...{ type: 'Lineage', cluster: 'a', clusterName: 'a', uid: `u-${each}`, group: '' },
       ...{ kind: 'Pod', namespace: 'ns', name: 'web', version: 'v1', scope: 'Namespaced' },
       ...{ phase: 'gone', owners: [], createdAt: null, deletedAt: null, why: '', verdict: null },
-      ...{ held: null, moreOwners: 0 },
+      ...{ doubt: null, deletion: null, admission: null, held: null, moreOwners: 0 },
       ...{ heldBy: null, evidence: null, position: BigInt(each), at: START },
     }),
   }))

@@ -4,7 +4,7 @@
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
 import type { Node } from '../../../../core/model/node.ts'
-import { nodePhase } from '../../../../core/model/node.ts'
+import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
 import type { KnownOwner } from '../../../../core/model/owner.ts'
 import { orphanMarkOf, ownerStateOf } from '../../../../core/model/owner.ts'
@@ -256,7 +256,9 @@ function standingIn(
   return {
     node,
     phase: phaseOf(view, node),
+    doubt: node?.doubt ?? null,
     verdict: verdict === null ? null : { ...verdict, basis: verdict.basis.map(String) },
+    admission: node === undefined ? null : admissionOf(node),
     attempt: attemptOf(node),
     obstacle: node === undefined ? null : obstacleOf(view, node),
     asOwner: owner === undefined ? null : asOwner(owner),

@@ -16,16 +16,17 @@ import { isSamePlace } from '../../../../core/model/object.ts'
 import { ownerStateOf } from '../../../../core/model/owner.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { DependentList } from '../../api/answer-schema.ts'
-import { timeOf } from '../../api/document.ts'
+import { timeOf, type Unshaped } from '../../api/document.ts'
 import type { TreeNode as AnsweredNode } from '../../api/part-schema.ts'
 import type { Named } from '../index/history-index.ts'
 import type { View } from '../view/view.ts'
+import { judgedOf, NOT_JUDGED } from './judged.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 export const TREE_LIMIT = 10_000
 /** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
 const TREE_LEVELS = 256
-export interface TreeNode extends Omit<AnsweredNode, 'children'> {
+export interface TreeNode extends Omit<Unshaped<AnsweredNode>, 'children'> {
   readonly children: TreeNode[]
 }
 
@@ -91,21 +92,21 @@ export class Tree {
       phase: this.#view.partial() === '' ? 'gone' : 'unknown',
       createdAt: null,
       edge: null,
-      verdict: null,
+      ...NOT_JUDGED,
       repeated: false,
       children: [],
     }
   }
 
   #leaf(node: Node, edge: TreeNode['edge']): TreeNode {
-    const { object, verdict } = node
+    const { object } = node
     const phase = nodePhase(node)
     const { group, kind, namespace, name, uid, createdAt } = object
     return {
       ...{ group, kind, namespace, name, uid, phase },
       createdAt: timeOf(createdAt),
       edge,
-      verdict: verdict && { type: verdict.type, because: verdict.because },
+      ...judgedOf(node),
       repeated: false,
       children: [],
     }
@@ -153,7 +154,7 @@ export class Tree {
       phase: ownerStateOf(known),
       createdAt: null,
       edge,
-      verdict: null,
+      ...NOT_JUDGED,
       repeated: false,
       children: [],
     }

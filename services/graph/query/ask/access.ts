@@ -15,6 +15,7 @@ import type { Authority } from '../../../../runtime/http/authority.ts'
 import { principalOf } from '../../../../runtime/http/principal.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { GROUP, maySeeAll } from '../../../../runtime/http/whole-right.ts'
+import { NOT_JUDGED } from '../answer/judged.ts'
 import type { TreeNode } from '../answer/tree.ts'
 import type { Clusters } from '../view/clusters.ts'
 import { HIDDEN, type Sight, WHOLE } from '../view/sight.ts'
@@ -183,7 +184,7 @@ function* nodesOf(tree: TreeNode): Iterable<TreeNode> {
 /** In place: the tree was made for this answer alone. */
 function hidden(tree: TreeNode, isShown: (node: TreeNode) => boolean): TreeNode {
   const blank = (node: TreeNode): TreeNode =>
-    isShown(node) ? node : { ...node, name: HIDDEN, uid: HIDDEN, createdAt: null, verdict: null }
+    isShown(node) ? node : { ...node, ...NOT_JUDGED, name: HIDDEN, uid: HIDDEN, createdAt: null }
   const root = blank(tree)
   const left = [root]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {

@@ -29,6 +29,7 @@ import type { OwnedObject, OwnedObjectList, Table } from '../../api/kubernetes-s
 import { isTableAsked, tableOf } from '../../api/kubernetes-table.ts'
 import { patternOf } from '../../api/operation.ts'
 import { labelOf } from '../../api/word.ts'
+import { judgedOf } from '../answer/judged.ts'
 import type { ListAsked } from '../answer/object-list.ts'
 import { cursorIn, cursorText, type PagedQuestion } from '../index/cursor.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
@@ -250,9 +251,7 @@ async function found(
 }
 
 function itemOf(node: Node): OwnedObject {
-  const { object, verdict } = node
-  const short = verdict && { type: verdict.type, because: verdict.because }
-  return ownedObject(object, { phase: nodePhase(node), verdict: short })
+  return ownedObject(node.object, { phase: nodePhase(node), ...judgedOf(node) })
 }
 
 function warn(reply: FastifyReply, doubts: readonly string[]): void {

@@ -133,7 +133,7 @@ test('an object with many owners that change again and again costs others no mor
     return codec.encode({
       ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
       ...{ name: 'p', change: 'references', text: '', phase: null, evidence: null, command: null },
-      ...{ partition: 0, position: BigInt(each), basis: [], at: each },
+      ...{ partition: 0, position: BigInt(each), basis: [], at: each, admission: null },
       object: { phase: 'observed', createdAt: 0, deletedAt: null, owners, held: null, long: null },
     })
   })

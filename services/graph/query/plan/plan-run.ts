@@ -12,6 +12,7 @@ import type {
   RemoveFinalizer,
 } from '../../../../core/model/command.ts'
 import type { Node } from '../../../../core/model/node.ts'
+import { admissionOf } from '../../../../core/model/node.ts'
 import type { ObjectMeta, PropagationPolicy, Uid } from '../../../../core/model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
@@ -260,20 +261,16 @@ function isLeaving({ deletion, object }: Node): boolean {
 }
 
 /** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
-function blockedBecause({ doubt, object, verdict }: Node): string {
+function blockedBecause(node: Node): string {
+  const { doubt, object, verdict } = node
   if (doubt !== null) return 'it is untrusted until its kind is listed again'
   if (object.deletedAt !== null) {
     const others = foreignFinalizers(object.finalizers)
     if (others.length > 0) return `it is being deleted and has finalizers ${others.join(', ')}`
     return verdict?.type === 'wait' ? verdict.because : 'it is being deleted'
   }
-  switch (verdict?.type) {
-    case 'blocked':
-    case 'held':
-      return verdict.because
-    case 'verify':
-      return `${verdict.because}, and is looked up first`
-    default:
-      return ''
-  }
+  if (verdict?.type === 'blocked') return verdict.because
+  if (verdict?.type === 'verify') return `${verdict.because}, and is looked up first`
+  const held = admissionOf(node)
+  return held === null ? '' : `${verdict?.because}; ${held.because}`
 }
