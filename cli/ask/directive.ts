@@ -44,7 +44,10 @@ export function addDirectives(program: Command): void {
       async (what: string, flags: DirectiveFlags) =>
         await give(flags, { verb: 'protect', subject: subjectOf(what) }),
     )
-  about('unprotect', 'end a protection; with preset guarded it lasts ten minutes more')
+  about(
+    'unprotect',
+    'end a protection; with preset guarded it lasts ten minutes more, but in mode observe',
+  )
     .argument('<subject>', subject)
     .option(WHY, 'reason, which is recorded')
     .action(
