@@ -174,7 +174,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'cli/reach/client.ts: playground': 'cli/e2e/banner.cluster.test.ts',
   'cli/serve/up.ts: watcher': 'cli/e2e/managed.cluster.test.ts',
   'cli/setup/account-kubeconfig.ts: rbac --service ◇ …': 'cli/e2e/managed.cluster.test.ts',
-  'cli/setup/checkup.ts: rbac --from-cluster --service watcher': 'cli/e2e/lock.cluster.test.ts',
+  'cli/setup/checkup.ts: rbac --from-cluster --service observe': 'cli/e2e/lock.cluster.test.ts',
   'cli/setup/rbac.ts: rbac': 'cli/e2e/lock.cluster.test.ts',
   'services/graph/fold/fold-version.ts: upgrade --data DIR': 'cli/offline/upgrade.test.ts',
   'services/graph/fold/generation.ts: upgrade': 'cli/offline/upgrade.test.ts',
