@@ -92,7 +92,8 @@ function text(plan: PlanDocument, isWide: boolean): string {
   const listed = objects.map(({ namespace, kind, name, uid, effect, because, ...rest }) => {
     const { owners, finalizers } = rest
     const beside = isWide ? [uid, finalizers.join(', ')] : []
-    const left = owners.length > 0 && effect !== 'blocked' ? `; left: ${owners.join(', ')}` : ''
+    const loses = effect === 'kept' || effect === 'orphaned'
+    const left = owners.length > 0 && loses ? `; left: ${owners.join(', ')}` : ''
     return [namespace, `${kind}/${name}`, effect, ...beside, because + left]
   })
   const beside = isWide ? ['UID', 'FINALIZERS'] : []
