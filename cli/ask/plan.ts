@@ -34,7 +34,7 @@ export function addPlan(program: Command): void {
     .description(
       'what would be deleted with an object, what would be kept, and what would block it',
     )
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('--cascade <policy>', CASCADES.join(', '), 'background')
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')

@@ -52,7 +52,7 @@ test('what exists is told with its cluster, its owners, the verdict and what blo
 Exists.
   owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
 Verdict: held. ReplicaSet "web" no longer exists; held until 10:25:48Z (evidence deleted). Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
-Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
+Blocked (held): waits; since 2026-11-26T10:25:18Z, judged again when something changes.
 `,
   )
 })

@@ -77,7 +77,7 @@ export function addRestore(program: Command): void {
     )
     .argument(
       '<object...>',
-      'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
+      'one object: KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
     .option(
       '-n, --namespace <ns>',
