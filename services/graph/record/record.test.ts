@@ -422,7 +422,10 @@ test('a deletion has the user whom an audit log names, and may be asked for by t
   deepEqual(await named('by=others'), [web, alone, third])
   // For pod-a and pod-b no request is known; of pod-c dave is named, and another user fits as well.
   deepEqual(await named('by=erin'), [])
-  match((await ask('/v1/deletions?by=erin')).partial, /^2 more deletions may fit: it is not known who deleted them/)
+  match(
+    (await ask('/v1/deletions?by=erin')).partial,
+    /^2 more deletions may fit: it is not known who deleted them/,
+  )
 })
 
 /** Beside upstream's collector: a user deletes the Deployment, that collector the rest. */
