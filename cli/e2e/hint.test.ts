@@ -172,7 +172,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'cli/reach/client.ts: up': 'testing/process/kinfold-process.ts',
   'cli/reach/client.ts: graph': 'cli/e2e/apart.kafka.test.ts',
   'cli/reach/client.ts: playground': 'cli/e2e/banner.cluster.test.ts',
-  'cli/serve/up.ts: watcher': 'cli/e2e/apart.kafka.test.ts',
+  'cli/serve/up.ts: watcher': 'cli/e2e/rights.kafka.test.ts',
   'cli/setup/account-kubeconfig.ts: rbac --service ◇ …': 'cli/e2e/managed.cluster.test.ts',
   'cli/setup/checkup.ts: rbac --from-cluster --service observe': 'cli/e2e/lock.cluster.test.ts',
   'cli/setup/rbac.ts: rbac': 'cli/e2e/lock.cluster.test.ts',
