@@ -67,7 +67,7 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
     h(Section, {
       title: 'Commands',
       children: h(Commands, {
-        commands: commandsOf({ ...object, isThere: phase !== null }, scope),
+        commands: commandsOf({ ...object, isThere: phase !== null }, cluster),
       }),
     }),
     why.others.length === 0 ? null : h(Others, { why }),

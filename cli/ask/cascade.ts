@@ -18,7 +18,7 @@ interface CascadeFlags extends ObjectFlags {
 export function addCascade(program: Command): void {
   withObject(program.command('cascade'))
     .description('progress of a deletion: dependents deleted, remaining, and what blocks them')
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('-w, --watch', 'a line whenever something changes, until nothing is left')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (words: string[], flags: CascadeFlags) => {

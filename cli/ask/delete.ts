@@ -46,7 +46,7 @@ export function addDelete(program: Command): void {
     .description(
       'show what a deletion would delete, ask, and delete the object with your own kubeconfig',
     )
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .addOption(
       new Option('--cascade <policy>', 'propagation policy')
         .choices(CASCADES)

@@ -61,7 +61,7 @@ test('without a difference the exit code is 0, and 4 where that is not known', a
   const same = await diff(`-A --from ${to} --to ${to}`)
   deepEqual([same.code, same.stdout, same.stderr], [0, 'No differences.\n', ''])
   const other = await diff(`-n other --from ${from} --to ${to}`)
-  deepEqual([other.code, other.stdout], [0, 'No differences.\n'])
+  deepEqual([other.code, other.stdout], [0, 'No differences in namespace other.\n'])
   const unlisted = await diff('deployments -n other --from 2020-01-01T00:00:00Z')
   equal(unlisted.code, 4)
   match(
@@ -130,7 +130,7 @@ test('who deleted each is one sentence: the user, or the root of a cascade, as i
   }))
   const document = { apiVersion: 'kinfold/v1', kind: 'Diff', partial: '', asOf: [] } as const
   const rest = { from: null, to: null, kinds: [], continue: null, differences }
-  const text = render({ ...document, ...rest }, 'table', false)
+  const text = render({ ...document, ...rest }, 'table', 'shop')
   const details = text.split('\n').flatMap((line) => /pod\/\w +(.*)$/.exec(line)?.[1] ?? [])
   deepEqual(details, [
     'by alice',
@@ -167,8 +167,34 @@ test('hostile names are text, in one row each', () => {
   const document = { apiVersion: 'kinfold/v1', kind: 'Diff', partial: '', asOf: [] } as const
   const rest = { from: null, to: null, kinds: [], continue: null, differences }
   for (const output of ['table', 'wide', 'name'] as const) {
-    const text = render({ ...document, ...rest }, output, true)
+    const text = render({ ...document, ...rest }, output, null)
     ok(!/[^\P{C}\n]/u.test(text), JSON.stringify(text))
     equal(text.trim().split('\n').length, output === 'name' ? 2 : 5, text)
   }
+})
+
+test('of two of one name the deleted one comes before the one in its place', () => {
+  const cluster = { name: 'north', id: 'c', scope: 'north' }
+  const row = {
+    group: '',
+    kind: 'Pod',
+    namespace: 'shop',
+    name: 'a',
+    cluster,
+    from: null,
+    to: null,
+    deletion: null,
+    createdAt: null,
+  }
+  const differences: Diff['differences'] = [
+    { ...row, uid: 'u-1', change: 'added', at: '2026-01-31T09:31:00Z' },
+    { ...row, uid: 'u-2', change: 'deleted', at: '2026-01-31T09:30:00Z' },
+  ]
+  const document = { apiVersion: 'kinfold/v1', kind: 'Diff', partial: '', asOf: [] } as const
+  const rest = { from: null, to: null, kinds: [], continue: null, differences }
+  const lines = render({ ...document, ...rest }, 'table', null).split('\n')
+  deepEqual(
+    lines.slice(1, 3).map((line) => line.split(' ')[0]),
+    ['deleted', 'added'],
+  )
 })

@@ -53,7 +53,7 @@ export function addDiff(program: Command): void {
       const told = await joinedOf(pages, output === 'jsonl')
       if (output !== 'jsonl') {
         const { render } = await import('../print/diff-text.ts')
-        await write(render(told, output, flags.allNamespaces === true))
+        await write(render(told, output, params.get('namespace')))
       }
       if (told.count === 0 && told.partial !== '') {
         throw new ExitError(EXIT.failure, 'whether anything differs is not known: see the warning')

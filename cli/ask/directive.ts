@@ -1,6 +1,6 @@
 /** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker, confirm-clock. */
 import { userInfo } from 'node:os'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { DirectiveAnswer } from '../../services/graph/orders/directive-http.ts'
 import { bad } from '../config/setting.ts'
 import { lineOf } from '../print/terminal.ts'
@@ -10,9 +10,12 @@ interface DirectiveFlags extends ClientFlags {
   readonly cluster?: string
   readonly why?: string
   readonly recordAnyway?: boolean
+  /** As commands about one object take it; here it is a mistake. */
+  readonly namespace?: string
 }
 
 const WHY = '--why <text>'
+const SUBJECT = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
 
 export function addDirectives(program: Command): void {
   const about = (name: string, description: string, otherwise = 'all'): Command =>
@@ -36,20 +39,24 @@ export function addDirectives(program: Command): void {
   about('resume', 'end a pause; what it held is judged again')
     .requiredOption(WHY, 'reason, which is recorded')
     .action(async (flags: DirectiveFlags) => await give(flags, { verb: 'resume' }))
-  const subject = 'namespace/NAME, kind/KIND.GROUP, label/KEY[=VALUE] or annotation/KEY[=VALUE]'
   vain(about('protect', 'never delete these objects, whatever becomes of their owners'))
-    .argument('<subject>', subject)
+    .argument('<subject>', SUBJECT)
     .option(WHY, 'reason, which is recorded')
+    .addOption(new Option('-n, --namespace <ns>').hideHelp())
     .action(
       async (what: string, flags: DirectiveFlags) =>
-        await give(flags, { verb: 'protect', subject: subjectOf(what) }),
+        await give(flags, { verb: 'protect', subject: subjectOf(what, flags) }),
     )
-  about('unprotect', 'end a protection; with preset guarded it lasts ten minutes more')
-    .argument('<subject>', subject)
+  about(
+    'unprotect',
+    'end a protection; with preset guarded it lasts ten minutes more, but in mode observe',
+  )
+    .argument('<subject>', SUBJECT)
     .option(WHY, 'reason, which is recorded')
+    .addOption(new Option('-n, --namespace <ns>').hideHelp())
     .action(
       async (what: string, flags: DirectiveFlags) =>
-        await give(flags, { verb: 'unprotect', subject: subjectOf(what) }),
+        await give(flags, { verb: 'unprotect', subject: subjectOf(what, flags) }),
     )
   for (const verb of ['approve', 'reject'] as const) {
     const description =
@@ -101,7 +108,12 @@ const DONE: Readonly<Record<string, string>> = {
 }
 
 /** As kubectl has it. */
-function subjectOf(words: string): string {
+function subjectOf(words: string, { namespace }: DirectiveFlags): string {
+  if (namespace !== undefined) {
+    throw bad(
+      `${words} -n ${namespace}: expected ${SUBJECT}; one object is protected by its annotation kinfold.dev/protected`,
+    )
+  }
   return words.replace(/^(ns|namespaces)\//, 'namespace/')
 }
 

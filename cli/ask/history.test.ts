@@ -219,8 +219,8 @@ test('from a deletion in a cluster to its rows: by others, and by Kinfold after 
   deepEqual(
     rowsOf(cascade.stdout).map((row) => row.trim()),
     [
-      'configmap/owner - no audit log says by whom',
-      'configmap/owned deleted by Kinfold, because ConfigMap/owner was deleted; no audit log says by whom',
+      'configmap/owner no audit log says by whom',
+      'configmap/owned by Kinfold, because ConfigMap/owner was deleted; no audit log says by whom',
     ],
     cascade.stdout,
   )

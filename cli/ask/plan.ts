@@ -34,7 +34,7 @@ export function addPlan(program: Command): void {
     .description(
       'what would be deleted with an object, what would be kept, and what would block it',
     )
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('--cascade <policy>', CASCADES.join(', '), 'background')
     .option('--limit <n>', 'objects that are listed; all are counted', '100')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
@@ -92,7 +92,8 @@ function text(plan: PlanDocument, isWide: boolean): string {
   const listed = objects.map(({ namespace, kind, name, uid, effect, because, ...rest }) => {
     const { owners, finalizers } = rest
     const beside = isWide ? [uid, finalizers.join(', ')] : []
-    const left = owners.length > 0 && effect !== 'blocked' ? `; left: ${owners.join(', ')}` : ''
+    const loses = effect === 'kept' || effect === 'orphaned'
+    const left = owners.length > 0 && loses ? `; left: ${owners.join(', ')}` : ''
     return [namespace, `${kind}/${name}`, effect, ...beside, because + left]
   })
   const beside = isWide ? ['UID', 'FINALIZERS'] : []

@@ -111,6 +111,21 @@ for (const [name, read, need] of NEEDS) {
   })
 }
 
+test('a cluster of which a check has failed is not fine', () => {
+  const checks = ['[-]synced/north/secrets failed: 403 Forbidden']
+  const other = {
+    cluster: { name: 'north/b', id: 'c-2', scope: 'north/b' },
+    partition: 0,
+    status: well,
+  }
+  const read = readOf({ ...well, synced: 51 }, { isReady: false, checks })
+  const list = { ...read.list, clusters: [...read.list.clusters, other] }
+  const text = render(statusOf({ ...read, list }), 'table')
+  match(text, /^north .* needs a person$/m)
+  match(text, /^north\/b .* fine$/m)
+  match(text, /^- north: \[-\]synced\/north\/secrets failed: 403 Forbidden$/m)
+})
+
 test('what the account may not see is said, and needs nobody (C16)', () => {
   const checks = ['[+]denied/north ok: secrets: this account may not list and watch it']
   const answer = statusOf(readOf(well, { checks }))

@@ -122,7 +122,12 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
     }
   })
   const failed = checks.filter((check) => check.startsWith(FAILED))
-  const needs: Need[] = failed.map((what) => ({ cluster: null, what, command: '' }))
+  const needs: Need[] = failed.map((what) => {
+    // Two of one name cannot be told apart by a check.
+    const alone = clusters.filter(({ cluster }) => named.get(cluster.name)?.length === 1)
+    const found = alone.find(({ cluster }) => isAbout(what, cluster.name))
+    return { cluster: found?.cluster ?? null, what, command: '' }
+  })
   if (!isReady && failed.length === 0) {
     needs.push({ cluster: null, what: 'the process is not ready', command: '' })
   }
@@ -139,6 +144,14 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
       return cluster === undefined ? [] : [`${cluster}: ${kinds}`]
     }),
   }
+}
+
+/** A failed check, of a watcher's connection or of one of its kinds. */
+function isAbout(check: string, cluster: string): boolean {
+  return ['cluster/', 'synced/'].some((sort) => {
+    const head = `${FAILED}${sort}${cluster}`
+    return check.startsWith(`${head} `) || check.startsWith(`${head}/`)
+  })
 }
 
 function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly Need[] {
@@ -203,7 +216,9 @@ const HEAD = [
 ]
 
 function text({ clusters, needs, warnings, unseen }: Status): string {
-  const states = clusters.map((row) => (needsOf(row).length === 0 ? 'fine' : 'needs a person'))
+  const states = clusters.map(({ cluster: { id } }) => {
+    return needs.some(({ cluster }) => cluster?.id === id) ? 'needs a person' : 'fine'
+  })
   const rows = clusters.map((row, index) => [...cellsOf(row), states[index] ?? '?'])
   const styleOf = (row: number, column: number) => {
     if (HEAD[column] !== 'STATE') return undefined

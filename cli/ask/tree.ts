@@ -19,7 +19,7 @@ interface TreeFlags extends ObjectFlags {
 export function addTree(program: Command): void {
   withMoment(withObject(program.command('tree')))
     .description('dependents of an object, level by level, or its owners')
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('--owners', 'upwards: its owners, and theirs')
     .option('--live', 'with READY, STATUS and AGE, read with your own kubeconfig')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'tree')

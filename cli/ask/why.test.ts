@@ -60,7 +60,7 @@ Exists.
   owner ReplicaSet/web (uid r): dangling: ReplicaSet "web" no longer exists
 Verdict: delete. ReplicaSet "web" no longer exists. Evidence: deleted (the deletion was observed). Based on events 7, 9, 2.
 Held by hold: held until 10:25:48Z (evidence deleted).
-Blocked (held): waits; since 2026-11-26T10:25:18Z, tried again when something changes.
+Blocked (held): waits; since 2026-11-26T10:25:18Z, judged again when something changes.
 `,
   )
 })

@@ -10,7 +10,7 @@ const OUTPUTS = ['text', 'json', 'yaml'] as const
 export function addWhy(program: Command): void {
   withMoment(withObject(program.command('why')))
     .description('why an object exists, is being deleted or was deleted: its state and history')
-    .argument('<object...>', 'KIND/NAME, KIND NAME or uid:UID')
+    .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('-o, --output <format>', OUTPUTS.join(', '), 'text')
     .action(async (words: string[], flags: ObjectFlags & { at?: string; output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)

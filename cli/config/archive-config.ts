@@ -1,9 +1,11 @@
 /**
  * Whether what is to be deleted is archived first, of which kinds also what others delete, and how: flags, and the section `archive` of the config file.
  *
- * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the start, and so does a kind that nobody watches.
+ * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the start, and so does a
+ * kind that nobody watches, and an archive that would stay empty since Kinfold deletes nothing.
  */
 import type { Command } from 'commander'
+import type { Mode } from '../../core/model/policy.ts'
 import { openArchiveKey } from '../../runtime/archive/archive-key.ts'
 import type { ArchiveSettings } from '../../runtime/archive/archive-record.ts'
 import { IGNORED_KINDS } from '../../services/watcher/config.ts'
@@ -30,17 +32,24 @@ export interface ArchiveConfig {
   readonly mostBytes: number | undefined
 }
 
-/** Kinds to watch, and to leave out, as the other settings have them. */
-export interface WatchedKinds {
+/** What the other settings have: kinds to watch, and to leave out. */
+export interface OtherSettings {
+  readonly mode: Mode
   readonly kinds: readonly string[] | null
   readonly ignoreKinds: readonly string[]
 }
+
+/** Of what a person would have again; they work in each mode. */
+export const KINDS_EXAMPLE = '--archive-kinds deployments.apps,configmaps'
 
 const KEYS = ['enabled', 'kinds', 'secrets', 'keyFile', 'keep', 'maxSize']
 
 export function addArchiveOptions(command: Command): Command {
   return command
-    .option('--archive', 'put each object away, whole, before it is deleted: no archive, no delete')
+    .option(
+      '--archive',
+      'put each object away, whole, before Kinfold deletes it: no archive, no delete',
+    )
     .option('--archive-secrets', 'Secrets too; takes --archive-key-file')
     .option('--archive-key-file <file>', 'encrypt with it: 32 bytes, plain, hexadecimal or base64')
 }
@@ -55,7 +64,7 @@ export function archiveConfig(
   flags: ArchiveFlags,
   section: unknown,
   file: string,
-  watched: WatchedKinds,
+  others: OtherSettings,
 ): ArchiveConfig {
   const from = mapping(section, file)
   const pick = (key: string, option: string, value: unknown): Setting => ({
@@ -63,7 +72,8 @@ export function archiveConfig(
     value: value ?? from[key],
     from: value === undefined ? `${file}: archive.${key}` : `--${option}`,
   })
-  const enabled = flag(pick('enabled', 'archive', flags.archive))
+  const switchedOn = pick('enabled', 'archive', flags.archive)
+  const enabled = flag(switchedOn)
   const secrets = pick('secrets', 'archive-secrets', flags.archiveSecrets)
   const kinds = pick('kinds', 'archive-kinds', flags.archiveKinds)
   const listed = listedKinds(kinds)?.map(nameOf)
@@ -77,13 +87,18 @@ export function archiveConfig(
       `${secrets.from}: Secrets are archived encrypted only; name a file with a key (--archive-key-file)`,
     )
   }
-  if (listed !== undefined) checkObserved(listed, kinds.from, withSecrets, watched)
+  if (listed !== undefined) checkObserved(listed, kinds.from, withSecrets, others)
   const given = [withSecrets && secrets, listed && kinds, keyFile !== undefined && keySetting]
   const meant = given.find((each) => typeof each === 'object')
   if (enabled === undefined && meant !== undefined) {
     throw bad(`${meant.from}: nothing is archived without --archive (archive.enabled); add it`)
   }
   if (enabled !== true) return { settings: undefined, observed: undefined, keepMs, mostBytes }
+  if (others.mode === 'observe' && (listed ?? []).length === 0) {
+    throw bad(
+      `${switchedOn.from}: in mode observe Kinfold deletes nothing, so nothing would be archived: name kinds of which what others delete is archived, such as ${KINDS_EXAMPLE} (archive.kinds)`,
+    )
+  }
   const key = keyFile === undefined ? undefined : openArchiveKey(keyFile)
   const settings = { secrets: withSecrets, key }
   const observed = listed && { ...settings, kinds: new Set(listed) }
@@ -94,7 +109,7 @@ function checkObserved(
   listed: readonly string[],
   from: string,
   withSecrets: boolean,
-  { kinds, ignoreKinds }: WatchedKinds,
+  { kinds, ignoreKinds }: OtherSettings,
 ): void {
   if (listed.includes('secrets') && !withSecrets) {
     throw bad(

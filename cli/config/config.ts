@@ -171,6 +171,7 @@ export function upConfigOf(
     from: flag === undefined ? `${flags.config}: ${key}` : flagOf(key),
   })
   const preset = oneOf(pick('preset', flags.preset), PRESETS) ?? 'guarded'
+  const mode = oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run'
   const watched = {
     ...kindSelection(pick('kinds', flags.kinds)),
     ignoreKinds: listedKinds(pick('ignoreKinds', flags.ignoreKinds))?.map(nameOf) ?? [],
@@ -179,7 +180,7 @@ export function upConfigOf(
     kubeconfig: text(pick('kubeconfig', flags.kubeconfig)),
     contexts: texts(pick('contexts', flags.context)),
     data: text(pick('data', flags.data)) ?? defaultDataDirectory(),
-    mode: oneOf(pick('mode', flags.mode), MODES) ?? 'dry-run',
+    mode,
     preset,
     holds: holdsOf(file['holds'], `${flags.config}: holds`, preset),
     budgets: budgetsOf(file['budgets'], `${flags.config}: budgets`, preset),
@@ -207,7 +208,7 @@ export function upConfigOf(
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
     diskReserveBytes: bytes(pick('diskReserve', undefined)),
-    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive', watched),
+    archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive', { ...watched, mode }),
     notify: notifyConfig(file['notify'], flags.config ?? 'config'),
   }
 }

@@ -100,6 +100,16 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--archive-kinds: pods is not watched, so none of its deletions is observed/,
   ],
   [
+    'one object to protect',
+    ['protect', 'deploy/web', '-n', 'shop'],
+    /deploy\/web -n shop: expected namespace\/NAME, .*; one object is protected by its annotation/,
+  ],
+  [
+    'an archive that stays empty, since in observe others delete',
+    ['up', '--mode', 'observe', '--archive'],
+    /--archive: in mode observe .*such as --archive-kinds deployments\.apps,configmaps \(archive\.kinds\)/,
+  ],
+  [
     'deletions to be archived of a kind that is left out',
     ['watcher', '--archive', '--archive-kinds', 'events'],
     /--archive-kinds: events is not watched/,

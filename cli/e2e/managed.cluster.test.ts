@@ -1,5 +1,6 @@
 /**
- * As docs/start/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and nothing else.
+ * As docs/start/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and
+ * nothing else.
  *
  * What must stay true: no request of ours but reads and reviews; the other collector's deletions are explained.
  */
@@ -47,20 +48,20 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
     folder = await mkdtemp(join(tmpdir(), 'kinfold-managed-'))
     plane = await startControlPlane({ apiserverArgs: await auditArgs(folder) })
     await plane.startControllerManager({ collector: true })
-    const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'watcher'])
+    const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'observe'])
     equal(printed.code, 0, printed.stderr)
     await kubectlEach(plane, 'apply', printed.stdout)
     // As docs/start/managed.md says (C15, C16): the account's own file, and the kinds that it was given.
-    const [kubeconfig, list] = [join(folder, 'watcher.kubeconfig'), join(folder, 'rbac.yaml')]
+    const [kubeconfig, list] = [join(folder, 'observe.kubeconfig'), join(folder, 'rbac.yaml')]
     await writeFile(list, printed.stdout)
     const account = await runKinfold(['kubeconfig', '--kubeconfig', plane.kubeconfig])
     equal(account.code, 0, account.stderr)
     await writeFile(kubeconfig, account.stdout, { mode: 0o600 })
     const checked = await runKinfold([
-      ...['doctor', '--service', 'watcher', '--kubeconfig', kubeconfig, '--kinds', `@${list}`],
+      ...['doctor', '--service', 'observe', '--kubeconfig', kubeconfig, '--kinds', `@${list}`],
       ...['--data', join(folder, 'none')],
     ])
-    match(checked.stdout, /looked as system:serviceaccount:kinfold:kinfold-watcher$/m)
+    match(checked.stdout, /looked as system:serviceaccount:kinfold:kinfold-observe$/m)
     equal(checked.code, 0, checked.stdout)
     const flags = ['--mode', 'observe', '--kinds', `@${list}`]
     kinfold = await KinfoldProcess.start({ kubeconfig, data: join(folder, 'kinfold'), flags })
@@ -111,7 +112,7 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
       const isReview = /\/selfsubject(access)?reviews/.test(requestURI)
       const isRead = ['get', 'list', 'watch'].includes(verb)
       // By the administrator's own command.
-      const isToken = requestURI.endsWith('/kinfold-watcher/token')
+      const isToken = requestURI.endsWith('/kinfold-observe/token')
       return !isRead && !isReview && !isToken
     })
     ok(ours.length > 10, `${ours.length} requests`)

@@ -33,6 +33,7 @@ import {
   type Trust,
   untrustedText,
 } from '../../services/restore/trusted-record.ts'
+import { KINDS_EXAMPLE } from '../config/archive-config.ts'
 import { addClusterOptions, collect } from '../config/config.ts'
 import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
@@ -76,7 +77,7 @@ export function addRestore(program: Command): void {
     )
     .argument(
       '<object...>',
-      'KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
+      'one object: KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
     .option(
       '-n, --namespace <ns>',
@@ -244,7 +245,7 @@ async function objectsOf(
   if (incomplete !== '') process.stderr.write(`warning: ${incomplete}\n`)
   const others =
     clusters.size === 0
-      ? 'it is empty: archiving is switched on with --archive'
+      ? `it is empty: a Kinfold that runs with --archive ${KINDS_EXAMPLE} archives what others delete of these kinds, in each mode, and in mode enforce all that it deletes itself`
       : `it has some of ${[...clusters].join(', ')}: name one with --from-cluster`
   throw new ExitError(
     EXIT.input,

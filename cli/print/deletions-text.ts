@@ -15,8 +15,9 @@ export function printerOf(
   const isWide = output === 'wide'
   const table = new GrowingTable([
     ...['TIME', 'CLUSTER', ...(allNamespaces ? ['NAMESPACE'] : []), 'OBJECT'],
-    'EVIDENCE',
-    ...(isWide ? ['BY', 'USER', 'ROOT', 'POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH'] : []),
+    ...(isWide
+      ? ['EVIDENCE', 'BY', 'USER', 'ROOT', 'POSITION', 'UID', 'OBSERVED', 'COMMAND', 'MATCH']
+      : []),
     'DELETED',
     ...(isWide ? ['DETAILS'] : []),
   ])
@@ -34,7 +35,8 @@ function rowOf(deletion: Deletion, isWide: boolean, hasNamespace: boolean): read
   return [
     ...[at ?? '-', labelOf(cluster)],
     ...(hasNamespace ? [namespace] : []),
-    ...[objectName(deletion), evidence ?? '-'],
+    objectName(deletion),
+    ...(isWide ? [evidence ?? '-'] : []),
     ...(isWide ? [by, deletedBy === null ? '-' : deleterText(deletedBy), rootText(deletion)] : []),
     ...(isWide ? [`pos:${partition}-${position}`, uid] : []),
     ...(isWide ? [observed ?? '-', command ?? '-', deletedBy?.match ?? '-'] : []),

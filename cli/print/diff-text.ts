@@ -1,4 +1,9 @@
-/** What `kinfold diff` prints. What must stay true: rows are in the order of cluster, namespace and name; whatever an object is called, it has one row. */
+/**
+ * What `kinfold diff` prints.
+ *
+ * What must stay true: rows are in the order of cluster, namespace, name and kind, and of those that had one name in the
+ * order of time; whatever an object is called, it has one row.
+ */
 import { evidenceText, labelOf, phaseText, recordedText } from '../../services/graph/api/word.ts'
 import { whoText } from '../../web/deletion-text.ts'
 import type { Diff } from '../answer.ts'
@@ -17,9 +22,10 @@ type Deletion = NonNullable<Row['deletion']>
 export function render(
   { count: _, ...told }: Diff & { readonly count?: number },
   output: Output,
-  hasNamespace: boolean,
+  /** Null: of all. */
+  namespace: string | null,
 ): string {
-  const differences = told.differences.toSorted(byName)
+  const differences = told.differences.toSorted(byPlaceAndTime)
   const sorted = { ...told, differences }
   switch (output) {
     case 'json':
@@ -30,9 +36,15 @@ export function render(
     case 'table':
     case 'wide':
       return differences.length === 0
-        ? 'No differences.\n'
-        : rows(differences, output === 'wide', hasNamespace)
+        ? `No differences${namespace === null ? '' : ` in namespace ${lineOf(namespace)}`}.\n`
+        : rows(differences, output === 'wide', namespace === null)
   }
+}
+
+/** One that was deleted comes before the one that was added in its place. */
+function byPlaceAndTime(a: Row, b: Row): number {
+  const byPlace = byName({ ...a, uid: '' }, { ...b, uid: '' })
+  return byPlace || (a.at ?? '').localeCompare(b.at ?? '') || byName(a, b)
 }
 
 const STYLES: Readonly<Record<Row['change'], Style>> = {

@@ -139,7 +139,7 @@ function obstacleText(
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
-    until === null ? 'tried again when something changes' : `next try at ${timeAhead(until)}`,
+    until === null ? 'judged again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
   return `Blocked (${by})${told.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

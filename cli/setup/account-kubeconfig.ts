@@ -34,8 +34,8 @@ export function addKubeconfig(program: Command): void {
     )
     .addOption(
       new Option('--service <name>', 'whose account')
-        .choices(['watcher', 'reaper', 'up'])
-        .default('watcher'),
+        .choices(['watcher', 'reaper', 'up', 'observe'])
+        .default('observe'),
     )
     .option('--namespace <name>', 'namespace of the account', 'kinfold')
     .option('--duration <span>', 'how long the token is good for; servers may give less', '24h')

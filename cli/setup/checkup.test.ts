@@ -1,5 +1,5 @@
-/** What `kinfold doctor` says of a cluster's kinds: which are not watched, and why. */
-import { deepEqual, equal } from 'node:assert/strict'
+/** What `kinfold doctor` says of a cluster's kinds: which are not watched, and why, and what an account may not do. */
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import { ApiServer } from '../../adapters/memory/api-server.ts'
@@ -84,4 +84,41 @@ test('a kind that is listed and not watched is amiss', async () => {
     state: 'failed',
     text: `${HEAD}odds.x.io: its lists have no resourceVersion`,
   })
+})
+
+/** An account without any right: who the cluster is, it may not read either. */
+function denying(server: ApiServer): Exchange {
+  const real = memoryExchange(server)
+  return {
+    async request(request, signal) {
+      const { path, method } = request
+      if (path === '/api/v1/namespaces/kube-system') return answered(403, {})
+      if (path.includes('selfsubjectaccessreviews')) {
+        return answered(201, { status: { allowed: false } })
+      }
+      if (method === 'POST') return answered(403, {})
+      return await real.request(request, signal)
+    },
+    [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
+  }
+}
+
+test('all that an account may not do is named, whatever else it may not', async () => {
+  const server = new ApiServer({ clock: new ManualClock(), random: seeded(1), name: 'north' })
+  const kinds = ['configmaps', 'pods'].map((resource) => ({ resource, group: '' }))
+  for (const [service, verbs] of [
+    ['observe', 'get, list, watch'],
+    ['up', 'get, list, watch, delete, patch'],
+  ] as const) {
+    await using cluster = openCluster({ name: 'north', exchange: denying(server) })
+    const found = await checkCluster(cluster, { ...EVERYTHING, kinds, service })
+    const failed = found.flatMap(({ state, text }) => (state === 'failed' ? [text] : []))
+    match(failed[0] ?? '', /^north: identity: may not get the namespace kube-system, .*: grant get/)
+    const ofKinds = failed.filter((text) => text.includes(`: may not ${verbs}; grant these`))
+    deepEqual(
+      ofKinds.map((text) => text.split(': ')[1]),
+      ['configmaps', 'pods'],
+    )
+    equal(found.filter(({ text }) => text.includes(': lease ')).length, service === 'up' ? 1 : 0)
+  }
 })

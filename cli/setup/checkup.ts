@@ -1,7 +1,8 @@
 /**
  * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, who may read and write files, disk, data format.
  *
- * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do; what is absent is never `ok`.
+ * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do; what is absent
+ * is never `ok`. What the account may not do ends no check but the one that needs it.
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -22,7 +23,7 @@ import { strangerIn } from '../process/copied-data.ts'
 import { type DataStart, readStart } from '../process/data-start.ts'
 import { clockNote } from '../process/log-time.ts'
 import { unwatchedText } from '../process/readiness.ts'
-import { type RightsOf, verbsOf } from './role-manifest.ts'
+import { type RightsOf, reaps, verbsOf } from './role-manifest.ts'
 
 /** `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs. */
 export interface Finding {
@@ -52,11 +53,9 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
   const { name } = cluster
   const findings: Finding[] = []
   try {
-    const id = await cluster.identify(limit())
-    findings.push({ state: 'ok', text: `${name}: identity ${id}` })
+    findings.push(...(await checkIdentity(cluster)))
     const account = await cluster.whoAmI(limit())
     if (account !== null) findings.push({ state: 'ok', text: `${name}: looked as ${account}` })
-    findings.push(clockFinding(name, await cluster.clockSkewMs(limit())))
     const { kinds, failed, isAggregationKnown } = await cluster.discover(limit())
     const watches = checked.service !== 'reaper'
     if (watches && !isAggregationKnown) {
@@ -86,12 +85,27 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
     findings.push(...notServed(name, listed ?? [], [...reasons.keys()]))
     findings.push(...(await checkPermissions(cluster, asked, checked.service)))
     findings.push(...notWatched(name, reasons, listed !== null))
-    if (watches) findings.push(await checkLease(cluster, checked.service))
-    if (checked.service !== 'watcher') findings.push(await checkLock(cluster))
+    const { service } = checked
+    if (service === 'watcher' || service === 'up') findings.push(await checkLease(cluster, service))
+    if (reaps(service)) findings.push(await checkLock(cluster))
   } catch (error) {
     findings.push({ state: 'failed', text: `${name}: ${whyOf(error)}` })
   }
   return findings
+}
+
+/** Both from one namespace: nothing starts without the right to read it, but all else can be checked. */
+async function checkIdentity(cluster: Cluster): Promise<Finding[]> {
+  const { name } = cluster
+  try {
+    const id = await cluster.identify(limit())
+    const identity: Finding = { state: 'ok', text: `${name}: identity ${id}` }
+    return [identity, clockFinding(name, await cluster.clockSkewMs(limit()))]
+  } catch (error) {
+    if (!(error instanceof ClusterError) || error.code !== 'FORBIDDEN') throw error
+    const text = `${name}: identity: may not get the namespace kube-system, by whose uid a cluster says who it is: grant get on namespaces of that name in a ClusterRole`
+    return [{ state: 'failed', text }]
+  }
 }
 
 /** What a watcher would find out, with `--kinds allowed`. */
@@ -111,7 +125,7 @@ async function deniedOf(
 }
 
 function nothingAllowed(cluster: string): Finding {
-  const text = `${cluster}: this account may list and watch no kind over all namespaces; apply what "kinfold rbac --from-cluster --service watcher" prints`
+  const text = `${cluster}: this account may list and watch no kind over all namespaces; apply what "kinfold rbac --from-cluster --service observe" prints`
   return { state: 'failed', text }
 }
 
@@ -191,7 +205,7 @@ async function checkPermissions(
     findings.push(...(await Promise.all(some.map((kind) => checkKind(cluster, kind, service)))))
   }
   const missing = findings.filter(({ state }) => state !== 'ok')
-  if (service !== 'watcher' && !(await cluster.mayI('create', EVENTS, limit()))) {
+  if (reaps(service) && !(await cluster.mayI('create', EVENTS, limit()))) {
     const text = `${cluster.name}: events: may not create; grant it in a ClusterRole, else users get no warning of references that cannot be resolved`
     missing.push({ state: 'failed', text })
   }
@@ -201,7 +215,7 @@ async function checkPermissions(
 }
 
 /** Watchers apart cannot be without theirs; one process for everything works without its own. */
-async function checkLease(cluster: Cluster, service: RightsOf): Promise<Finding> {
+async function checkLease(cluster: Cluster, service: 'watcher' | 'up'): Promise<Finding> {
   const isUp = service === 'up'
   const { namespace, name } = isUp ? STARTS : LEASE
   const asked: NamedResource = { ...LEASES, namespace, name }

@@ -47,8 +47,11 @@ export function addDoctor(program: Command): void {
     .option('--ignore-kinds <list>', IGNORE_HINT)
     .option('--config <file>', 'YAML file of up, watcher or reaper; flags win')
     .addOption(
-      new Option('--service <name>', 'whose rights: up does what watcher and reaper do apart')
-        .choices(['up', 'watcher', 'reaper'])
+      new Option(
+        '--service <name>',
+        'whose rights: up does what watcher and reaper do apart; observe, up in mode observe, only reads',
+      )
+        .choices(['up', 'watcher', 'reaper', 'observe'])
         .default('up'),
     )
     .action(async (flags: DoctorFlags) => {

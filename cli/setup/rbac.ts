@@ -14,7 +14,7 @@ import { bad } from '../config/setting.ts'
 import { type ListedKind, nameOf } from '../print/kind-name.ts'
 import { yaml } from '../print/yaml.ts'
 import { type LockRules, lockManifests } from './lock-policy.ts'
-import { type Manifest, type RightsOf, roleManifests, usernameOf } from './role-manifest.ts'
+import { type Manifest, type RightsOf, reaps, roleManifests, usernameOf } from './role-manifest.ts'
 
 interface RbacFlags {
   readonly kubeconfig?: string
@@ -27,7 +27,7 @@ interface RbacFlags {
   readonly protectKinds?: string
   readonly protectNamespaces?: string
   readonly othersMarks: boolean
-  readonly service: 'watcher' | 'reaper' | 'up' | 'all'
+  readonly service: RightsOf | 'all'
   readonly output: 'yaml' | 'json'
   readonly config?: string
 }
@@ -71,8 +71,11 @@ export function addRbac(program: Command): void {
     .option('--protect-namespaces <list>', 'namespaces in which the lock lets nothing be deleted')
     .option('--no-others-marks', "only kinfold.dev/protected counts, not other tools' marks")
     .addOption(
-      new Option('--service <name>', 'whose accounts: all are watcher and reaper apart')
-        .choices(['watcher', 'reaper', 'up', 'all'])
+      new Option(
+        '--service <name>',
+        'whose accounts: all are watcher and reaper apart; observe, up in mode observe, only reads',
+      )
+        .choices(['watcher', 'reaper', 'up', 'observe', 'all'])
         .default('all'),
     )
     .addOption(
@@ -198,7 +201,7 @@ function manifestsFor(
     ', which means everywhere',
   )
   const accounts: readonly RightsOf[] = service === 'all' ? ['watcher', 'reaper'] : [service]
-  const reapers = accounts.filter((each) => each !== 'watcher')
+  const reapers = accounts.filter(reaps)
   const options = { kinds, namespace: place, onlyNamespaces, clusterScoped }
   const rules: LockRules = {
     usernames: reapers.map((each) => usernameOf(each, place)),

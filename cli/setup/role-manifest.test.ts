@@ -136,7 +136,7 @@ test('the check of the rights can fail', () => {
   }
 })
 
-for (const service of ['watcher', 'reaper', 'up'] as const) {
+for (const service of ['watcher', 'reaper', 'up', 'observe'] as const) {
   test(`--service ${service} prints what that one needs`, async () => {
     const manifests = await printed('--kinds', KINDS, '--service', service, '--namespace', 'gc')
     deepEqual(faults(manifests), [])
@@ -146,8 +146,15 @@ for (const service of ['watcher', 'reaper', 'up'] as const) {
       [service === 'up' ? 'gc/kinfold' : `gc/kinfold-${service}`],
     )
     const policies = manifests.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
-    equal(policies.length, service === 'watcher' ? 0 : 1)
-    if (service === 'watcher') return
+    const isReading = service === 'watcher' || service === 'observe'
+    equal(policies.length, isReading ? 0 : 1)
+    if (service === 'observe') {
+      const verbs = new Set(
+        manifests.flatMap(({ rules = [] }) => rules.flatMap((rule) => rule.verbs)),
+      )
+      deepEqual([...verbs].sort(), ['get', 'list', 'watch'], 'it changes nothing, no Lease either')
+    }
+    if (isReading) return
     equal(policies[0]?.spec?.failurePolicy, 'Fail')
     const user = `system:serviceaccount:gc:${accounts[0]?.metadata.name}`
     match(JSON.stringify(policies), new RegExp(`in \\[\\\\"${user}\\\\"\\]`))

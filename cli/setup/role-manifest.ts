@@ -18,8 +18,8 @@ export interface Manifest {
   readonly [key: string]: unknown
 }
 
-/** `up` is watcher and reaper in one process: one account. */
-export type RightsOf = 'watcher' | 'reaper' | 'up'
+/** `up` is watcher and reaper in one process: one account. `observe` is `up` in mode observe, which only reads. */
+export type RightsOf = 'watcher' | 'reaper' | 'up' | 'observe'
 
 export interface RoleOptions {
   readonly kinds: readonly ListedKind[]
@@ -90,8 +90,13 @@ export function verbsOf(of: RightsOf): {
 } {
   return {
     read: of === 'reaper' ? ['get'] : ['get', 'list', 'watch'],
-    change: of === 'watcher' ? [] : ['delete', 'patch'],
+    change: reaps(of) ? ['delete', 'patch'] : [],
   }
+}
+
+/** Whether it deletes. */
+export function reaps(of: RightsOf): boolean {
+  return of === 'reaper' || of === 'up'
 }
 
 export function accountName(of: RightsOf): string {
@@ -105,13 +110,12 @@ export function usernameOf(of: RightsOf, namespace: string): string {
 
 export function roleManifests(of: RightsOf, options: RoleOptions): readonly Manifest[] {
   const { namespace, kinds } = options
-  const reaps = of !== 'watcher'
   const account = accountName(of)
   const read: readonly Rule[] = [
     ...rulesFor(kinds, verbsOf(of).read),
     IDENTITY,
     AGGREGATION,
-    ...(reaps ? [WARNINGS] : []),
+    ...(reaps(of) ? [WARNINGS] : []),
   ]
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } },
@@ -123,7 +127,7 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
     ...(of === 'watcher' ? leaseRole(`${account}-lease`, LEASE, account, namespace) : []),
     // A second process on a copy of its data directory is noticed by it.
     ...(of === 'up' ? leaseRole(`${account}-data`, STARTS, account, namespace) : []),
-    ...(reaps ? changeRole(of, options) : []),
+    ...(reaps(of) ? changeRole(of, options) : []),
   ]
 }
 

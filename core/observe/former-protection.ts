@@ -1,5 +1,6 @@
 /**
- * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It counts for ten minutes more.
+ * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It counts for ten
+ * minutes more, but in mode observe: nothing was held there.
  *
  * What must stay true: each is remembered with the fact that revoked it, so that none is lost when several are revoked one after the other.
  *
@@ -74,7 +75,8 @@ export function sparedUntil(
   evidence: Evidence,
 ): number | null {
   const { policy, former } = facts.policy
-  if (policy.preset !== 'guarded') return null
+  // Facts are remembered in each mode, so entering `enforce` within ten minutes spares the object.
+  if (policy.preset !== 'guarded' || policy.mode === 'observe') return null
   let until = protectedUntil ?? 0
   if (former !== null && protectedNow(object, evidence, formerly(former)) !== '') {
     until = Math.max(until, former.until)

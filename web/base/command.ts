@@ -18,15 +18,19 @@ export interface Subject extends Named {
   readonly isThere: boolean
 }
 
-export function commandsOf(object: Subject, scope: string): readonly Command[] {
+export function commandsOf(
+  object: Subject,
+  { scope, name: clusterName }: Pick<Cluster, 'scope' | 'name'>,
+): readonly Command[] {
   const cluster = shellWord(scope)
+  const context = shellWord(clusterName)
   const uid = shellWord(`uid:${object.uid}`)
   const name = shellWord(`${kindText(object)}/${object.name}`)
   const namespace = shellWord(object.namespace)
   const isNamed = object.isThere && name !== undefined && namespace !== undefined
   const within = object.namespace === '' ? '' : ` -n ${namespace}`
   const about = isNamed ? `${name}${within}` : uid
-  if (about === undefined || cluster === undefined) return []
+  if (about === undefined || cluster === undefined || context === undefined) return []
   const ask = (what: string, words: string): Command => {
     return { what, text: `kinfold ${words} ${about} --cluster ${cluster}` }
   }
@@ -34,7 +38,12 @@ export function commandsOf(object: Subject, scope: string): readonly Command[] {
     ? [ask('What would be deleted with it', 'plan delete'), ask('Its dependents', 'tree')]
     : []
   const live = isNamed
-    ? [{ what: 'As its cluster has it', text: `kubectl get ${name}${within} -o yaml` }]
+    ? [
+        {
+          what: 'As its cluster has it',
+          text: `kubectl get ${name}${within} --context ${context} -o yaml`,
+        },
+      ]
     : []
   return [ask('Why', 'why'), ask('What happened to it', 'history'), ...now, ...live]
 }

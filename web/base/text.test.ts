@@ -31,18 +31,22 @@ for (const name of HOSTILE_NAMES) {
   })
 }
 
+const NORTH = { scope: 'c-1', name: 'north' }
+
 test('a command names its object, and the uid where the name cannot be typed', () => {
   const object = { group: 'apps', kind: 'Deployment', namespace: 'shop', name: 'web', uid: 'u-1' }
   const why = (more: object): string | undefined =>
-    commandsOf({ ...object, isThere: true, ...more }, 'north').find(({ what }) => what === 'Why')
+    commandsOf({ ...object, isThere: true, ...more }, NORTH).find(({ what }) => what === 'Why')
       ?.text
-  equal(why({}), 'kinfold why Deployment.apps/web -n shop --cluster north')
+  equal(why({}), 'kinfold why Deployment.apps/web -n shop --cluster c-1')
   equal(
     why({ name: "a'b; rm -rf" }),
-    `kinfold why 'Deployment.apps/a'\\''b; rm -rf' -n shop --cluster north`,
+    `kinfold why 'Deployment.apps/a'\\''b; rm -rf' -n shop --cluster c-1`,
   )
-  equal(why({ name: 'a\nb' }), 'kinfold why uid:u-1 --cluster north')
-  equal(why({ isThere: false }), 'kinfold why uid:u-1 --cluster north')
+  equal(why({ name: 'a\nb' }), 'kinfold why uid:u-1 --cluster c-1')
+  equal(why({ isThere: false }), 'kinfold why uid:u-1 --cluster c-1')
+  const [live] = commandsOf({ ...object, isThere: true }, NORTH).slice(-1)
+  equal(live?.text, 'kubectl get Deployment.apps/web -n shop --context north -o yaml')
   equal(why({ name: 'a\nb', uid: 'a\nb' }), undefined)
 })
 

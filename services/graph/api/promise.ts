@@ -26,28 +26,35 @@ export interface Promised {
   readonly isKept: boolean
   /** A sentence; empty where there is nothing to say beside the order's own effect. */
   readonly says: string
+  /** True: the order ends what had no effect, so its own effect is not said. */
+  readonly isIdle: boolean
 }
 
 type ByMode = Readonly<Record<Mode, Promised>>
 
-const KEPT: Promised = { isKept: true, says: '' }
+const KEPT: Promised = { isKept: true, says: '', isIdle: false }
 const OBSERVED =
   'in mode observe Kinfold deletes nothing, and cannot stop the cluster’s own collector'
 const TRIED = 'In mode dry-run Kinfold deletes nothing; the cluster’s own collector is not stopped.'
 
 function vain(what: string): Promised {
-  return { isKept: false, says: `${what}: ${OBSERVED}` }
+  return { isKept: false, says: `${what}: ${OBSERVED}`, isIdle: false }
 }
 
 function kept(says: string): Promised {
-  return { isKept: true, says }
+  return { isKept: true, says, isIdle: false }
+}
+
+/** Takes back what held nothing. */
+function idle(what: string): Promised {
+  return { isKept: true, says: `It ends now. In mode observe ${what} nothing.`, isIdle: true }
 }
 
 export const PROMISES: Readonly<Record<Verb, ByMode>> = {
   pause: { observe: vain('a pause stops nothing'), 'dry-run': kept(TRIED), enforce: KEPT },
-  resume: { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
+  resume: { observe: idle('a pause stops'), 'dry-run': KEPT, enforce: KEPT },
   protect: { observe: vain('it protects nothing'), 'dry-run': kept(TRIED), enforce: KEPT },
-  unprotect: { observe: KEPT, 'dry-run': KEPT, enforce: KEPT },
+  unprotect: { observe: idle('an order protects'), 'dry-run': KEPT, enforce: KEPT },
   approve: {
     observe: vain('an approval releases nothing'),
     'dry-run': kept('In mode dry-run nothing is deleted: what it releases is only tried.'),

@@ -413,6 +413,27 @@ test('in mode observe an order that is recorded all the same holds nothing until
   match(rig.verdict('pod-a'), /protected by local:somebody/)
 })
 
+test('in mode observe nothing was held, so taking it back releases nothing, at once (C1)', async (t) => {
+  const rig = await rigFor(t)
+  await rig.tell(['policy observe guarded'])
+  const subject = 'namespace/ns'
+  equal((await rig.order({ verb: 'protect', subject, record: true })).status, 200)
+  const effectOf = async (body: object): Promise<string> =>
+    ((await (await rig.order({ why: 'over', ...body })).json()) as DirectiveAnswer).effective
+  equal(
+    await effectOf({ verb: 'unprotect', subject }),
+    'It ends now. In mode observe an order protects nothing.',
+  )
+  await rig.tell(['delete rs/web'])
+  match(rig.verdict('pod-a'), /mode observe only records/)
+  equal(
+    await effectOf({ verb: 'resume' }),
+    'It ends now. In mode observe a pause stops nothing. No such pause was known.',
+  )
+  await rig.tell(['policy enforce guarded'])
+  match(rig.verdict('pod-a'), /protected by what was taken back in the last ten minutes/)
+})
+
 test('what stops deletes is taken where no partition says yet which mode is in force', async (t) => {
   const rig = await rigFor(t, undefined, true)
   const response = await rig.order({ verb: 'pause', why: 'stop it' })

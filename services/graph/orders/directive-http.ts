@@ -66,11 +66,10 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
     const order = readOrder(request.body)
     await parts.access.order(request, order.verb)
     const promised = await promisedBy(parts, order)
-    const who = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
+    const by = { who: whoIs(principal, order.claimed), isProven: principal.user !== null }
     const cluster = await clusterIdOf(parts, order)
     const given = async (view?: View): Promise<object> => {
-      const done = await inTurn(() => give(parts, order, cluster, who, view))
-      const answer = { ...done, effective: effectiveIn(promised, done.effective) }
+      const answer = await inTurn(() => give(parts, { order, cluster, by, promised, view }))
       return documentOf('DirectiveResult', { answer, partial: '' })
     }
     // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
@@ -98,10 +97,7 @@ async function promisedBy(
   const now = modesIn(clusters)
   if (!now.areAll || [...now.modes].join() !== 'observe') return undefined
   if (record) return observed
-  throw new Problem(
-    409,
-    `${observed.says}; to record it for another mode, add --record-anyway ("record": true)`,
-  )
+  throw new Problem(409, `${observed.says}; to record it for another mode, add --record-anyway`)
 }
 
 /** Of the partitions that fold here and have read a policy; `areAll`: those are all there are. */
@@ -140,10 +136,13 @@ async function isAllFolded(
   return true
 }
 
-function effectiveIn(promised: Promised | undefined, effective: string): string {
-  if (promised === undefined) return `${effective} Which mode is in force is not known here.`
-  if (!promised.isKept) return `It is recorded, and has no effect now: ${promised.says}.`
-  return promised.says === '' ? effective : `${effective} ${promised.says}`
+/** `effect` is that of the order where a mode keeps it; `aside` is said in each mode. */
+function effectiveIn(promised: Promised | undefined, effect: string, aside: string): string {
+  if (promised === undefined) return `${effect}${aside} Which mode is in force is not known here.`
+  const { isKept, isIdle, says } = promised
+  if (!isKept) return `It is recorded, and has no effect now: ${says}.`
+  if (isIdle) return `${says}${aside}`
+  return `${effect}${aside}${says === '' ? '' : ` ${says}`}`
 }
 
 /** Orders of one cluster that are compared with how it stands. */
@@ -159,12 +158,17 @@ function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
+interface Asked {
+  readonly order: Order
+  readonly cluster: ClusterId
+  readonly by: Pick<Directive, 'who' | 'isProven'>
+  readonly promised: Promised | undefined
+  readonly view: View | undefined
+}
+
 async function give(
   parts: DirectiveParts,
-  order: Order,
-  cluster: ClusterId,
-  by: Pick<Directive, 'who' | 'isProven'>,
-  view: View | undefined,
+  { order, cluster, by, promised, view }: Asked,
 ): Promise<DirectiveAnswer> {
   const { who } = by
   checkRoom(parts, order)
@@ -202,7 +206,11 @@ async function give(
     cluster: cluster === '' ? null : clusterRefs(known)(cluster),
     about: aboutOf(order, cluster, known),
     who,
-    effective: `${isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length)}${aside}`,
+    effective: effectiveIn(
+      promised,
+      isFirst ? FIRST_OF_TWO : effectOf(order, folded, offsets.length),
+      aside,
+    ),
     partitions: offsets.length,
     folded,
   }

@@ -150,7 +150,7 @@ async function pageOf(
       unnamed,
       deleters.doubt(),
       lives.doubt(),
-      unknown === 0 ? '' : unknownText(unknown),
+      unknown === 0 ? '' : unknownText(unknown, asked),
     ]
     const rest = { since, until: span.until, hidden: 0, horizon, resume } as const
     const listed = { continue: page.next(), deletions: inOwnOrder(deletions) }
@@ -160,9 +160,17 @@ async function pageOf(
   })
 }
 
-function unknownText(count: number): string {
-  const what = count === 1 ? '1 deletion is' : `${count} deletions are`
-  return `${what} left out, of which it is not known, or not any more, by whom or after which owner's deletion`
+/** Why they are neither listed nor ruled out. */
+function unknownText(count: number, { by, evidence, roots }: Asked): string {
+  const isUser = by !== undefined && by !== 'kinfold' && by !== 'others'
+  const isOurs = (by !== undefined && !isUser) || evidence !== undefined
+  const [more, them] = count === 1 ? ['deletion', 'it'] : ['deletions', 'them']
+  const unknown = [
+    ...(isUser ? [`who deleted ${them}`] : []),
+    ...(isOurs ? [`whether Kinfold deleted ${them}`] : []),
+    ...(roots === undefined ? [] : ["after which owner's deletion"]),
+  ]
+  return `${count} more ${more} may fit: it is not known ${unknown.join(', or ')}`
 }
 
 async function deletionOf(
@@ -194,14 +202,15 @@ function fits(asked: Asked, row: Listed, owners: readonly Identity[]): Fit {
 
 function fitsBy({ by }: Asked, row: Listed): Fit {
   if (by === undefined) return 'yes'
-  if (by !== 'kinfold' && by !== 'others') return fitsUser(by, row.deletedBy)
+  if (by !== 'kinfold' && by !== 'others') return fitsUser(by, row)
   if (row.by === 'unknown') return 'unknown'
   return row.by === by ? 'yes' : 'no'
 }
 
 /** Of a guess that names another user, requests of this one may fit as well. */
-function fitsUser(user: string, found: Deletion['deletedBy']): Fit {
-  if (found === null) return 'unknown'
+function fitsUser(user: string, { by, deletedBy: found }: Listed): Fit {
+  // Of what Kinfold itself deleted it is known who did, also where no audit log names its account.
+  if (found === null) return by === 'kinfold' ? 'no' : 'unknown'
   if (found.user === user || found.impersonated === user) return 'yes'
   return found.others > 0 ? 'unknown' : 'no'
 }

@@ -176,6 +176,51 @@ test('a plan in the foreground is stuck at what blocks it', async (t) => {
   deepEqual(stuck, ['deploy-web', 'pod-held', 'rs-a'])
 })
 
+test('a plan foresees what the Job controller removes, and says what other finalizers of Kubernetes wait for', async (t) => {
+  const jobs = [
+    'put deploy/report',
+    'put job/report-1 <- deploy/report!',
+    'put pod/report-1-a <- job/report-1! [batch.kubernetes.io/job-tracking]',
+    'put cm/odd <- job/report-1! [batch.kubernetes.io/job-tracking]',
+  ]
+  const asked = await ask(t, jobs.slice(0, 3))
+  for (const cascade of ['Foreground', 'Background'] as const) {
+    const plan = await asked.plan('deploy-report', cascade)
+    deepEqual(effects(plan), [
+      'deploy-report deleted',
+      'job-report-1 deleted',
+      'pod-report-1-a deleted',
+    ])
+    equal(
+      plan.objects[2]?.because,
+      'owned by Job/report-1; the Job controller removes its finalizer batch.kubernetes.io/job-tracking',
+    )
+  }
+  const other = await ask(t, jobs)
+  const plan = await other.plan('deploy-report', 'Foreground')
+  deepEqual(
+    plan.objects.slice(0, 3).map(({ uid, effect, because }) => [uid, effect, because]),
+    [
+      [
+        'cm-odd',
+        'stuck',
+        'owned by Job/report-1; it waits for finalizers batch.kubernetes.io/job-tracking',
+      ],
+      ['deploy-report', 'stuck', 'it is deleted; it waits for its dependents'],
+      ['job-report-1', 'stuck', 'owned by Deployment/report; dependents block it'],
+    ],
+  )
+  const volume = await ask(t, ['put pv/data [kubernetes.io/pv-protection]'])
+  const [data] = (await volume.plan('pv-data', 'Background')).objects
+  deepEqual(
+    [data?.effect, data?.because],
+    [
+      'stuck',
+      'it is deleted; it waits until no claim is bound to it, when its controller removes its finalizer kubernetes.io/pv-protection',
+    ],
+  )
+})
+
 test('a plan that orphans goes no deeper', async (t) => {
   const asked = await ask(t, FAMILY)
   const plan = await asked.plan('deploy-web', 'Orphan')

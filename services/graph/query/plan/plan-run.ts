@@ -2,7 +2,8 @@
  * One plan being made: what each command that the rehearsed fold issues would do to its object, as the API server would have it, and what then stands
  * in the way.
  *
- * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is noted and never assumed; it ends at its limit.
+ * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is noted and never
+ * assumed, but for what Kubernetes itself removes (known-finalizer.ts); it ends at its limit.
  *
  * Not here: what is told of it (plan.ts), the fold over an overlay (rehearsal.ts).
  */
@@ -19,6 +20,7 @@ import type { Evidence } from '../../../../core/model/proof.ts'
 import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
 import { foreignFinalizers } from '../answer/obstacle.ts'
+import { finalizersLeft } from './known-finalizer.ts'
 import type { Fate } from './planned-object.ts'
 import { becauseOf, effectOf } from './planned-object.ts'
 import type { Issued, Rehearsal } from './rehearsal.ts'
@@ -76,7 +78,7 @@ export class PlanRun {
     if (left === 0) return this.#delete(fate, { ...object, finalizers }, cascade, 'it is deleted')
     fate.isDeleted = true
     fate.because = 'it is deleted'
-    fate.blockedBecause = `${left} ${left === 1 ? 'object' : 'objects'} deleted with it`
+    fate.blockedBecause = `it waits for ${left} ${left === 1 ? 'object' : 'objects'} deleted with it`
     this.#rehearsal.tell(object, { ...object, finalizers, deletedAt: object.deletedAt ?? 1 })
   }
 
@@ -159,11 +161,11 @@ export class PlanRun {
     }
   }
 
-  /** As the API server does: finalizers as the policy asks, and what has none goes. */
+  /** As the API server does: finalizers as the policy asks, and what has none left is removed. */
   #delete(fate: Fate, object: ObjectMeta, policy: PropagationPolicy, because: string): void {
     fate.isDeleted = true
     fate.because = because
-    const others = foreignFinalizers(object.finalizers)
+    const others = finalizersLeft(object)
     const asked =
       policy === 'Foreground'
         ? [FINALIZER_FOREGROUND]

@@ -4,11 +4,12 @@ import type { ObjectMeta } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
 import type { PlannedObject } from '../../api/part-schema.ts'
 import type { Turns } from '../../turns.ts'
-import { foreignFinalizers } from '../answer/obstacle.ts'
+import { removedText, waitsText } from './known-finalizer.ts'
 
 /**
- * - `goes`: removed. - `stuck`: deleted, and there until somebody else takes finalizers off. - `stays`: loses a reference and has another owner.
- * - `orphaned`: loses a reference, as was asked. - `blocked`: nobody can say, so it stays; or it keeps an owner waiting.
+ * - `deleted`: removed. - `stuck`: its deletion is requested, and it exists until others remove finalizers.
+ * - `kept`: loses a reference and has another owner. - `orphaned`: loses a reference, as was asked.
+ * - `blocked`: it cannot be judged, so it stays; or it keeps an owner waiting.
  */
 export type Effect = PlannedObject['effect']
 
@@ -22,6 +23,7 @@ export interface Fate {
   isDeleted: boolean
   /** Of the verdicts that decided so. */
   readonly evidence: Set<Evidence>
+  /** A sentence. */
   blockedBecause: string
 }
 
@@ -33,19 +35,23 @@ export function effectOf(fate: Fate, now: ObjectMeta | undefined): Effect {
 }
 
 export function becauseOf(effect: Effect, fate: Fate, now: ObjectMeta | undefined): string {
-  const others = foreignFinalizers(now?.finalizers ?? [])
   switch (effect) {
     case 'deleted':
-      return fate.because
+      return sentences(fate.because, removedText(fate.object))
     case 'stuck': {
-      const until = others.length > 0 ? `finalizers ${others.join(', ')}` : fate.blockedBecause
-      return `${fate.because}; it waits for ${until || 'its dependents'}`
+      const finalizers = now === undefined ? '' : waitsText(now)
+      const because = finalizers || fate.blockedBecause || 'it waits for its dependents'
+      return sentences(fate.because, because)
     }
     case 'kept':
     case 'orphaned':
     case 'blocked':
-      return [fate.because, fate.blockedBecause].filter((text) => text !== '').join('; ')
+      return sentences(fate.because, fate.blockedBecause)
   }
+}
+
+function sentences(...all: readonly string[]): string {
+  return all.filter((text) => text !== '').join('; ')
 }
 
 const EFFECT_ORDER: readonly Effect[] = ['blocked', 'stuck', 'kept', 'orphaned', 'deleted']
