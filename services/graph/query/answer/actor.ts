@@ -201,6 +201,13 @@ function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
 
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
+/** It deletes what is in namespaces that are being deleted, and nothing else. */
+export function isNamespaceController({ user, agent }: Pick<Actor, 'user' | 'agent'>): boolean {
+  return user === NAMESPACE_CONTROLLER || /[/:]namespace-controller$/.test(agent)
+}
+
+const NAMESPACE_CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
+
 /** Of the request from a time that is known to lie between two; zero where they may be one. */
 function distanceOf({ from, at }: Actor, first: number, last: number): number {
   return Math.max(from - last, first - at, 0)
