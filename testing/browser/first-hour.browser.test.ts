@@ -333,7 +333,7 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     deepEqual(await violations(page), [])
   })
 
-  test('C2: of a deleted namespace it is said what was deleted in it, and how to make it again', async (t) => {
+  test('C2: of a deleted namespace it is said how much it took along, and how to make it again', async (t) => {
     const { url } = await graphOf(t, [
       ...['policy observe parity', 'serve namespace', 'relist namespace', 'put namespace/tmp'],
       ...['put cm/one in tmp', 'put cm/two in tmp'],
@@ -342,9 +342,7 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     ])
     const page = await watched(t, browser, url + objectLink('namespace-tmp'))
     const who = page.getByRole('region', { name: 'Who deleted it' })
-    await who
-      .getByText(/While it was being deleted, (at least )?2 objects were deleted in it\./)
-      .waitFor()
+    await who.getByText(/It took (at least )?2 objects along\./).waitFor()
     const restore = page.getByRole('region', { name: 'Restore' })
     await restore.getByText('kubectl create namespace tmp --context test').waitFor()
     equal(await page.getByText('kinfold restore').count(), 0)

@@ -176,8 +176,13 @@ async function noteGaps(
   if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
-/** The nearest in time; among those that are as near as clocks say, one about its name. */
-function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
+/**
+ * The nearest in time; among those that are as near as clocks say, one about its name. A kubelet's
+ * only where there is no other: it ends pods that others asked to delete.
+ */
+function guess(found: readonly Actor[], sign: number): FoundActor | undefined {
+  const asking = found.filter((each) => !isKubelet(each))
+  const all = asking.length === 0 ? found : asking
   const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign, sign) / CLOCK_MS)
   const rank = ({ name }: Actor): number => (name === '' ? 1 : 0)
   const [nearest] = all.toSorted((a, b) => {
@@ -187,6 +192,10 @@ function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
   if (nearest === undefined) return undefined
   const match = nearest.name === '' ? 'collection-and-time' : 'name-and-time'
   return answerOf(nearest, match, all.filter((each) => isOther(each, nearest)).length)
+}
+
+function isKubelet({ user, group, resource }: Actor): boolean {
+  return user.startsWith('system:node:') && group === '' && resource === 'pods'
 }
 
 function isOther(a: Actor, b: Actor): boolean {
