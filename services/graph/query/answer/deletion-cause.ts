@@ -69,7 +69,7 @@ export function causeOf(ended: Ended, actor: FoundActor | null): Cause {
   )
   if (begun === undefined || !isSeen) return NOBODY_KNOWS
   // It may be faster than the watch by which the record learns of the owner's deletion.
-  if (actor !== null) return { type: 'owner', at: begun.at + SKEW_MS, isInferred: true }
+  if (actor !== null) return { type: 'owner', at: latestOf(ended, begun), isInferred: true }
   const decided = decidedIn(history.slice(0, history.indexOf(begun)))
   if (decided !== undefined) return { type: 'owner', at: decided.at, isInferred: true }
   // It may have been deleted as early as that, by anybody.
@@ -81,12 +81,15 @@ function eitherOf(begun: History | undefined): Cause & { readonly type: 'unknown
   return { type: 'unknown', at: begun === undefined ? null : begun.at + BEHIND_MS, begun: null }
 }
 
-function ofNamespace({ unseenSince }: Ended, begun: History | undefined): Cause {
+function ofNamespace(ended: Ended, begun: History | undefined): Cause {
   if (begun === undefined) return NOBODY_KNOWS
-  const { at } = begun
-  // Behind an outage each watch reports in its own time.
-  const to = at + (unseenSince === null ? SKEW_MS : BEHIND_MS)
-  return { type: 'namespace', begun: { from: unseenSince ?? at - SKEW_MS, to } }
+  const from = ended.unseenSince ?? begun.at - SKEW_MS
+  return { type: 'namespace', begun: { from, to: latestOf(ended, begun) } }
+}
+
+/** By then it is recorded what a controller followed. Behind an outage each watch reports in its own time. */
+function latestOf({ unseenSince }: Ended, { at }: History): number {
+  return at + (unseenSince === null ? SKEW_MS : BEHIND_MS)
 }
 
 /** Of one that exists: what the record has decided of it, before anybody deleted it. */
