@@ -16,7 +16,7 @@ const START = Date.parse('2026-01-31T09:00:00Z')
 
 type Told = Document & Partial<ListAnswer> & { readonly root?: TreeNode; readonly asOf: AsOf[] }
 
-function shape(node: TreeNode | undefined): string {
+function shape(node: Tree['root'] | TreeNode | undefined): string {
   if (node === undefined) return ''
   const below = node.children.map(shape).join(' ')
   const phase = node.phase === 'observed' ? '' : ` ${node.phase}`
