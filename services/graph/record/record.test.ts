@@ -865,13 +865,32 @@ test('the horizon says of each question since when it is answered, and why', asy
       ['history', 2],
       ['index', 2],
       ['moments', 1],
+      ['actors', 0],
       ['events', 2],
       ['remember', 0],
     ],
   )
   match(told.bounds[0]?.because ?? '', /^the record begins then/)
   match(told.bounds[2]?.because ?? '', /^the record begins then: /)
-  match(told.bounds[4]?.because ?? '', /forgotten after "remember" \(720h\)/)
+  match(told.bounds[3]?.because ?? '', /^no audit log has come$/)
+  match(told.bounds[5]?.because ?? '', /forgotten after "remember" \(720h\)/)
+})
+
+test('the horizon says of each cluster when its audit log was heard last', async (t) => {
+  const { process } = await rigFor(t, { story: ['put cm/a'] })
+  const heardAt = async (): Promise<string | undefined> => {
+    const { bounds } = (await (await fetch(`${process.url}/v1/horizon`)).json()) as {
+      bounds: readonly { source: string; because: string }[]
+    }
+    return bounds.find(({ source }) => source === 'actors')?.because
+  }
+  const last = Date.UTC(2026, 10, 27, 12, 3, 4)
+  await sendAudit(process, [auditEvent('a', last), auditEvent('b', last - 60_000)])
+  await eventually('it is heard', async () => (await heardAt()) !== 'no audit log has come')
+  match((await heardAt()) ?? '', /: \S+ 2026-11-27T12:03:04Z$/)
+  // What is imported later may be older.
+  await sendAudit(process, [auditEvent('c', last - 120_000)])
+  match((await heardAt()) ?? '', /: \S+ 2026-11-27T12:03:04Z$/)
 })
 
 test('who may list one kind in one namespace sees that, and nothing of the rest (T12)', async (t) => {
