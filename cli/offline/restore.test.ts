@@ -237,7 +237,7 @@ suite('kinfold restore, over a playground,', () => {
   test('of a namespace it says how what was in it is restored', async () => {
     const { code, stderr } = await kinfoldRestore('ns/shop')
     equal(code, 2)
-    match(stderr, /^ns\/shop: a namespace is in no archive; create it .* object by object/m)
+    match(stderr, /^error: ns\/shop: a namespace is in no archive; create it .* object by object/m)
   })
 
   test('--only of an object that is not in the archive says so, and restores nothing', async () => {
