@@ -101,7 +101,9 @@ suite('what a first hour met on the page', { skip: skip ?? false }, () => {
     const owners = page.getByRole('tree', { name: 'Former owners' })
     await owners.getByRole('link', { name: 'ReplicaSet/web' }).waitFor()
     // What is above an object is never counted as its dependents.
-    await owners.getByText(/^1 owner/).waitFor()
+    await owners.getByText('1 owner, 2 with theirs', { exact: true }).waitFor()
+    // It was deleted before its dependents were.
+    await owners.getByRole('link', { name: 'Deployment/web' }).waitFor()
     equal(await owners.getByText(/dependent/).count(), 0)
     await page.getByText('It had no dependents.').waitFor()
     deepEqual(await violations(page), [])
