@@ -5,6 +5,7 @@
  * prints figures, and people compare.
  */
 import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade, PRESET_NAMES, type PresetName } from './cascade.ts'
@@ -22,6 +23,7 @@ import { benchRestore, type RestoreOptions } from './restore.ts'
 import { POLICY_NAMES, type PolicyName } from './rig/policy.ts'
 import type { Report } from './rig/report.ts'
 import { print } from './rig/report.ts'
+import { benchTurns, type TurnsOptions } from './turns.ts'
 
 interface Bench {
   readonly says: string
@@ -33,10 +35,13 @@ interface Bench {
   readonly presets?: readonly PresetName[]
   /** Takes `--engine kafka`, the only one there is. */
   readonly isOverKafka?: boolean
+  /** Takes `--against`, another checkout. */
+  readonly isPaired?: boolean
   run(
     options: Readonly<Record<string, number>>,
     policy: PolicyName,
     preset: PresetName,
+    against: string,
   ): Promise<Report>
 }
 
@@ -75,6 +80,14 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     },
     policies: [],
     run: async (options) => await benchFolding(options as FoldingOptions),
+  },
+  turns: {
+    says: 'the fold alone, of this checkout and of another one in turn: CPU as a ratio, bytes allocated',
+    options: { window: 1_500, windows: 12, warm: 12, living: 20_000 },
+    policies: [],
+    isPaired: true,
+    run: async (options, _policy, _preset, against) =>
+      await benchTurns(options as TurnsOptions, against),
   },
   page: {
     says: 'the page of an owner of very many, in Chromium: until it is painted, and what is in the document',
@@ -142,10 +155,10 @@ async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   const bench = name === undefined ? undefined : BENCHES[name]
   if (bench === undefined || name === undefined) throw unknownName(name)
-  const { json, numbers, policies, preset } = optionsOf(name, bench, rest)
+  const { json, numbers, policies, preset, against } = optionsOf(name, bench, rest)
   const reports: Report[] = []
   for (const policy of policies) {
-    const report = await bench.run(numbers, policy, preset)
+    const report = await bench.run(numbers, policy, preset, against)
     process.stdout.write(`${print(report)}\n`)
     reports.push(report)
   }
@@ -163,6 +176,8 @@ interface Asked {
   readonly numbers: Record<string, number>
   readonly policies: readonly PolicyName[]
   readonly preset: PresetName
+  /** Empty: none was given. */
+  readonly against: string
 }
 
 function optionsOf(name: string, bench: Bench, args: string[]): Asked {
@@ -178,7 +193,9 @@ function optionsOf(name: string, bench: Bench, args: string[]): Asked {
     numbers[option] = value
   }
   const policies = policiesOf(bench, given['policy'])
-  return { json: given['json'], numbers, policies, preset: presetOf(bench, given['preset']) }
+  const { json, against = '' } = given
+  const preset = presetOf(bench, given['preset'])
+  return { json, numbers, policies, preset, against: against && resolve(against) }
 }
 
 function policiesOf({ policies }: Bench, asked: string | undefined): readonly PolicyName[] {
@@ -196,10 +213,14 @@ function presetOf({ presets = ['parity'] }: Bench, asked: string | undefined): P
 
 function valuesOf(
   name: string,
-  { options, policies, presets, isOverKafka = false }: Bench,
+  { options, policies, presets, isOverKafka = false, isPaired = false }: Bench,
   args: string[],
 ): Readonly<Record<string, string | undefined>> {
-  const texts = ['json', ...(policies.length > 0 ? ['policy'] : [])]
+  const texts = [
+    'json',
+    ...(policies.length > 0 ? ['policy'] : []),
+    ...(isPaired ? ['against'] : []),
+  ]
   const preset = presets === undefined ? [] : ['preset']
   const engine = isOverKafka ? ['engine'] : []
   const names = [...texts, ...preset, ...engine, ...Object.keys(options)]

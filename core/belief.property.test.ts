@@ -19,7 +19,7 @@ import { kindNotation, object, shortKind } from '../testing/model/notation.ts'
 import { check } from '../testing/model/state-check.ts'
 import type { FoldedLog } from '../testing/rig/folded-log.ts'
 import { foldedLog } from '../testing/rig/folded-log.ts'
-import { nodeOf } from './graph/graph.ts'
+import { factsOf } from './graph/facts.ts'
 import { standingOf } from './judge/standing.ts'
 import type { Command } from './model/command.ts'
 import type { Event } from './model/event.ts'
@@ -286,13 +286,13 @@ function wrongIn({ cluster, log: { folder } }: Life, hasOrphaned: boolean): stri
   const { graph } = folder
   const objects = [...cluster.objects.values()]
   for (const dependent of objects.filter(({ kind }) => kind === 'Pod')) {
-    if (nodeOf(graph, CLUSTER, dependent.uid) === undefined) {
+    if (factsOf(graph, CLUSTER).node(dependent.uid) === undefined) {
       wrong.push(`${dependent.uid} is not known`)
       continue
     }
     for (const reference of dependent.ownerReferences) {
       const ground = groundOf(objects, dependent, reference)
-      const { standing } = standingOf(graph, CLUSTER, dependent, reference)
+      const { standing } = standingOf(factsOf(graph, CLUSTER), dependent, reference)
       const mayBeMarked = hasOrphaned && standing === 'orphaned'
       if (standing !== BELIEFS[ground] && !mayBeMarked)
         wrong.push(`${reference.uid} is ${ground}, and ${standing} to ${dependent.uid}`)

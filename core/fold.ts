@@ -12,10 +12,8 @@ import { directive } from './admit/directive.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { endTurn, enqueue, firstWork, hasWork, laneNamed, passTurnsOn } from './graph/agenda.ts'
 import type { Graph } from './graph/graph.ts'
-import { nodeOf } from './graph/graph.ts'
-import { queuedKey } from './graph/key.ts'
 import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
-import { stepOf } from './graph/outcome.ts'
+import { RecordStep } from './graph/outcome.ts'
 import { changeBy, moveWitness } from './issue/verification.ts'
 import { judge } from './judge.ts'
 import {
@@ -28,7 +26,7 @@ import {
 import type { Event } from './model/event.ts'
 import { never } from './model/invariant.ts'
 import type { ClusterId, Uid } from './model/object.ts'
-import { objectKey } from './model/partition.ts'
+import { clusterOfHome, objectKey } from './model/partition.ts'
 import type { Todo } from './model/state.ts'
 import { objectDeleted } from './observe/departure.ts'
 import { commandSettled, ownerAbsent, ownerFound } from './observe/settle.ts'
@@ -47,7 +45,7 @@ import { nextPage, takeStep } from './work.ts'
 
 /** A record being folded. */
 interface Folding {
-  readonly step: Step
+  readonly record: RecordStep
   readonly event: Event
   readonly hadWork: boolean
   keysLeft: number
@@ -93,14 +91,20 @@ async function goOn(
 /** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
 function fold(graph: Graph, event: Event, at: At): Folding {
   const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
-  const step = stepOf(graph, at, REFERENCES_PER_RECORD, isNews)
+  const record = new RecordStep(graph, at, REFERENCES_PER_RECORD, isNews)
   const hadWork = hasWork(graph)
-  apply(step, event)
-  countObservations(step)
-  judgeDirty(step)
-  passTurnsOn(step)
+  apply(record.in(clusterIn(event)), event)
+  countObservations(record)
+  judgeDirty(record)
+  passTurnsOn(record)
   const keysLeft = mayGoOn(event, hadWork) ? KEYS_PER_RECORD : 0
-  return { step, event, hadWork, keysLeft, isFull: false }
+  return { record, event, hadWork, keysLeft, isFull: false }
+}
+
+/** Empty for a record about all clusters. */
+function clusterIn(event: Event): ClusterId {
+  if (event.type === 'Unreadable') return clusterOfHome(event.home)
+  return event.type === 'PolicyChanged' || event.type === 'Continue' ? '' : event.cluster
 }
 
 /**
@@ -112,114 +116,116 @@ function mayGoOn({ type }: Event, hadWork: boolean): boolean {
 }
 
 /** The page that the fold needs next; undefined when this record may do no more. */
-function pageOf({ step, keysLeft, isFull }: Folding): PageRequest | undefined {
-  return keysLeft > 0 && !isFull ? nextPage(step.graph) : undefined
+function pageOf({ record, keysLeft, isFull }: Folding): PageRequest | undefined {
+  return keysLeft > 0 && !isFull ? nextPage(record) : undefined
 }
 
 function resume(folding: Folding, keys: readonly string[]): void {
-  const { step } = folding
-  step.work = firstWork(step.graph) ?? null
-  const referencesLeft = step.references
-  const isOver = takeStep(step, keys, (todo, cluster, uid) => {
-    const isDone =
-      todo.type === 'subject' ? judgeQueued(step, cluster, uid) : judgeFor(step, todo, cluster, uid)
+  const { record } = folding
+  record.work = firstWork(record) ?? null
+  const referencesLeft = record.references
+  const isOver = takeStep(record, keys, (step, todo, uid) => {
+    const isDone = todo.type === 'subject' ? judgeQueued(step, uid) : judgeFor(step, todo, uid)
     // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
   })
   // An object that was refused is the first of the next record, which judges it whatever it costs.
-  if (isOver && !folding.isFull) endTurn(step, referencesLeft - step.references)
-  countObservations(step)
-  judgeDirty(step)
-  if (isOver && !folding.isFull) passTurnsOn(step)
-  step.work = null
+  if (isOver && !folding.isFull) endTurn(record, referencesLeft - record.references)
+  countObservations(record)
+  judgeDirty(record)
+  if (isOver && !folding.isFull) passTurnsOn(record)
+  record.work = null
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
 
 /** After the facts are written: the objects they changed are judged; those beyond the record's limit are put on the agenda. */
-function judgeDirty(step: Step): void {
+function judgeDirty(record: RecordStep): void {
+  const { dirty, judged } = record
   // Judging one object may change what another one waits for.
-  for (let next = firstOf(step.dirty); next !== undefined; next = firstOf(step.dirty)) {
+  for (let next = firstOf(dirty); next !== undefined; next = firstOf(dirty)) {
     const [key, { cluster, uid }] = next
-    step.dirty.delete(key)
-    step.judged.delete(key)
-    if (!judgeOnce(step, cluster, uid)) queueSubject(step, cluster, uid)
+    dirty.delete(key)
+    judged.delete(key)
+    const step = record.in(cluster)
+    if (!judgeOnce(step, uid)) queueSubject(step, uid)
   }
 }
 
-function firstOf(dirty: Step['dirty']): [string, Subject] | undefined {
+function firstOf(dirty: RecordStep['dirty']): [string, Subject] | undefined {
   for (const entry of dirty) return entry
   return undefined
 }
 
 /** Where only an owner of it changed, it is not judged if that cannot change its verdict. */
-function judgeFor(step: Step, todo: Todo, cluster: ClusterId, uid: Uid): boolean {
-  const change = todo.type === 'dependents' ? changeBy(step, todo, cluster, uid) : 'due'
-  if (change === 'due') return judgeOnce(step, cluster, uid)
-  if (change === 'perhaps') queueSubject(step, cluster, uid, false)
+function judgeFor(step: Step, todo: Todo, uid: Uid): boolean {
+  const change = todo.type === 'dependents' ? changeBy(step, todo, uid) : 'due'
+  if (change === 'due') return judgeOnce(step, uid)
+  if (change === 'perhaps') queueSubject(step, uid, false)
   return true
 }
 
 /** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
-function judgeOnce(step: Step, cluster: ClusterId, uid: Uid): boolean {
-  const cost = costOf(step, cluster, uid)
-  if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, cluster, uid, cost)
+function judgeOnce(step: Step, uid: Uid): boolean {
+  const cost = costOf(step, uid)
+  if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, uid, cost)
   // Once, after the work that its namespace has on the agenda, however many of its owners changed.
-  queueSubject(step, cluster, uid)
+  queueSubject(step, uid)
   return true
 }
 
 /** Its turn has come. An object with many references is left to `Continue`, which comes after everything published meanwhile. */
-function judgeQueued(step: Step, cluster: ClusterId, uid: Uid): boolean {
-  const queued = step.graph.get(queuedKey(cluster, uid))
-  if (queued?.type === 'Queued' && !queued.isWhole) {
-    const change = moveWitness(step, cluster, uid, step.references)
+function judgeQueued(step: Step, uid: Uid): boolean {
+  const { record, graph } = step
+  if (graph.queued(uid)?.isWhole === false) {
+    const change = moveWitness(step, uid, record.references)
     if (change === 'perhaps') return false
-    if (change === 'stays') step.graph.remove(queuedKey(cluster, uid))
+    if (change === 'stays') graph.setQueued(uid, null)
     if (change === 'stays') return true
   }
-  const cost = costOf(step, cluster, uid)
-  if (step.isNews && cost > REFERENCES_OF_NEWS) return false
-  if (!judgeWithin(step, cluster, uid, cost)) return false
-  step.graph.remove(queuedKey(cluster, uid))
+  const cost = costOf(step, uid)
+  if (record.isNews && cost > REFERENCES_OF_NEWS) return false
+  if (!judgeWithin(step, uid, cost)) return false
+  graph.setQueued(uid, null)
   return true
 }
 
-function queueSubject(step: Step, cluster: ClusterId, uid: Uid, isWhole = true): void {
-  const key = queuedKey(cluster, uid)
-  const former = step.graph.get(key)
-  const isKnown = former?.type === 'Queued'
-  if (isKnown && (former.isWhole || !isWhole)) return
-  step.graph.put(key, { type: 'Queued', isWhole })
-  if (isKnown) return
-  const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
-  enqueue(step, { cluster, namespace, todo: { type: 'subject', uid } })
+function queueSubject(step: Step, uid: Uid, isWhole = true): void {
+  const { graph } = step
+  const former = graph.queued(uid)
+  if (former !== undefined && (former.isWhole || !isWhole)) return
+  graph.setQueued(uid, { type: 'Queued', isWhole })
+  if (former !== undefined) return
+  const namespace = laneNamed(graph.node(uid)?.object.namespace)
+  enqueue(step, { namespace, todo: { type: 'subject', uid } })
 }
 
 /** 0 for an object that does not exist, or that was judged and rests on the same facts. */
-function costOf(step: Step, cluster: ClusterId, uid: Uid): number {
-  if (step.judged.has(objectKey(cluster, uid))) return 0
-  const node = nodeOf(step.graph, cluster, uid)
+function costOf({ record, cluster, graph }: Step, uid: Uid): number {
+  if (record.judged.has(objectKey(cluster, uid))) return 0
+  const node = graph.node(uid)
   return node === undefined ? 0 : 1 + node.object.ownerReferences.length
 }
 
-function judgeWithin(step: Step, cluster: ClusterId, uid: Uid, cost: number): boolean {
+function judgeWithin(step: Step, uid: Uid, cost: number): boolean {
   if (cost === 0) return true
+  const { record, cluster } = step
   // The first of a record is judged whatever it costs: otherwise it would never be judged.
-  const isFirst = step.references === REFERENCES_PER_RECORD
-  if (cost > step.references && !isFirst) return false
-  step.references -= cost
+  const isFirst = record.references === REFERENCES_PER_RECORD
+  if (cost > record.references && !isFirst) return false
+  record.references -= cost
   step.outcome.work += cost
-  step.judged.add(objectKey(cluster, uid))
-  judge(step, cluster, uid)
+  record.judged.add(objectKey(cluster, uid))
+  judge(step, uid)
   return true
 }
 
 /** Ends the fold: the rest of the agenda is continued by a record of its own, so a replay slices the same way. */
 function finish(folding: Folding): Outcome {
-  const { step, event, hadWork } = folding
-  step.outcome.continues = hasWork(step.graph) && (event.type === 'Continue' || !hadWork)
-  return step.outcome
+  const { record, event, hadWork } = folding
+  const { outcome } = record
+  outcome.continues = hasWork(record.graph) && (event.type === 'Continue' || !hadWork)
+  return outcome
 }
 
 function apply(step: Step, event: Event): void {

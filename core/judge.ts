@@ -10,14 +10,12 @@ import { admit } from './admit/admission.ts'
 import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
 import { beginWalk, nodeTimer } from './graph/agenda.ts'
-import type { StateReader } from './graph/graph.ts'
-import { clusterOf, kindOf, nodeOf, policyOf, seenOf } from './graph/graph.ts'
-import { ANY_KIND, unreadableHomeKey, unreadableKey } from './graph/key.ts'
+import type { ClusterFacts } from './graph/facts.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
 import { tell, touch } from './graph/outcome.ts'
 import { ownerPlace } from './graph/owner-place.ts'
-import { waitFor } from './graph/wait.ts'
+import { ANY_KIND, waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
 import { endVerification, verifyOwners } from './issue/verification.ts'
@@ -27,48 +25,47 @@ import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts
 import type { CommandBase } from './model/command.ts'
 import type { Hold, Node, Verdict } from './model/node.ts'
 import { nodePhase } from './model/node.ts'
-import type { ClusterId, GroupKind, Uid } from './model/object.ts'
+import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { ClusterState } from './model/state.ts'
 
 /** Judges a node from the state as it is now. Does nothing for a node that is missing, reaped or untrusted. */
-export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
-  const held = nodeOf(step.graph, cluster, uid)
-  const state = clusterOf(step.graph, cluster)
+export function judge(step: Step, uid: Uid): void {
+  const held = step.graph.node(uid)
+  const state = step.graph.state
   if (held === undefined || state === undefined) return
   // By now an object outside its cycle blocks it.
-  const isOpen = held.ringed && !mayBeRing(step.graph, cluster, held)
+  const isOpen = held.ringed && !mayBeRing(step.graph, held)
   const node = isOpen ? { ...held, ringed: false } : held
-  const awaited = relistsAwaited(step.graph, state, cluster, node)
-  for (const kind of awaited ?? []) waitFor(step, cluster, kind, uid)
-  if (awaited === undefined || awaited.length > 0)
-    return endVerification(step, cluster, node.object)
+  const awaited = relistsAwaited(step.graph, node)
+  for (const kind of awaited ?? []) waitFor(step, kind, uid)
+  if (awaited === undefined || awaited.length > 0) return endVerification(step, node.object)
 
-  const judgement = decide(step.graph, cluster, node)
+  const judgement = decide(step.graph, node)
   const time = Math.max(step.at.timestamp, state.now)
-  const admitted = admit(step.graph, cluster, node, judgement, time)
+  const admitted = admit(step.graph, node, judgement, time)
   const { hold: asking, price: due } = admitted
   const about = reasonsOf(judgement.stands)
   // Its request may open a breaker, which then holds it.
-  const hasAsked = asking && due && ask(step, state, cluster, asking, due, about)
-  const decision = hasAsked ? admit(step.graph, cluster, node, judgement, time) : admitted
-  for (const kind of kindsAwaited(decision)) waitFor(step, cluster, kind, uid)
-  if (decision.action.type === 'verify') verifyOwners(step, state, cluster, node, decision.stands)
-  else endVerification(step, cluster, node.object)
-  const completion = completionOf(step.graph, cluster, node)
-  if (completion?.type === 'wait') lookAgain(step, cluster, node, completion.until)
-  const { isWarned, warnedAt } = warn(step, state, cluster, node, decision)
-  const attempt = attemptFor(step, state, cluster, node, decision)
+  const hasAsked = asking && due && ask(step, state, asking, due, about)
+  const decision = hasAsked ? admit(step.graph, node, judgement, time) : admitted
+  for (const kind of kindsAwaited(decision)) waitFor(step, kind, uid)
+  if (decision.action.type === 'verify') verifyOwners(step, state, node, decision.stands)
+  else endVerification(step, node.object)
+  const completion = completionOf(step.graph, node)
+  if (completion?.type === 'wait') lookAgain(step, node, completion.until)
+  const { isWarned, warnedAt } = warn(step, state, node, decision)
+  const attempt = attemptFor(step, state, node, decision)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   const { price } = decision
   const wanted =
     price === null || decision.hold === null
       ? decision.hold
-      : pay(step, state, cluster, node, decision.hold, price, about)
+      : pay(step, state, node, decision.hold, price, about)
   const hold = isSameHold(node.hold, wanted) ? node.hold : wanted
   const isSame = attempt === node.attempt && verdict === node.verdict && hold === node.hold
   if (isSame && node === held && isWarned === node.isWarned) return
-  if (hold?.until != null && hold !== node.hold) nodeTimer(step, cluster, hold.until, uid)
+  if (hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
   const isNews = verdict !== node.verdict
   // When the last of those that orphan it was deleted; null when none does.
   const request = decision.action.type === 'drop' ? lastRequest(decision.stands) : null
@@ -77,13 +74,13 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
   const isFreed = node.isFreed || isFreeing
 
-  putNode(step, cluster, held, {
+  putNode(step, held, {
     ...{ ...node, isFreed, letGoAt, isWarned, warnedAt },
     ...{ verdict, hold, attempt },
   })
   if (verdict === node.verdict || verdict === null) return
-  touch(step, cluster, uid)
-  tell(step, { ...node.object, cluster }, 'verdict', `${verdict.type}: ${verdict.because}`, {
+  touch(step, uid)
+  tell(step, node.object, 'verdict', `${verdict.type}: ${verdict.because}`, {
     evidence: verdict.evidence,
     basis: verdict.basis,
   })
@@ -92,27 +89,21 @@ export function judge(step: Step, cluster: ClusterId, uid: Uid): void {
 type Warned = Pick<Node, 'isWarned' | 'warnedAt'>
 
 /** Before the verdict's command, so that the Event exists when the object is deleted. */
-function warn(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  node: Node,
-  { verdict, stands }: Decision,
-): Warned {
+function warn(step: Step, state: ClusterState, node: Node, { verdict, stands }: Decision): Warned {
   const { warnedAt } = node
   if (verdict === null || !comesWithWarning(verdict) || !stands.some(isMisplaced)) {
     return { isWarned: false, warnedAt }
   }
   // An Event has no dry run, so none is issued in mode dry-run.
-  const isReal = policyOf(step.graph).policy.mode === 'enforce'
-  if (node.isWarned || !isReal || !mayIssue(step.graph, cluster)) {
+  const isReal = step.graph.policy.policy.mode === 'enforce'
+  if (node.isWarned || !isReal || !mayIssue(step.graph)) {
     return { isWarned: node.isWarned, warnedAt }
   }
   const { object } = node
-  const target = targetOf(object, kindOf(step.graph, cluster, object))
+  const target = targetOf(object, step.graph.kind(object))
   const { because, basis } = verdict
   const base = (): CommandBase => ({
-    ...baseOf(step, state, cluster, target),
+    ...baseOf(step, state, target),
     evidence: 'orphaning',
     because,
     basis,
@@ -128,44 +119,33 @@ function warn(
 }
 
 /** For an owner that waits for dependents: a timer for what may release it without any event. */
-function lookAgain(step: Step, cluster: ClusterId, node: Node, until: number | null): void {
+function lookAgain(step: Step, node: Node, until: number | null): void {
   const { uid } = node.object
   if (until !== null) {
-    waitFor(step, cluster, ANY_KIND, uid)
-    nodeTimer(step, cluster, until, uid)
-  } else if (mayBeRing(step.graph, cluster, node)) beginWalk(step, cluster, uid)
+    waitFor(step, ANY_KIND, uid)
+    nodeTimer(step, until, uid)
+  } else if (mayBeRing(step.graph, node)) beginWalk(step, uid)
 }
 
 /** The kinds to be relisted before a node is judged, none when it may be judged now; undefined when it is reaped or untrusted. */
-export function relistsAwaited(
-  graph: StateReader,
-  state: ClusterState,
-  cluster: ClusterId,
-  node: Node,
-): readonly GroupKind[] | undefined {
+export function relistsAwaited(facts: ClusterFacts, node: Node): readonly GroupKind[] | undefined {
   const { object } = node
   const phase = nodePhase(node)
   if (phase === 'reaped' || phase === 'suspect') return undefined
   // It is about to be forgotten or untrusted, and is unwatched.
-  const kind = kindOf(graph, cluster, object)
+  const kind = facts.kind(object)
   if (kind?.phase === 'unmonitored' || kind?.phase === 'unserved') return [object]
-  const seen = seenOf(graph, cluster, object, object.uid)
-  if (seen?.clusterEpoch !== state.clusterEpoch) return undefined
-  // Records about one home have its key; those about a whole cluster have the cluster's.
-  const unreadableAt = [unreadableHomeKey(cluster, object.namespace), unreadableKey(cluster)]
-    .map((key) => graph.get(key))
-    .reduce(
-      (at, one) => (one?.type === 'UnreadableHome' && one.position > at ? one.position : at),
-      -1n,
-    )
+  const seen = facts.seen(object, object.uid)
+  if (seen === undefined || seen.clusterEpoch !== facts.state?.clusterEpoch) return undefined
+  const unreadableAt = facts.unreadableAt(object.namespace)
   if (unreadableAt < 0n) return []
   // Records of this home were lost: only what was listed since then is known.
-  const named = object.ownerReferences.map((it) => ownerPlace(graph, cluster, object, it).named)
+  const named = object.ownerReferences.map((it) => ownerPlace(facts, object, it).named)
   const waitedFor = phase === 'waiting' || phase === 'orphaning'
-  const blockers = waitedFor ? (kindOf(graph, cluster, object)?.blockers ?? []) : []
+  const blockers = waitedFor ? (facts.kind(object)?.blockers ?? []) : []
   const kinds = [object, ...named, ...blockers]
   return kinds.filter((kind) => {
-    const known = kindOf(graph, cluster, kind)
+    const known = facts.kind(kind)
     return known?.phase === 'synced' && known.syncedAt <= unreadableAt
   })
 }

@@ -9,6 +9,7 @@ import { CLUSTER, settled } from '../testing/model/model-cluster.ts'
 import { object } from '../testing/model/notation.ts'
 import { check } from '../testing/model/state-check.ts'
 import { World } from '../testing/model/story.ts'
+import { factsOf } from './graph/facts.ts'
 import { getsUnderWay, laneOfGets } from './graph/gets.ts'
 import type { Command } from './model/command.ts'
 import { GETS_OF_A_NAMESPACE } from './model/constant.ts'
@@ -64,7 +65,7 @@ class Play {
     for (const command of commands.slice(this.#taken))
       if (command.type === 'VerifyOwner') this.waiting.push(command)
     this.#taken = commands.length
-    ok(getsUnderWay(graph, CLUSTER, laneOfGets('ns')) <= GETS_OF_A_NAMESPACE)
+    ok(getsUnderWay(factsOf(graph, CLUSTER), laneOfGets('ns')) <= GETS_OF_A_NAMESPACE)
     this.made.folder.commit()
     deepEqual(check(state), [])
   }

@@ -3,6 +3,7 @@ import { equal, match, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../testing/model/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
+import { factsOf } from './graph/facts.ts'
 
 const MINUTES = 10
 
@@ -18,7 +19,7 @@ function guarded(): World {
 }
 
 function isOpen({ folder }: World, namespace = ''): boolean {
-  return openBreakerOf(folder.graph, 'c', namespace) !== undefined
+  return openBreakerOf(factsOf(folder.graph, 'c'), namespace) !== undefined
 }
 
 suite('no breaker opens:', () => {

@@ -6,12 +6,16 @@
  * Not here: setting timers (agenda.ts).
  */
 import { budgetDue } from './admit/budget.ts'
-import { judgeDependents, judgeWaiters, nodeTimer, ownerTimer } from './graph/agenda.ts'
+import {
+  earliestSet,
+  judgeDependents,
+  judgeWaiters,
+  nodeTimer,
+  ownerTimer,
+} from './graph/agenda.ts'
 import { putOwner } from './graph/gets.ts'
-import type { Graph } from './graph/graph.ts'
-import { clusterOf, isNamed, kindOf, nodeOf, ownerOf } from './graph/graph.ts'
 import type { OwnerTimer, Timer } from './graph/key.ts'
-import { clusterKey, duePrefix, timeOfDueKey, timerOf } from './graph/key.ts'
+import { timeOfDueKey, timerOf } from './graph/key.ts'
 import { watchedAt } from './graph/kind-status.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
@@ -30,7 +34,7 @@ import {
 import { invariant } from './model/invariant.ts'
 import type { Node } from './model/node.ts'
 import { nodePhase } from './model/node.ts'
-import type { ClusterId, Uid } from './model/object.ts'
+import type { Uid } from './model/object.ts'
 import type { KnownOwner } from './model/owner.ts'
 import { lookOf } from './model/owner.ts'
 import type { ClusterState } from './model/state.ts'
@@ -38,91 +42,79 @@ import { endingDue } from './observe/cause.ts'
 import { forgetOwner } from './observe/retention.ts'
 
 /** Timers that are due; true when none is left that is. */
-export function fire(step: Step, cluster: ClusterId, keys: readonly string[]): boolean {
-  const state = clusterOf(step.graph, cluster)
+export function fire(step: Step, keys: readonly string[]): boolean {
+  const state = step.graph.state
   invariant(state !== undefined, 'timers of a cluster that is not known')
   const due = keys.filter((key) => timeOfDueKey(key) <= state.now)
   for (const key of due) {
-    step.graph.remove(key)
-    fireOne(step, cluster, timerOf(key))
+    step.graph.removeRow(key)
+    fireOne(step, timerOf(key))
   }
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
-  const current = clusterOf(step.graph, cluster) ?? state
+  const current = step.graph.state ?? state
   // A timer set while these fired has moved nextDue before the first key that this page does not have.
   const nextDue = Math.min(
     next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
     current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
-    earliestSet(step.graph, cluster, state),
+    earliestSet(step, state.now),
   )
-  step.graph.put(clusterKey(cluster), { ...current, nextDue })
+  step.graph.setState({ ...current, nextDue })
   return true
 }
 
-/** The earliest timer in the overlay that is not due yet. */
-function earliestSet(graph: Graph, cluster: ClusterId, state: ClusterState): number {
-  const prefix = duePrefix(cluster)
-  let earliest = Number.MAX_SAFE_INTEGER
-  for (const key of graph.overlaid([], { prefix, after: '', upTo: undefined })) {
-    const time = timeOfDueKey(key)
-    if (time > state.now && time < earliest) earliest = time
-  }
-  return earliest
-}
-
-function fireOne(step: Step, cluster: ClusterId, timer: Timer): void {
-  const state = clusterOf(step.graph, cluster)
+function fireOne(step: Step, timer: Timer): void {
+  const state = step.graph.state
   invariant(state !== undefined, 'a timer of a cluster that is not known')
   switch (timer.type) {
     case 'node':
-      return nodeDue(step, state, cluster, timer.uid)
+      return nodeDue(step, state, timer.uid)
     case 'owner':
-      return ownerDue(step, state, cluster, timer)
+      return ownerDue(step, state, timer)
     case 'kind':
-      if (kindOf(step.graph, cluster, timer.kind)?.phase === 'unsynced')
-        judgeWaiters(step, cluster, timer.kind)
+      if (step.graph.kind(timer.kind)?.phase === 'unsynced') judgeWaiters(step, timer.kind)
       return
     case 'budget':
-      return budgetDue(step, cluster, timer.budget)
+      return budgetDue(step, timer.budget)
     case 'ending':
-      return endingDue(step, cluster, timer.namespace)
+      return endingDue(step, timer.namespace)
   }
 }
 
-function nodeDue(step: Step, state: ClusterState, cluster: ClusterId, uid: Uid): void {
-  const node = nodeOf(step.graph, cluster, uid)
+function nodeDue(step: Step, state: ClusterState, uid: Uid): void {
+  const node = step.graph.node(uid)
   const attempt = node?.attempt
   if (node === undefined) return
   // An owner that waits for its dependents, and for more than their going.
-  if (attempt == null) return markDirty(step, cluster, uid)
+  if (attempt == null) return markDirty(step, uid)
   if (attempt.state === 'confirming' && state.now >= attempt.until)
-    return unconfirmedDue(step, state, cluster, node)
+    return unconfirmedDue(step, state, node)
   // The approval has expired, whatever is under way.
   const { ruling = null } = node.hold ?? {}
-  if (ruling !== null && ruling.until <= state.now) return markDirty(step, cluster, uid)
+  if (ruling !== null && ruling.until <= state.now) return markDirty(step, uid)
   if (attempt.state === 'would-go') return
-  if (state.now < attempt.until) return nodeTimer(step, cluster, attempt.until, uid)
-  if (attempt.state === 'confirming') return unconfirmedDue(step, state, cluster, node)
-  markDirty(step, cluster, uid)
+  if (state.now < attempt.until) return nodeTimer(step, attempt.until, uid)
+  if (attempt.state === 'confirming') return unconfirmedDue(step, state, node)
+  markDirty(step, uid)
 }
 
 /** A server said that it is deleted, and no watch reports it: it is verified, repeatedly after growing waits, and its kind is relisted when that takes long. */
-function unconfirmedDue(step: Step, state: ClusterState, cluster: ClusterId, node: Node): void {
+function unconfirmedDue(step: Step, state: ClusterState, node: Node): void {
   const { object, attempt } = node
   if (attempt === null) return
   // Events of its kind still arrive now, so its deletion may be reported after them.
   const isBehind = (watchedAt(state, object) ?? 0) > state.now - CONFIRM_MS
   const wait = isBehind ? attempt.until + CONFIRM_LATE_MS : state.startedTime + CATCH_UP_MS
-  if (state.now < wait) return nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  if (state.now < wait) return nodeTimer(step, state.now + CONFIRM_MS, object.uid)
   if (state.now >= attempt.since + RELIST_MS) {
-    askRelist(step, cluster, object, `the deletion of ${object.name} is not confirmed`)
+    askRelist(step, object, `the deletion of ${object.name} is not confirmed`)
   }
   const isGone = nodePhase(node) === 'reaped'
-  const command = isGone ? verifyDeletion(step, state, cluster, object) : null
+  const command = isGone ? verifyDeletion(step, state, object) : null
   const asked = command === null ? {} : { command, count: attempt.count + 1 }
   const until = state.now + Math.max(RELIST_MS, backoffMs(attempt.count))
-  putNode(step, cluster, node, { ...node, attempt: { ...attempt, ...asked, until } })
-  nodeTimer(step, cluster, until, object.uid)
+  putNode(step, node, { ...node, attempt: { ...attempt, ...asked, until } })
+  nodeTimer(step, until, object.uid)
 }
 
 /**
@@ -148,32 +140,32 @@ function dueOf(owner: KnownOwner, isReferenced: boolean, now: number): OwnerDue 
   return now < look.until + BACKOFF_LAST_MS ? 'ask again' : 'unask'
 }
 
-function ownerDue(step: Step, state: ClusterState, cluster: ClusterId, timer: OwnerTimer): void {
+function ownerDue(step: Step, state: ClusterState, timer: OwnerTimer): void {
   const { uid, place } = timer
-  const owner = ownerOf(step.graph, cluster, uid, place)
+  const owner = step.graph.owner(uid, place)
   if (owner === undefined) return
-  const again = (timeMs: number): void => ownerTimer(step, cluster, timeMs, uid, place)
-  switch (dueOf(owner, isNamed(step.graph, cluster, uid, place), state.now)) {
+  const again = (timeMs: number): void => ownerTimer(step, timeMs, uid, place)
+  switch (dueOf(owner, step.graph.isNamed(uid, place), state.now)) {
     case 'wait':
       return again(lookOf(owner)?.until ?? state.now)
     case 'ask again':
       again(state.now + BACKOFF_LAST_MS)
-      return judgeDependents(step, cluster, uid, place)
+      return judgeDependents(step, uid, place)
     case 'unask': {
       const left = owner.type === 'trace' ? { ...owner, look: null } : null
-      putOwner(step, cluster, { uid, place }, left)
+      putOwner(step, { uid, place }, left)
       if (left !== null) again(state.now + BACKOFF_LAST_MS)
-      return judgeDependents(step, cluster, uid, place)
+      return judgeDependents(step, uid, place)
     }
     case 'look': {
-      const version = kindOf(step.graph, cluster, place)?.versions[0] ?? ''
-      const asked = verifyOwner(step, state, cluster, { uid, place, version, askedFor: '' })
+      const version = step.graph.kind(place)?.versions[0] ?? ''
+      const asked = verifyOwner(step, state, { uid, place, version, askedFor: '' })
       // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
       const times = owner.type === 'found' ? owner.times : 0
       if (asked !== 'asked') again(state.now + foundWaitMs(times))
       return
     }
     case 'retire':
-      return forgetOwner(step, state, cluster, uid, place, owner)
+      return forgetOwner(step, state, uid, place, owner)
   }
 }

@@ -5,6 +5,7 @@ import { check } from '../testing/model/state-check.ts'
 import { World } from '../testing/model/story.ts'
 import { openBreakerOf } from './admit/breaker.ts'
 import { hasWork } from './graph/agenda.ts'
+import { factsOf } from './graph/facts.ts'
 import { policyFor } from './model/policy.ts'
 
 function commandsOf(world: World, since = 0): string[] {
@@ -85,10 +86,10 @@ test('nothing begins in the record that opens the breaker', () => {
   world.step('beat 60')
   let opened = 0
   for (const root of roots) {
-    const isOpen = openBreakerOf(world.folder.graph, 'c') !== undefined
+    const isOpen = openBreakerOf(factsOf(world.folder.graph, 'c')) !== undefined
     const before = world.folder.commands.length
     world.step(`delete ${root}`)
-    if (isOpen || openBreakerOf(world.folder.graph, 'c') === undefined) continue
+    if (isOpen || openBreakerOf(factsOf(world.folder.graph, 'c')) === undefined) continue
     opened++
     deepEqual(commandsOf(world, before), [])
   }

@@ -5,7 +5,7 @@ import { check } from '../testing/model/state-check.ts'
 import { World } from '../testing/model/story.ts'
 import { folder } from '../testing/rig/folder.ts'
 import { hasWork } from './graph/agenda.ts'
-import { nodeOf } from './graph/graph.ts'
+import { factsOf } from './graph/facts.ts'
 import { REFERENCES_OF_NEWS } from './model/constant.ts'
 import type { Event } from './model/event.ts'
 
@@ -39,7 +39,7 @@ for (const others of [0, OTHERS]) {
         continues = folded.foldOne({ type: 'Continue' }).continues
       }
       equal(hasWork(folded.graph), false)
-      equal(nodeOf(folded.graph, 'c', 'pod-a')?.verdict?.type, 'verify')
+      equal(factsOf(folded.graph, 'c').node('pod-a')?.verdict?.type, 'verify')
       folded.commit()
       deepEqual(check(folded.state), [])
     })

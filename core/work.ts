@@ -6,22 +6,17 @@
  *
  * Not here: reading the page, which takes time (services/graph/fold/task.ts); objects that a relist misses (missing.ts); timers (timer.ts).
  */
-
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
 import type { PageRequest } from './graph/agenda.ts'
 import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
-import type { StateReader } from './graph/graph.ts'
-import { clusterOf, kindOf, nodeOf } from './graph/graph.ts'
+import type { ClusterFacts } from './graph/facts.ts'
 import {
   ALL_NODES_PREFIX,
-  countKeyOfEdges,
   duePrefix,
-  edgesPrefix,
   groupKindIn,
   heldPrefix,
   kindsPrefix,
-  lastPart,
   nodesPrefix,
   ringPrefix,
   seenPrefix,
@@ -30,13 +25,14 @@ import {
 } from './graph/key.ts'
 import { isMonitored } from './graph/kind-status.ts'
 import { isSameEdge, placesOf, putNode } from './graph/link.ts'
-import type { Step } from './graph/outcome.ts'
+import type { RecordStep, Step } from './graph/outcome.ts'
 import { askRelist } from './graph/outcome.ts'
+import { pageOfDependents, subjectOf } from './graph/row.ts'
 import { verifyMore } from './issue/verification.ts'
 import { endWalk, ringPage, walk } from './judge/ring.ts'
 import { KEYS_PER_PAGE } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
-import type { ClusterId, Uid } from './model/object.ts'
+import type { Uid } from './model/object.ts'
 import { objectKey } from './model/partition.ts'
 import type { KeyTodo, Todo, Work } from './model/state.ts'
 import { forget } from './observe/departure.ts'
@@ -45,12 +41,12 @@ import { suspectOfGoneKind } from './observe/sighting.ts'
 import { fire } from './timer.ts'
 
 /** The page that the first work on the agenda needs next; undefined when there is none. */
-export function nextPage(graph: StateReader): PageRequest | undefined {
-  const work = firstWork(graph)
-  return work && pageFor(graph, work)
+export function nextPage(record: RecordStep): PageRequest | undefined {
+  const work = firstWork(record)
+  return work && pageFor(record.in(work.cluster).graph, work)
 }
 
-function pageFor(graph: StateReader, { cluster, cursor, todo }: Work): PageRequest {
+function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequest {
   const within = (prefix: string, after = cursor): PageRequest => {
     return { prefix, after, limit: KEYS_PER_PAGE, countKey: null }
   }
@@ -60,8 +56,7 @@ function pageFor(graph: StateReader, { cluster, cursor, todo }: Work): PageReque
       // One subject is no page: it is known.
       return { ...within(nodesPrefix(cluster)), limit: 0 }
     case 'dependents': {
-      const prefix = edgesPrefix(cluster, todo.owner, todo.place)
-      return { ...within(prefix), countKey: countKeyOfEdges(prefix) }
+      return { ...within(''), ...pageOfDependents(cluster, todo) }
     }
     case 'waits':
       return within(waitsPrefix(cluster, todo.kind))
@@ -71,7 +66,7 @@ function pageFor(graph: StateReader, { cluster, cursor, todo }: Work): PageReque
     case 'forget':
       return within(seenPrefix(cluster, todo.kind))
     case 'timers':
-      return within(duePrefix(cluster), cursor === '' ? firstDue(graph, cluster) : cursor)
+      return within(duePrefix(cluster), cursor === '' ? firstDue(facts) : cursor)
     case 'verdicts':
       return within(cluster === '' ? ALL_NODES_PREFIX : nodesPrefix(cluster))
     case 'relist':
@@ -81,41 +76,46 @@ function pageFor(graph: StateReader, { cluster, cursor, todo }: Work): PageReque
     case 'tickets':
       return within(ticketsPrefix(cluster, todo.budget))
     case 'ring':
-      return { ...ringPage(graph, cluster, todo.root), limit: KEYS_PER_PAGE }
+      return { ...ringPage(facts, todo.root), limit: KEYS_PER_PAGE }
     case 'ring-end':
       return within(ringPrefix(cluster, todo.root))
   }
 }
 
 /** Timers that fired are deleted; beginning after them saves the store from scanning its own delete markers. */
-function firstDue(graph: StateReader, cluster: ClusterId): string {
-  const nextDue = clusterOf(graph, cluster)?.nextDue ?? 0
-  return duePrefix(cluster) + Math.trunc(nextDue).toString().padStart(15, '0')
+function firstDue({ cluster, state }: ClusterFacts): string {
+  return (
+    duePrefix(cluster) +
+    Math.trunc(state?.nextDue ?? 0)
+      .toString()
+      .padStart(15, '0')
+  )
 }
 
 /**
  * Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more.
  * Returns whether another lane may continue: not between two pages of facts, or an object would be judged while half of them are written.
  */
-export function takeStep(step: Step, keys: readonly string[], judge: Judge): boolean {
-  const work = firstWork(step.graph)
+export function takeStep(record: RecordStep, keys: readonly string[], judge: Judge): boolean {
+  const work = firstWork(record)
   invariant(work !== undefined, 'a step of no work')
+  const step = record.in(work.cluster)
   const cursor = take(step, work, keys, judge)
   // It may have written down what it has counted.
-  replaceFirst(step, cursor === undefined ? null : { ...(firstWork(step.graph) ?? work), cursor })
+  replaceFirst(step, cursor === undefined ? null : { ...(firstWork(record) ?? work), cursor })
   return cursor === undefined || !WRITES_FACTS.has(work.todo.type)
 }
 
 const WRITES_FACTS: ReadonlySet<Todo['type']> = new Set(['missed', 'forget', 'suspects'])
 
-export type Judge = (todo: Todo, cluster: ClusterId, uid: Uid) => boolean
+export type Judge = (step: Step, todo: Todo, uid: Uid) => boolean
 
 /** The key after which the work continues; undefined when this was its last step. */
 function take(step: Step, work: Work, keys: readonly string[], judge: Judge): string | undefined {
-  const { cluster, todo } = work
+  const { todo } = work
   switch (todo.type) {
     case 'subject':
-      return judge(todo, cluster, todo.uid) ? undefined : ''
+      return judge(step, todo, todo.uid) ? undefined : ''
     case 'verify':
       if (verifyMore(step, work, todo.uid) === 'done') return undefined
       parkLane(step)
@@ -125,22 +125,22 @@ function take(step: Step, work: Work, keys: readonly string[], judge: Judge): st
     case 'verdicts':
       return judgeEach(step, work, keys, judge)
     case 'timers':
-      return fire(step, cluster, keys) ? undefined : lastOf(keys)
+      return fire(step, keys) ? undefined : lastOf(keys)
     case 'missing':
       return countMissing(step, work, todo, keys) ? undefined : lastOf(keys)
     case 'missed':
-      return takeMissed(step, cluster, todo, keys) ? undefined : lastOf(keys)
+      return takeMissed(step, todo, keys) ? undefined : lastOf(keys)
     case 'tickets':
       return useTickets(step, work, todo, keys)
     case 'ring':
       return walk(step, work, todo.root, keys) ? undefined : lastOf(keys)
     case 'ring-end':
-      return endWalk(step, cluster, todo, keys) ? undefined : lastOf(keys)
+      return endWalk(step, todo, keys) ? undefined : lastOf(keys)
     case 'suspects':
     case 'forget':
     case 'relist':
     case 'rulings':
-      for (const key of keys) lookAt(step, cluster, todo, key)
+      for (const key of keys) lookAt(step, todo, key)
       return keys.length < KEYS_PER_PAGE ? undefined : lastOf(keys)
   }
 }
@@ -151,7 +151,7 @@ function lastOf(keys: readonly string[]): string {
 
 /** Until the record may judge no more: then the work continues after the last object judged. */
 function judgeEach(
-  step: Step,
+  { record }: Step,
   work: Work,
   keys: readonly string[],
   judge: Judge,
@@ -159,16 +159,16 @@ function judgeEach(
   const { todo } = work
   let { cursor } = work
   for (const key of keys) {
-    const cluster = work.cluster || decodeURIComponent(key.split('/')[1] ?? '')
-    const uid = lastPart(key)
-    if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, cluster, uid)
+    const step = record.in(work.cluster || decodeURIComponent(key.split('/')[1] ?? ''))
+    const uid = subjectOf(key)
+    if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, uid)
     // A node that still has to wait when it is judged waits anew, also where this record has judged it before.
     if (todo.type === 'waits') {
-      step.graph.remove(key)
-      step.judged.delete(objectKey(cluster, uid))
+      step.graph.setWaiting(todo.kind, uid, false)
+      record.judged.delete(objectKey(step.cluster, uid))
     }
-    if (isJudgedBy(step, todo, cluster, uid) && !judge(todo, cluster, uid)) {
-      if (todo.type === 'waits') step.graph.put(key, { type: 'Wait' })
+    if (isJudgedBy(step.graph, todo, uid) && !judge(step, todo, uid)) {
+      if (todo.type === 'waits') step.graph.setWaiting(todo.kind, uid, true)
       return cursor
     }
     cursor = key
@@ -177,44 +177,44 @@ function judgeEach(
 }
 
 /** An object without owners that is not being deleted has no verdict. */
-function isJudgedBy({ graph }: Step, { type }: Todo, cluster: ClusterId, uid: Uid): boolean {
+function isJudgedBy(facts: ClusterFacts, { type }: Todo, uid: Uid): boolean {
   if (type !== 'verdicts') return true
-  const node = nodeOf(graph, cluster, uid)
+  const node = facts.node(uid)
   if (node === undefined) return false
   return node.object.ownerReferences.length > 0 || node.object.deletedAt !== null
 }
 
-function lookAt(step: Step, cluster: ClusterId, todo: KeyTodo, key: string): void {
+function lookAt(step: Step, todo: KeyTodo, key: string): void {
   switch (todo.type) {
     case 'suspects': {
-      const node = nodeOf(step.graph, cluster, lastPart(key))
-      if (node !== undefined) suspectOfGoneKind(step, cluster, node)
+      const node = step.graph.node(subjectOf(key))
+      if (node !== undefined) suspectOfGoneKind(step, node)
       return
     }
     case 'forget': {
-      const node = nodeOf(step.graph, cluster, lastPart(key))
-      const kind = kindOf(step.graph, cluster, todo.kind)
+      const node = step.graph.node(subjectOf(key))
+      const kind = step.graph.kind(todo.kind)
       // It may be watched again by now, and then it is listed.
       if (node !== undefined && kind?.phase === 'unmonitored')
-        forget(step, cluster, node, 'its kind is not watched any more')
+        forget(step, node, 'its kind is not watched any more')
       return
     }
     case 'relist': {
       const groupKind = groupKindIn(key)
-      if (isMonitored(kindOf(step.graph, cluster, groupKind)))
-        askRelist(step, cluster, groupKind, 'a record was unreadable')
+      if (isMonitored(step.graph.kind(groupKind)))
+        askRelist(step, groupKind, 'a record was unreadable')
       return
     }
     case 'rulings':
-      return ruleOn(step, cluster, lastPart(key))
+      return ruleOn(step, subjectOf(key))
   }
 }
 
 /** The kind of an owner is known now, or its scope is another: so may be where the reference points. */
-function relink(step: Step, cluster: ClusterId, uid: Uid): void {
-  const node = nodeOf(step.graph, cluster, uid)
+function relink(step: Step, uid: Uid): void {
+  const node = step.graph.node(uid)
   if (node === undefined) return
-  const places = placesOf(step, cluster, node.object)
+  const places = placesOf(step, node.object)
   if (places.every((place, index) => isSameEdge(node.places[index], place))) return
-  putNode(step, cluster, node, { ...node, places })
+  putNode(step, node, { ...node, places })
 }

@@ -31,6 +31,13 @@ const walls = [
   ['core/judge/verdict.ts', '../observe/namespace.ts', ''],
   ['core/judge/verdict.ts', '../admit/hold.ts', 'may not import ../admit/hold.ts'],
   ['core/model/object.ts', '../fold.ts', 'may not import ../fold.ts'],
+  ['core/judge/verdict.ts', '../graph/facts.ts', ''],
+  ['core/judge.ts', './graph/key.ts', 'may not import ./graph/key.ts: ask the facts'],
+  [
+    'core/observe/sighting.ts',
+    '../graph/graph.ts',
+    'may not import ../graph/graph.ts: ask the facts',
+  ],
   ['services/graph/query/view/view.ts', '../../turns.ts', ''],
   ['services/graph/query/view/view.ts', '../ask/choice.ts', 'may not import ../ask/choice.ts'],
   ['services/graph/query/view/view.ts', '../../graph.ts', 'may not import ../../graph.ts'],

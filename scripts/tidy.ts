@@ -117,6 +117,14 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scripts: ['*'],
 }
 
+/** The rules of the core ask and change the facts of a cluster (core/graph/facts.ts), and see no keys. */
+const RULES = /^core\/(observe|judge|admit|issue)(\/|\.ts$)/
+const KEYS: ReadonlySet<string> = new Set([
+  'core/graph/graph.ts',
+  'core/graph/key.ts',
+  'core/graph/table.ts',
+])
+
 /** These put whole processes together, or open the log themselves: they may import adapters. */
 export const MAY_IMPORT_ADAPTERS: ReadonlySet<string> = new Set([
   'cli/offline/archive-source.ts',
@@ -244,6 +252,7 @@ export function importComplaint(file: string, specifier: string): string {
   const allowed = MAY_IMPORT[folderOf(file)] ?? []
   if (allowed.includes('*')) return ''
   const target = targetOf(file, specifier)
+  if (RULES.test(file) && KEYS.has(target)) return `may not import ${specifier}: ask the facts`
   const isOwn = roomOf(target) === roomOf(file)
   const isAllowed =
     allowed.some((each) => target === each || target.startsWith(`${each}/`)) ||

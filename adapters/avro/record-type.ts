@@ -28,7 +28,7 @@ const OTHER_TYPES: Readonly<
   Watermark: true,
   Digest: true,
   Former: true,
-  FormerValue: true,
+  FormerChain: true,
   LastChange: true,
   FormerReach: true,
   FormerValues: true,

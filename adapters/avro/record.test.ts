@@ -617,8 +617,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     key: text,
     value: fc.uint8Array(),
   },
-  FormerValue: { previous: maybe(number), mark: maybe(number), value: fc.uint8Array() },
-  LastChange: { position: number, count: number, isNew: truth, mark: maybe(number) },
+  FormerChain: { records: list(number), older: maybe(number) },
+  LastChange: { position: number, records: list(number), older: maybe(number) },
   FormerReach: {
     begin: number,
     end: number,

@@ -5,11 +5,10 @@
  *
  * Not here: what should become of an object (verdict.ts), what holds it (hold.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action, Judgement } from '../judge/verdict.ts'
 import type { Hold, Node, Verdict } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
 import type { Effect } from './hold.ts'
 import { holdOf, ruledText } from './hold.ts'
 import type { Price } from './price.ts'
@@ -25,8 +24,7 @@ export interface Decision {
 
 /** `time`: of the record that has it judged. */
 export function admit(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   node: Node,
   judgement: Judgement,
   time: number,
@@ -36,12 +34,12 @@ export function admit(
     return { verdict, action, stands, hold: null, price: null }
   const { evidence, because } = verdict
   const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
-  const { hold, price, because: held } = holdOf(graph, cluster, node, going)
+  const { hold, price, because: held } = holdOf(facts, node, going)
   if (held === '') {
     const approved = evidence === 'bulk' ? `; ${ruledText(hold?.ruling ?? null)}` : ''
     return { verdict: { ...verdict, because: because + approved }, action, stands, hold, price }
   }
-  if (part !== null) return admit(graph, cluster, node, part, time)
+  if (part !== null) return admit(facts, node, part, time)
   return {
     verdict: { ...verdict, type: 'held', because: `${because}; ${held}` },
     action: { type: 'none' },

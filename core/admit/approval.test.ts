@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'
 import { World } from '../../testing/model/story.ts'
-import { planOf } from '../graph/held-plan.ts'
+import { factsOf } from '../graph/facts.ts'
 import type { SetHash } from '../model/hash.ts'
 import { EMPTY_SET } from '../model/hash.ts'
 
@@ -27,7 +27,7 @@ function restored(): World {
 }
 
 function setOf(world: World, cluster: string): SetHash {
-  return planOf(world.folder.graph, cluster)
+  return factsOf(world.folder.graph, cluster).plan
 }
 
 /** The deletions that one cluster issues once its set is approved. */

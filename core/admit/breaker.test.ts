@@ -2,6 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
+import { factsOf } from '../graph/facts.ts'
 import type { CommandSettled } from '../model/event.ts'
 import { openBreakerOf } from './breaker.ts'
 
@@ -17,8 +18,8 @@ function after(count: number, outcome: CommandSettled['outcome'], code: number |
     const settled = world.settle(`pod/p${i}`, outcome, 'no') as CommandSettled
     world.tell({ ...settled, code })
   }
-  equal(openBreakerOf(world.folder.graph, 'c'), undefined)
-  return openBreakerOf(world.folder.graph, 'c', 'ns')?.because ?? ''
+  equal(openBreakerOf(factsOf(world.folder.graph, 'c')), undefined)
+  return openBreakerOf(factsOf(world.folder.graph, 'c'), 'ns')?.because ?? ''
 }
 
 test('opens in a namespace when most of twenty commands of a minute are refused there', () => {
@@ -57,7 +58,7 @@ test('lets a Deployment of 5,000 pods go that one person deletes, and the next o
   deepEqual([goneOf('ReplicaSet'), goneOf('Pod')], [1, 5000])
   for (const line of ['delete deploy/other', 'beat 30']) world.step(line)
   equal(goneOf('ReplicaSet'), 2)
-  equal(openBreakerOf(world.folder.graph, 'c'), undefined)
+  equal(openBreakerOf(factsOf(world.folder.graph, 'c')), undefined)
 })
 
 /** So many objects in each namespace ask to be deleted, since one relist missed their owners; 100 may on any day. */
@@ -84,8 +85,8 @@ function askAgain(world: World, name: string, counts: readonly number[]): void {
 /** The namespaces whose breaker is open; the cluster's is `all`. */
 function open({ folder: { graph } }: World): readonly string[] {
   const namespaces = Array.from({ length: 6 }, (_, n) => `n${n}`)
-  const opened = namespaces.filter((n) => openBreakerOf(graph, 'c', n) !== undefined)
-  return [...(openBreakerOf(graph, 'c') === undefined ? [] : ['all']), ...opened]
+  const opened = namespaces.filter((n) => openBreakerOf(factsOf(graph, 'c'), n) !== undefined)
+  return [...(openBreakerOf(factsOf(graph, 'c')) === undefined ? [] : ['all']), ...opened]
 }
 
 for (const [what, counts, expected] of [

@@ -7,23 +7,23 @@
  *
  * Not here: which deletions cost something (price.ts).
  */
-import { enqueue, isBehind, judgeDependents, replaceFirst, setTimer } from '../graph/agenda.ts'
-import type { StateReader } from '../graph/graph.ts'
-import { agendaOf, clusterOf, nodeOf, ownerOf, policyOf } from '../graph/graph.ts'
 import {
-  budgetKey,
-  endOfNamespaceTickets,
-  namespaceOfTicket,
-  ownerKey,
-  ticketKey,
-} from '../graph/key.ts'
+  enqueue,
+  isBehind,
+  judgeDependents,
+  newestNumber,
+  replaceFirst,
+  setTimer,
+} from '../graph/agenda.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { markDirty } from '../graph/outcome.ts'
+import { endOfNamespaceTickets, namespaceOfTicket } from '../graph/row.ts'
 import { byNamespace, minuteOf, mostOf, since, sumOf, withOne } from '../graph/window.ts'
 import { BUDGET_MINUTES, KEYS_PER_PAGE, LEASE_MS } from '../model/constant.ts'
 import type { Hold, Node } from '../model/node.ts'
-import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { Coordinates, Uid } from '../model/object.ts'
 import type { AbsentOwner } from '../model/owner.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
@@ -35,13 +35,12 @@ const MINUTE_MS = 60_000
 
 /** How many more may begin now. */
 export function roomOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { class: budget, namespace }: Pick<Price, 'class' | 'namespace'>,
   now: number,
 ): number {
-  const limit = limitOf(policyOf(graph).policy.budgets, budget)
-  const { begun } = budgetOf(graph, cluster, budget)
+  const limit = limitOf(facts.policy.policy.budgets, budget)
+  const { begun } = facts.budget(budget) ?? NO_BUDGET
   const counted = since(begun, minuteOf(now) - BUDGET_MINUTES + 1)
   const own = mostOf(counted, namespace)
   const others = sumOf(byNamespace(counted)) - own
@@ -49,13 +48,8 @@ export function roomOf(
 }
 
 /** Its price is paid: a deletion by others for a minute, an object for good. */
-export function isLeased(
-  graph: StateReader,
-  cluster: ClusterId,
-  { root }: Price,
-  now: number,
-): boolean {
-  const owner = root === null ? undefined : ownerOf(graph, cluster, root.uid, root.place)
+export function isLeased(facts: ClusterFacts, { root }: Price, now: number): boolean {
+  const owner = root === null ? undefined : facts.owner(root.uid, root.place)
   return owner?.type === 'absent' && owner.leasedAt > 0 && now < owner.leasedAt + LEASE_MS
 }
 
@@ -63,13 +57,11 @@ export function isLeased(
 class Account {
   readonly step: Step
   readonly state: ClusterState
-  readonly cluster: ClusterId
   readonly class: BudgetClass
 
-  constructor(step: Step, state: ClusterState, cluster: ClusterId, budget: BudgetClass) {
+  constructor(step: Step, state: ClusterState, budget: BudgetClass) {
     this.step = step
     this.state = state
-    this.cluster = cluster
     this.class = budget
   }
 
@@ -78,18 +70,18 @@ class Account {
   }
 
   get budget(): Budget {
-    return budgetOf(this.step.graph, this.cluster, this.class)
+    return this.step.graph.budget(this.class) ?? NO_BUDGET
   }
 
   put(change: Partial<Budget>): void {
-    this.step.graph.put(budgetKey(this.cluster, this.class), { ...this.budget, ...change })
+    this.step.graph.setBudget(this.class, { ...this.budget, ...change })
   }
 
   /** One has asked to be deleted: that may be too many. */
   ask(namespace: string, about: string): void {
     const asked = withOne(this.budget.asked, this.now, BUDGET_MINUTES, namespace)
     this.put({ asked })
-    noteDemand(this.step, this.state, this.cluster, this.class, namespace, asked, about)
+    noteDemand(this.step, this.state, this.class, namespace, asked, about)
   }
 
   /** One begins to be deleted. */
@@ -105,15 +97,14 @@ class Account {
 
   /** No GET of it is under way, so none has to be counted. */
   putOwner({ uid, place }: NonNullable<Price['root']>, known: AbsentOwner): void {
-    this.step.graph.put(ownerKey(this.cluster, uid, place), { type: 'Owner', known })
+    this.step.graph.setOwner(uid, place, known)
   }
 
   queue(namespace: string, ticket: Omit<Ticket, 'type' | 'number'>): void {
     const { next, dueAt } = this.budget
-    const key = ticketKey(this.cluster, this.class, namespace, next)
-    const { tail: number } = agendaOf(this.step.graph)
-    this.step.graph.put(key, { type: 'Ticket', ...ticket, number })
-    if (dueAt === 0) budgetDue(this.step, this.cluster, this.class)
+    const number = newestNumber(this.step)
+    this.step.graph.putTicket(this.class, namespace, next, { type: 'Ticket', ...ticket, number })
+    if (dueAt === 0) budgetDue(this.step, this.class)
     this.put({ next: next + 1, dueAt: dueAt === 0 ? Math.max(1, this.state.now) : dueAt })
   }
 
@@ -123,7 +114,7 @@ class Account {
     const dueAt = (minuteOf(this.state.now) + 1) * MINUTE_MS
     this.put({ dueAt })
     const timer = { type: 'budget', budget: this.class } as const
-    setTimer(this.step, this.cluster, dueAt, timer)
+    setTimer(this.step, dueAt, timer)
   }
 }
 
@@ -133,14 +124,13 @@ class Account {
 export function pay(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   node: Node,
   hold: Hold,
   price: Price,
   about: string,
 ): Hold {
   if (!isTime(hold, state)) return hold
-  const account = new Account(step, state, cluster, price.class)
+  const account = new Account(step, state, price.class)
   if (price.root !== null) payForOwner(account, price.root, hold)
   else if (hold.by === null) account.begin(price.namespace)
   else if (hold.by === 'budget' && hold.turn !== 'queued') {
@@ -156,15 +146,14 @@ export function pay(
 export function ask(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   hold: Hold,
   { class: budget, root }: Price,
   about: string,
 ): boolean {
   if (root === null || !isTime(hold, state)) return false
-  const owner = ownerOf(step.graph, cluster, root.uid, root.place)
+  const owner = step.graph.owner(root.uid, root.place)
   if (owner?.type !== 'absent' || owner.turn !== 'none') return false
-  const account = new Account(step, state, cluster, budget)
+  const account = new Account(step, state, budget)
   account.putOwner(root, { ...owner, turn: 'asked' })
   account.ask(root.place.namespace, about)
   return true
@@ -180,8 +169,8 @@ function payForOwner(
   { uid, place }: NonNullable<Price['root']>,
   { by }: Hold,
 ): void {
-  const { step, cluster } = account
-  const owner = ownerOf(step.graph, cluster, uid, place)
+  const { step } = account
+  const owner = step.graph.owner(uid, place)
   if (owner?.type !== 'absent') return
   if (by === null) return account.lease(uid, place, owner)
   if (by !== 'budget' || owner.turn === 'queued') return
@@ -191,8 +180,8 @@ function payForOwner(
 }
 
 /** Judges the waiting objects again. */
-export function budgetDue(step: Step, cluster: ClusterId, budget: BudgetClass): void {
-  enqueue(step, { cluster, todo: { type: 'tickets', budget, isAgain: false } })
+export function budgetDue(step: Step, budget: BudgetClass): void {
+  enqueue(step, { todo: { type: 'tickets', budget, isAgain: false } })
 }
 
 /**
@@ -204,12 +193,12 @@ export function useTickets(
   todo: TicketsTodo,
   keys: readonly string[],
 ): string | undefined {
-  const { cluster, cursor } = work
+  const { cursor } = work
   // A called object is as new as the objects that ask now.
-  step.work = null
-  const state = clusterOf(step.graph, cluster)
+  step.record.work = null
+  const state = step.graph.state
   if (state === undefined) return undefined
-  const account = new Account(step, state, cluster, todo.budget)
+  const account = new Account(step, state, todo.budget)
   /** Objects of this page that were called: they begin when they are judged. */
   let called = 0
   let former = ''
@@ -217,18 +206,18 @@ export function useTickets(
     const namespace = namespaceOfTicket(key)
     if (namespace !== former) called = 0
     former = namespace
-    const ticket = step.graph.get(key)
-    if (ticket?.type === 'Ticket' && isBehind(step.graph, cluster, namespace, ticket.number)) {
+    const ticket = step.graph.ticketAt(key)
+    if (ticket !== undefined && isBehind(step, namespace, ticket.number)) {
       replaceFirst(step, { ...work, todo: { ...todo, isAgain: true } })
       return endOfNamespaceTickets(key)
     }
     const price = { class: account.class, namespace }
-    if (roomOf(step.graph, cluster, price, account.now) <= called) {
+    if (roomOf(step.graph, price, account.now) <= called) {
       account.lookAgain()
       return endOfNamespaceTickets(key)
     }
-    step.graph.remove(key)
-    if (ticket?.type !== 'Ticket') continue
+    step.graph.removeRow(key)
+    if (ticket === undefined) continue
     if (ticket.coordinates === null) called++
     useTicket(account, ticket)
   }
@@ -241,22 +230,17 @@ export function useTickets(
 
 /** Whether it is still to be deleted is found when it is judged. A deletion by others is counted at once, so that its dependents do not exceed the remaining budget. */
 function useTicket(account: Account, { uid, coordinates: place }: Ticket): void {
-  const { step, cluster } = account
+  const { step } = account
   if (place === null) {
-    const node = nodeOf(step.graph, cluster, uid)
+    const node = step.graph.node(uid)
     if (node?.hold?.turn !== 'queued') return
-    putNode(step, cluster, node, { ...node, hold: { ...node.hold, turn: 'called' } })
-    return markDirty(step, cluster, uid)
+    putNode(step, node, { ...node, hold: { ...node.hold, turn: 'called' } })
+    return markDirty(step, uid)
   }
-  const owner = ownerOf(step.graph, cluster, uid, place)
+  const owner = step.graph.owner(uid, place)
   if (owner?.type !== 'absent' || owner.turn !== 'queued') return
   account.lease(uid, place, owner)
-  judgeDependents(step, cluster, uid, place)
-}
-
-function budgetOf(graph: StateReader, cluster: ClusterId, budget: BudgetClass): Budget {
-  const found = graph.get(budgetKey(cluster, budget))
-  return found?.type === 'Budget' ? found : NO_BUDGET
+  judgeDependents(step, uid, place)
 }
 
 const NO_BUDGET: Budget = { type: 'Budget', asked: [], begun: [], next: 1, dueAt: 0 }

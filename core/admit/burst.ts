@@ -6,10 +6,8 @@
  *
  * Not here: what an open breaker does (breaker.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, isNamed, kindOf, policyOf } from '../graph/graph.ts'
-import { paceKey, shareKey } from '../graph/key.ts'
-import type { Step } from '../graph/outcome.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
+import type { RecordStep, Step } from '../graph/outcome.ts'
 import { byNamespace, minuteOf, since, sumOf, withOne } from '../graph/window.ts'
 import { standingOf } from '../judge/standing.ts'
 import {
@@ -20,12 +18,11 @@ import {
   REFUSED_LEAST,
 } from '../model/constant.ts'
 import type { CommandSettled } from '../model/event.ts'
-import type { ClusterId, ObjectMeta } from '../model/object.ts'
+import type { ObjectMeta } from '../model/object.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Proof } from '../model/proof.ts'
 import type { ClusterState, MinuteCounts, Pace } from '../model/state.ts'
-import { isEnding } from '../observe/cause.ts'
 import { closedAt, openBreaker } from './breaker.ts'
 
 const MINUTE_MS = 60_000
@@ -33,8 +30,8 @@ const WINDOW_MINUTES = 10
 /** The largest share of the cluster's limit that one namespace can reach. */
 const NAMESPACE_SHARE = 0.25
 
-export function isWatchful(graph: StateReader): boolean {
-  const { budgets, mode } = policyOf(graph).policy
+export function isWatchful(facts: ClusterFacts): boolean {
+  const { budgets, mode } = facts.policy.policy
   return budgets !== null && mode === 'enforce'
 }
 
@@ -44,24 +41,23 @@ function nowOf(step: Step, state: ClusterState): number {
 
 /** The minutes that count now: none before that breaker was closed. */
 function counting(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   namespace: string,
   minutes: readonly MinuteCounts[],
   now: number,
 ): readonly MinuteCounts[] {
-  const closed = Math.ceil(closedAt(graph, cluster, namespace) / MINUTE_MS)
+  const closed = Math.ceil(closedAt(facts, namespace) / MINUTE_MS)
   return since(minutes, Math.max(closed, minuteOf(now) - WINDOW_MINUTES + 1))
 }
 
 /** Counts the observations of the record, once its facts are written. */
-export function countObservations(step: Step): void {
-  for (const each of step.observations.splice(0)) {
-    const cluster = each.type === 'result' ? each.event.cluster : each.cluster
-    const state = clusterOf(step.graph, cluster)
+export function countObservations(record: RecordStep): void {
+  for (const each of record.observations.splice(0)) {
+    const step = record.in(each.type === 'result' ? each.event.cluster : each.cluster)
+    const { state } = step.graph
     if (state === undefined) continue
     if (each.type === 'result') noteSettled(step, state, each.event)
-    else noteDeparture(step, state, cluster, each.object, each.proof)
+    else noteDeparture(step, state, each.object, each.proof)
   }
 }
 
@@ -69,19 +65,18 @@ export function countObservations(step: Step): void {
 export function noteDemand(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   budget: BudgetClass,
   namespace: string,
   minutes: readonly MinuteCounts[],
   about: string,
 ): void {
   if (!isWatchful(step.graph)) return
-  const limit = limitOf(policyOf(step.graph).policy.budgets, budget)
+  const limit = limitOf(step.graph.policy.policy.budgets, budget)
   const most = Math.max(BURST_TIMES * limit, BURST_LEAST)
   const now = nowOf(step, state)
   const opens = (asked: number): string | undefined =>
     asked > most ? demandText(budget, asked, limit, about) : undefined
-  openFor(step, cluster, namespace, minutes, now, most, opens)
+  openFor(step, namespace, minutes, now, most, opens)
 }
 
 function demandText(budget: BudgetClass, asked: number, limit: number, about: string): string {
@@ -91,36 +86,27 @@ function demandText(budget: BudgetClass, asked: number, limit: number, about: st
 }
 
 /** An owner was deleted by another actor, and neither with its namespace nor by the controller that owns it. */
-function noteDeparture(
-  step: Step,
-  state: ClusterState,
-  cluster: ClusterId,
-  object: ObjectMeta,
-  proof: Proof,
-): void {
+function noteDeparture(step: Step, state: ClusterState, object: ObjectMeta, proof: Proof): void {
   if (proof.class !== 'deleted' || proof.isOurs || !isWatchful(step.graph)) return
   const { namespace, uid, kind, name } = object
-  if (isEnding(step.graph, cluster, namespace) || !isNamed(step.graph, cluster, uid, object)) return
-  if (isOfLiveOwner(step.graph, cluster, object) || isSelfDeleting(object)) return
+  if (step.graph.isEnding(namespace) || !step.graph.isNamed(uid, object)) return
+  if (isOfLiveOwner(step.graph, object) || isSelfDeleting(object)) return
   const now = nowOf(step, state)
-  const key = shareKey(cluster, object)
-  const share = step.graph.get(key)
-  const former = share?.type === 'Share' ? share.minutes : []
-  const minutes = withOne(former, now, WINDOW_MINUTES, namespace)
-  step.graph.put(key, { type: 'Share', minutes })
+  const minutes = withOne(step.graph.share(object), now, WINDOW_MINUTES, namespace)
+  step.graph.setShare(object, minutes)
   const deleted = sumOf(byNamespace(since(minutes, minuteOf(now) - WINDOW_MINUTES + 1)))
-  const all = deleted + (kindOf(step.graph, cluster, object)?.held.count ?? 0)
+  const all = deleted + (step.graph.kind(object)?.held.count ?? 0)
   const most = Math.max(MASS_COUNT, all * MASS_SHARE)
   const rest = `of ${all} objects of kind ${kind} were deleted that others hang on, the last one ${name}`
   const opens = (gone: number): string | undefined =>
     gone > most ? `within ten minutes ${gone} ${rest}` : undefined
-  openFor(step, cluster, namespace, minutes, now, most, opens)
+  openFor(step, namespace, minutes, now, most, opens)
 }
 
 /** Its own owner lives: a controller replaces or cleans up its own objects. */
-function isOfLiveOwner(graph: StateReader, cluster: ClusterId, object: ObjectMeta): boolean {
+function isOfLiveOwner(facts: ClusterFacts, object: ObjectMeta): boolean {
   return object.ownerReferences.some(
-    (reference) => standingOf(graph, cluster, object, reference).standing === 'solid',
+    (reference) => standingOf(facts, object, reference).standing === 'solid',
   )
 }
 
@@ -131,19 +117,18 @@ function isSelfDeleting({ group, kind }: ObjectMeta): boolean {
 
 function openFor(
   step: Step,
-  cluster: ClusterId,
   namespace: string,
   minutes: readonly MinuteCounts[],
   now: number,
   most: number,
   because: (count: number) => string | undefined,
 ): void {
-  const inNamespace = counting(step.graph, cluster, namespace, minutes, now)
+  const inNamespace = counting(step.graph, namespace, minutes, now)
   const own = because(byNamespace(inNamespace).get(namespace) ?? 0)
-  if (own !== undefined) openBreaker(step, cluster, namespace, own)
-  const inAll = byNamespace(counting(step.graph, cluster, '', minutes, now))
+  if (own !== undefined) openBreaker(step, namespace, own)
+  const inAll = byNamespace(counting(step.graph, '', minutes, now))
   const all = because(sumOf(inAll, Math.floor(most * NAMESPACE_SHARE)))
-  if (all !== undefined) openBreaker(step, cluster, '', all)
+  if (all !== undefined) openBreaker(step, '', all)
 }
 
 /**
@@ -163,22 +148,21 @@ export function noteSettled(step: Step, state: ClusterState, event: CommandSettl
 function pace(
   step: Step,
   state: ClusterState,
-  { cluster, code, reason }: CommandSettled,
+  { code, reason }: CommandSettled,
   namespace: string,
   isRefused: boolean,
 ): Pace {
   const minute = minuteOf(nowOf(step, state))
-  const key = paceKey(cluster, namespace)
-  const found = step.graph.get(key)
-  const former = found?.type === 'Pace' && found.minute === minute ? found : NO_PACE
+  const found = step.graph.pace(namespace)
+  const former = found?.minute === minute ? found : NO_PACE
   const settled = former.settled + 1
   const refused = former.refused + Number(isRefused)
   const counted: Pace = { type: 'Pace', minute, settled, refused }
-  step.graph.put(key, counted)
-  const isCounted = minute * MINUTE_MS >= closedAt(step.graph, cluster, namespace)
+  step.graph.setPace(namespace, counted)
+  const isCounted = minute * MINUTE_MS >= closedAt(step.graph, namespace)
   if (isCounted && isRefused && settled >= REFUSED_LEAST && refused * 2 > settled) {
     const because = `${refused} of ${settled} commands of a minute were refused, the last one with ${code}: ${reason}`
-    openBreaker(step, cluster, namespace, because)
+    openBreaker(step, namespace, because)
   }
   return counted
 }

@@ -7,15 +7,12 @@
  * Not here: what is protected (protection.ts), how reapers apply it immediately (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
-import type { StateReader } from '../graph/graph.ts'
-import { directivesOf } from '../graph/graph.ts'
-import { DIRECTIVES_KEY } from '../graph/key.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import { drop } from '../graph/outcome.ts'
 import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
-import type { ClusterId } from '../model/object.ts'
 import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
@@ -40,7 +37,7 @@ export function directive(step: Step, event: Directive): void {
       return rule(step, event, 'rejected')
     case 'close-breaker':
       change(step, { resumedAt: step.at.position })
-      return closeBreaker(step, event)
+      return closeBreaker(step)
     case 'confirm-clock':
       // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
       return
@@ -51,17 +48,17 @@ export function directive(step: Step, event: Directive): void {
 
 /** Commands issued before settle as blocked, and their objects are judged then. */
 function pause(step: Step, { cluster, who, why }: Directive): void {
-  const { pauses } = directivesOf(step.graph)
+  const { pauses } = step.graph.directives
   const others = pauses.filter((each) => each.cluster !== cluster)
   change(step, { pauses: [...others, { cluster, who, why }] })
 }
 
 function resume(step: Step, { cluster }: Directive): void {
-  const { pauses } = directivesOf(step.graph)
+  const { pauses } = step.graph.directives
   const others = pauses.filter((each) => each.cluster !== cluster)
   if (others.length === pauses.length) return drop(step, 'it was not paused')
   change(step, { pauses: others, resumedAt: step.at.position })
-  judgeAll(step, cluster)
+  judgeAll(step)
 }
 
 /** Commands issued for it before are refused by the gate, and their objects are judged then. */
@@ -75,19 +72,19 @@ function protect(step: Step, event: Directive): void {
 
 /** In `guarded` the protection counts for a while longer; each object held by it has a timer for its end. */
 function unprotect(step: Step, event: Directive): void {
-  const { protections } = directivesOf(step.graph)
+  const { protections } = step.graph.directives
   const lifted = protections.find((each) => isSame(each, event))
   if (lifted === undefined || lifted.liftedAt !== null) return drop(step, 'it was not protected')
   const liftedAt = step.at.timestamp
   change(step, { protections: [...othersThan(step, event), { ...lifted, liftedAt }] })
-  judgeAll(step, event.cluster)
+  judgeAll(step)
 }
 
 /** Without protections that have expired. */
 function othersThan(step: Step, event: Directive): readonly ProtectedSubject[] {
   const isOver = ({ liftedAt }: ProtectedSubject): boolean =>
     liftedAt !== null && liftedAt + PROTECTED_FOR_MS < step.at.timestamp
-  const { protections } = directivesOf(step.graph)
+  const { protections } = step.graph.directives
   return protections.filter((each) => !isSame(each, event) && !isOver(each))
 }
 
@@ -96,13 +93,13 @@ function isSame(a: ProtectedSubject, b: Directive): boolean {
 }
 
 function change(step: Step, changed: Partial<Directives>): void {
-  step.graph.put(DIRECTIVES_KEY, { ...directivesOf(step.graph), ...changed })
+  step.graph.setDirectives({ ...step.graph.directives, ...changed })
 }
 
 /** Why nothing is to be done in this cluster now; empty when it may. */
-export function pausedBecause(graph: StateReader, cluster: ClusterId): string {
-  const { pauses } = directivesOf(graph)
-  const pause = pauses.find((each) => each.cluster === '' || each.cluster === cluster)
+export function pausedBecause(facts: ClusterFacts): string {
+  const { pauses } = facts.directives
+  const pause = pauses.find((each) => each.cluster === '' || each.cluster === facts.cluster)
   if (pause === undefined) return ''
   const why = pause.why === '' ? '' : ` (${pause.why})`
   const scope = scopeFlag(pause.cluster)

@@ -6,11 +6,9 @@
  *
  * Not here: what is protected (protection.ts), what users direct while Kinfold runs (directive.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, policyOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { HeldBy, Hold, Node, Ruling } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
 import type { Holds } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
@@ -27,8 +25,8 @@ import { protectedBecause } from './protection.ts'
 export type Effect = 'delete' | 'drop' | 'finish'
 
 /** Whether anything at all may be sent to this cluster now, live GETs and warnings included. */
-export function mayIssue(graph: StateReader, cluster: ClusterId): boolean {
-  return policyOf(graph).policy.mode !== 'observe' && pausedBecause(graph, cluster) === ''
+export function mayIssue(facts: ClusterFacts): boolean {
+  return facts.policy.policy.mode !== 'observe' && pausedBecause(facts) === ''
 }
 
 export interface Going {
@@ -51,17 +49,17 @@ export interface Held {
   readonly because: string
 }
 
-export function holdOf(graph: StateReader, cluster: ClusterId, node: Node, going: Going): Held {
+export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
   const since = sinceOf(node, going)
-  const { holds } = policyOf(graph).policy
-  const counted = countedAs(graph, going)
+  const { holds } = facts.policy.policy
+  const counted = countedAs(facts, going)
   const holdMs = holdMsOf(holds, going.effect, counted)
   const endsAt = holdMs === 0 ? null : since + holdMs
-  const ruling = rulingFor(graph, cluster, node, going)
-  const whole = priceOf(graph, cluster, node, counted, going.effect === 'delete', going.stands)
-  const isLeasedNow = whole !== null && isLeased(graph, cluster, whole, going.time)
+  const ruling = rulingFor(facts, node, going)
+  const whole = priceOf(facts, node, counted, going.effect === 'delete', going.stands)
+  const isLeasedNow = whole !== null && isLeased(facts, whole, going.time)
   const price = isLeasedNow || node.hold?.turn === 'begun' ? null : whole
-  const hindrance = hindranceOf(graph, cluster, node, going, counted, endsAt, ruling, price)
+  const hindrance = hindranceOf(facts, node, going, counted, endsAt, ruling, price)
   const { by, because, until } = hindrance ?? NOTHING
   // A deletion that began has begun, even if the reasons that allowed it end.
   const turn = by === null && whole !== null ? 'begun' : (node.hold?.turn ?? 'none')
@@ -79,8 +77,7 @@ interface Hindrance {
 const NOTHING: Hindrance = { by: null, because: '', until: null }
 
 function hindranceOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   node: Node,
   going: Going,
   counted: Evidence,
@@ -89,11 +86,11 @@ function hindranceOf(
   price: Price | null,
 ): Hindrance | null {
   const { effect, evidence } = going
-  const isObserved = policyOf(graph).policy.mode === 'observe'
-  const paused = isObserved ? '' : pausedBecause(graph, cluster)
+  const isObserved = facts.policy.policy.mode === 'observe'
+  const paused = isObserved ? '' : pausedBecause(facts)
   if (paused !== '') return { by: 'pause', because: paused, until: null }
   if (effect === 'delete') {
-    const spared = protectedBecause(graph, cluster, node, counted)
+    const spared = protectedBecause(facts, node, counted)
     if (spared !== null) return { by: 'protection', ...spared }
   }
   const isRejected = ruling?.verdict === 'rejected'
@@ -105,18 +102,18 @@ function hindranceOf(
   // After the reasons that would hold it in any mode: a user who compares Kinfold with another collector sees those.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
-  const broken = isAsked ? '' : brokenBecause(graph, cluster, node.object.namespace)
+  const broken = isAsked ? '' : brokenBecause(facts, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
   const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
-  if (until !== null && (clusterOf(graph, cluster)?.now ?? 0) < until) {
+  if (until !== null && (facts.state?.now ?? 0) < until) {
     const why = before || `evidence ${evidence}`
     const because = `held until ${timeText(until)} (${why})`
     return { by: 'hold', because, until }
   }
   // Objects are called one after the other, so that all have asked before the first one is deleted, and a burst is noticed.
   const isCalled = price?.root != null || node.hold?.turn === 'called'
-  if (price === null || (isCalled && roomOf(graph, cluster, price, going.time) > 0)) return null
-  const because = (before && `${before}; `) + budgetText(graph, price)
+  if (price === null || (isCalled && roomOf(facts, price, going.time) > 0)) return null
+  const because = (before && `${before}; `) + budgetText(facts, price)
   return { by: 'budget', because, until: null }
 }
 
@@ -124,16 +121,16 @@ function hindranceOf(
  * The evidence by which the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: after `enforce` is entered those are
  * held, protected and priced as if only a relist had missed their owners. The cause itself does not change.
  */
-function countedAs(graph: StateReader, { evidence, stands }: Going): Evidence {
+function countedAs(facts: ClusterFacts, { evidence, stands }: Going): Evidence {
   if (evidence === 'orphaning') return evidence
-  const { enforcedAt } = policyOf(graph)
+  const { enforcedAt } = facts.policy
   const isOlder = ({ proof }: Stand): boolean =>
     proof?.class === 'deleted' && proof.position < enforcedAt
   return stands.some(isOlder) ? weaker(evidence, 'missing') : evidence
 }
 
-function budgetText(graph: StateReader, price: Price): string {
-  const limit = limitOf(policyOf(graph).policy.budgets, price.class)
+function budgetText(facts: ClusterFacts, price: Price): string {
+  const limit = limitOf(facts.policy.policy.budgets, price.class)
   const things = price.class === 'deleted' ? 'deletions' : 'objects'
   return `the budget for evidence ${price.class} (${limit} ${things} in ten minutes) releases it in its turn`
 }
@@ -143,15 +140,14 @@ function budgetText(graph: StateReader, price: Price): string {
  * `bulk`.
  */
 function rulingFor(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { hold, hash }: Node,
   { evidence, what }: Going,
 ): Ruling | null {
   const ruling = hold?.ruling ?? null
   if (ruling === null || (evidence !== 'bulk' && ruling.verdict !== 'rejected')) return null
   if (ruling.hash !== hash || ruling.what !== what) return null
-  const isOver = (clusterOf(graph, cluster)?.now ?? 0) >= ruling.until
+  const isOver = (facts.state?.now ?? 0) >= ruling.until
   return ruling.verdict === 'approved' && isOver ? null : ruling
 }
 

@@ -6,14 +6,12 @@
  *
  * Not here: whether there is room for it (budget.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { policyOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Node } from '../model/node.ts'
-import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { Coordinates, Uid } from '../model/object.ts'
 import type { BudgetClass } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
-import { isEnding } from '../observe/cause.ts'
 
 export interface Price {
   readonly class: BudgetClass
@@ -25,17 +23,16 @@ export interface Price {
 
 /** `counted`: the evidence as the policy counts it. Null: it costs nothing. */
 export function priceOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { object: { namespace } }: Node,
   counted: Evidence,
   isDelete: boolean,
   stands: readonly Stand[],
 ): Price | null {
-  const { budgets, mode } = policyOf(graph).policy
+  const { budgets, mode } = facts.policy.policy
   if (budgets === null || mode !== 'enforce') return null
   const [first, ...others] = stands.flatMap(rootsOf)
-  if (first === undefined || isEnding(graph, cluster, namespace)) return null
+  if (first === undefined || facts.isEnding(namespace)) return null
   if (counted === 'missing' || counted === 'not-found')
     return { class: counted, namespace, root: null }
   if (counted !== 'deleted' || !isDelete) return null

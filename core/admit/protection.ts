@@ -6,10 +6,9 @@
  *
  * Not here: what is protected (guarding.ts), what was (former-protection.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { guardingOf, PREFIX, protectedNow } from '../graph/guarding.ts'
 import type { Node } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
 import type { Evidence } from '../model/proof.ts'
 import { sparedUntil } from '../observe/former-protection.ts'
 
@@ -21,15 +20,14 @@ export interface Spared {
 
 /** Null when it is not. */
 export function protectedBecause(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   node: Pick<Node, 'object' | 'protectedUntil'>,
   evidence: Evidence,
 ): Spared | null {
-  const guarding = guardingOf(graph, cluster)
+  const guarding = guardingOf(facts)
   const now = protectedNow(node.object, evidence, guarding)
   if (now !== '') return { because: now, until: null }
-  const until = sparedUntil(graph, cluster, node, evidence)
+  const until = sparedUntil(facts, node, evidence)
   if (until === null) return null
   const because = `${PREFIX}what was taken back in the last ten minutes; it is released when they are over`
   return { because, until }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { CLUSTER } from '../../testing/model/model-cluster.ts'
 import { ToldLog } from '../../testing/rig/told-log.ts'
+import { factsOf } from '../graph/facts.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import { policyFor } from '../model/policy.ts'
 import { openBreakerOf } from './breaker.ts'
@@ -16,7 +17,7 @@ const GUARDED = policyFor('enforce', 'guarded')
 
 /** A namespace's, or (empty) the cluster's. */
 function breakerOf({ log }: ToldLog, namespace: string): string | undefined {
-  return openBreakerOf(log.folder.graph, CLUSTER, namespace)?.because
+  return openBreakerOf(factsOf(log.folder.graph, CLUSTER), namespace)?.because
 }
 
 /** So many owners, each with a dependent, spread evenly over so many namespaces. */

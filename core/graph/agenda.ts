@@ -13,21 +13,12 @@ import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf } from '../model/owner.ts'
 import type { Lane, LaneTurn, RingVisit, Work } from '../model/state.ts'
+import type { ClusterFacts } from './facts.ts'
 import type { Graph, StateReader } from './graph.ts'
-import { agendaOf, clusterOf, isNamed, nodeOf, policyOf } from './graph.ts'
+import { agendaOf } from './graph.ts'
 import type { Timer } from './key.ts'
-import {
-  AGENDA_KEY,
-  clusterKey,
-  coordinatesPart,
-  dueKey,
-  laneKey,
-  ringKey,
-  ringVisitKey,
-  turnKey,
-  workKey,
-} from './key.ts'
-import type { Step } from './outcome.ts'
+import { AGENDA_KEY, coordinatesPart, duePrefix, timeOfDueKey, turnKey } from './key.ts'
+import type { RecordStep, Step } from './outcome.ts'
 
 /** Keys with this prefix, in order, after `after`. */
 export interface PageRequest {
@@ -38,25 +29,34 @@ export interface PageRequest {
   readonly countKey: string | null
 }
 
-/** A work as it is put on the agenda: without a namespace on a whole kind or cluster, without a number as new as what causes it. */
-type NewWork = Pick<Work, 'cluster' | 'todo'> & Partial<Pick<Work, 'namespace' | 'number'>>
+/**
+ * A work as it is put on the agenda of the step's cluster: without a namespace on a whole kind or cluster, without a number as new as what
+ * causes it.
+ */
+type NewWork = Pick<Work, 'todo'> & Partial<Pick<Work, 'namespace' | 'number'>>
 
 export function enqueue(step: Step, work: NewWork): void {
-  const { graph } = step
-  const { cluster, namespace = '', todo } = work
-  const known = laneOf(graph, cluster, namespace)
+  const { record, cluster, graph } = step
+  const { namespace = '', todo } = work
+  const known = graph.lane(namespace)
   const lane = known ?? EMPTY_LANE
-  const { number = step.work?.number ?? agendaOf(graph).tail } = work
-  const queued: Work = { type: 'Work', cluster, namespace, number, cursor: '', todo }
-  graph.put(workKey(cluster, namespace, lane.tail), queued)
+  const { number = record.work?.number ?? newestNumber(step) } = work
+  graph.setWork(namespace, lane.tail, {
+    type: 'Work',
+    cluster,
+    namespace,
+    number,
+    cursor: '',
+    todo,
+  })
   const tail = lane.tail + 1
   const isLate = number < lane.newest
   const oldest = isLate && lane.head < lane.until ? Math.min(lane.oldest, number) : number
   const late = isLate ? { oldest, until: tail } : { newest: number }
-  graph.put(laneKey(cluster, namespace), { ...lane, ...late, tail })
-  if (known === undefined) queueTurn(graph, turnOf(cluster, namespace))
+  graph.setLane(namespace, { ...lane, ...late, tail })
+  if (known === undefined) queueTurn(record.graph, turnOf(cluster, namespace))
   // Judgements by it rest on facts that may be newer than the last judgement.
-  if (todo.type !== 'verify') step.judged.clear()
+  if (todo.type !== 'verify') record.judged.clear()
 }
 
 export function hasWork(graph: StateReader): boolean {
@@ -65,77 +65,80 @@ export function hasWork(graph: StateReader): boolean {
 }
 
 /** The work to do next; undefined when there is none. */
-export function firstWork(graph: StateReader): Work | undefined {
-  if (!hasWork(graph)) return undefined
-  const { cluster, namespace } = firstTurn(graph)
-  const lane = laneOf(graph, cluster, namespace)
-  const work = lane && graph.get(workKey(cluster, namespace, lane.head))
-  invariant(work?.type === 'Work', 'the agenda has a hole')
+export function firstWork(record: RecordStep): Work | undefined {
+  if (!hasWork(record.graph)) return undefined
+  const { cluster, namespace } = firstTurn(record)
+  const { graph } = record.in(cluster)
+  const lane = graph.lane(namespace)
+  const work = lane && graph.work(namespace, lane.head)
+  invariant(work !== undefined, 'the agenda has a hole')
   return work
 }
 
+/** That of what is requested now: as new as all that is on the agenda. */
+export function newestNumber({ record }: Step): number {
+  return agendaOf(record.graph).tail
+}
+
 /** Whether work that is as old as this is left in a namespace, among cluster-scoped objects, or of all clusters. */
-export function isBehind(
-  graph: StateReader,
-  cluster: ClusterId,
-  namespace: string,
-  number: number,
-): boolean {
+export function isBehind({ record, graph }: Step, namespace: string, number: number): boolean {
   return (
-    [laneNamed(namespace), laneNamed()].some((name) => isLeft(graph, cluster, name, number)) ||
-    isLeft(graph, '', '', number)
+    [laneNamed(namespace), laneNamed()].some((name) => isLeft(graph, name, number)) ||
+    isLeft(record.in('').graph, '', number)
   )
 }
 
-function isLeft(graph: StateReader, cluster: ClusterId, name: string, number: number): boolean {
-  const lane = laneOf(graph, cluster, name)
+function isLeft(facts: ClusterFacts, name: string, number: number): boolean {
+  const lane = facts.lane(name)
   if (lane === undefined) return false
   if (lane.head < lane.until && lane.oldest <= number) return true
-  const first = graph.get(workKey(cluster, name, lane.head))
-  return first?.type === 'Work' && first.number <= number
+  const first = facts.work(name, lane.head)
+  return first !== undefined && first.number <= number
 }
 
 /** The first work continues as this one; null when it is done. */
-export function replaceFirst({ graph }: Step, work: Work | null): void {
-  const { cluster, namespace } = firstTurn(graph)
-  const lane = laneOf(graph, cluster, namespace)
+export function replaceFirst({ record }: Step, work: Work | null): void {
+  const { cluster, namespace } = firstTurn(record)
+  const { graph } = record.in(cluster)
+  const lane = graph.lane(namespace)
   invariant(lane !== undefined, 'a turn of no lane')
-  const key = workKey(cluster, namespace, lane.head)
-  if (work !== null) return graph.put(key, work)
-  graph.remove(key)
+  graph.setWork(namespace, lane.head, work)
+  if (work !== null) return
   const head = lane.head + 1
-  if (head === lane.tail) graph.remove(laneKey(cluster, namespace))
-  else graph.put(laneKey(cluster, namespace), { ...lane, head })
+  graph.setLane(namespace, head === lane.tail ? null : { ...lane, head })
 }
 
 /** After a step the next lane has its turn. `references`: that the step judged. */
-export function endTurn({ graph }: Step, references: number): void {
+export function endTurn(record: RecordStep, references: number): void {
+  const { graph } = record
   const { head, tail } = agendaOf(graph)
-  const turn = firstTurn(graph)
-  const lane = laneOf(graph, turn.cluster, turn.namespace)
+  const turn = firstTurn(record)
+  const lane = record.in(turn.cluster).graph.lane(turn.namespace)
   const isLeft = lane !== undefined && !lane.isParked
   const next: LaneTurn = { ...turn, owed: Math.floor(references / REFERENCES_OF_A_TURN) }
   if (isLeft && tail - head === 1) {
     if (next.owed !== turn.owed) graph.put(turnKey(head), next)
     return
   }
-  takeTurn(graph)
+  takeTurn(record)
   if (isLeft) queueTurn(graph, next)
 }
 
 /** Lanes that owe turns pass theirs on, unless there is no other. */
-export function passTurnsOn({ graph }: Step): void {
+export function passTurnsOn(record: RecordStep): void {
+  const { graph } = record
   for (let passed = 0; passed < TURNS_PASSED_ON; passed++) {
     const { head, tail } = agendaOf(graph)
     if (tail - head < 2) return
-    const { owed } = firstTurn(graph)
+    const { owed } = firstTurn(record)
     if (owed === 0) return
-    queueTurn(graph, { ...takeTurn(graph), owed: owed - 1 })
+    queueTurn(graph, { ...takeTurn(record), owed: owed - 1 })
   }
 }
 
-function takeTurn(graph: Graph): LaneTurn {
-  const turn = firstTurn(graph)
+function takeTurn(record: RecordStep): LaneTurn {
+  const turn = firstTurn(record)
+  const { graph } = record
   const { head, tail } = agendaOf(graph)
   graph.remove(turnKey(head))
   graph.put(AGENDA_KEY, { type: 'Agenda', head: head + 1, tail })
@@ -143,18 +146,19 @@ function takeTurn(graph: Graph): LaneTurn {
 }
 
 /** The lane whose turn it is has none until `unparkLane`. */
-export function parkLane({ graph }: Step): void {
-  const { cluster, namespace } = firstTurn(graph)
-  const lane = laneOf(graph, cluster, namespace)
+export function parkLane({ record }: Step): void {
+  const { cluster, namespace } = firstTurn(record)
+  const { graph } = record.in(cluster)
+  const lane = graph.lane(namespace)
   invariant(lane !== undefined, 'a turn of no lane')
-  graph.put(laneKey(cluster, namespace), { ...lane, isParked: true })
+  graph.setLane(namespace, { ...lane, isParked: true })
 }
 
-export function unparkLane(graph: Graph, cluster: ClusterId, namespace: string): void {
-  const lane = laneOf(graph, cluster, namespace)
+export function unparkLane({ record, cluster, graph }: Step, namespace: string): void {
+  const lane = graph.lane(namespace)
   if (lane?.isParked !== true) return
-  graph.put(laneKey(cluster, namespace), { ...lane, isParked: false })
-  queueTurn(graph, turnOf(cluster, namespace))
+  graph.setLane(namespace, { ...lane, isParked: false })
+  queueTurn(record.graph, turnOf(cluster, namespace))
 }
 
 function turnOf(cluster: ClusterId, namespace: string): LaneTurn {
@@ -167,15 +171,10 @@ function queueTurn(graph: Graph, turn: LaneTurn): void {
   graph.put(AGENDA_KEY, { ...agenda, tail: agenda.tail + 1 })
 }
 
-function firstTurn(graph: StateReader): LaneTurn {
+function firstTurn({ graph }: RecordStep): LaneTurn {
   const turn = graph.get(turnKey(agendaOf(graph).head))
   invariant(turn?.type === 'LaneTurn', 'the agenda has no turn')
   return turn
-}
-
-function laneOf(graph: StateReader, cluster: ClusterId, namespace: string): Lane | undefined {
-  const lane = graph.get(laneKey(cluster, namespace))
-  return lane?.type === 'Lane' ? lane : undefined
 }
 
 const EMPTY_LANE: Lane = {
@@ -194,82 +193,79 @@ export function laneNamed(namespace = ''): string {
 }
 
 /** The recorded state of an owner has changed: the objects that reference it are judged again. */
-export function judgeDependents(
-  step: Step,
-  cluster: ClusterId,
-  uid: Uid,
-  place: Coordinates,
-): void {
-  if (!isNamed(step.graph, cluster, uid, place)) return
+export function judgeDependents(step: Step, uid: Uid, place: Coordinates): void {
+  if (!step.graph.isNamed(uid, place)) return
   const namespace = laneNamed(place.namespace)
   const todo = { type: 'dependents', owner: uid, place: coordinatesPart(place) } as const
-  enqueue(step, { cluster, namespace, todo })
+  enqueue(step, { namespace, todo })
 }
 
 /** Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was requested before and has not begun. */
-export function judgeAll(step: Step, cluster: ClusterId): void {
-  const lane = laneOf(step.graph, cluster, '')
-  const last = lane && step.graph.get(workKey(cluster, '', lane.tail - 1))
-  const isAsked = last?.type === 'Work' && last.todo.type === 'verdicts' && last.cluster === cluster
-  if (!isAsked || last.cursor !== '') enqueue(step, { cluster, todo: { type: 'verdicts' } })
+export function judgeAll(step: Step): void {
+  const lane = step.graph.lane('')
+  const last = lane && step.graph.work('', lane.tail - 1)
+  const isAsked = last?.todo.type === 'verdicts' && last.cluster === step.cluster
+  if (!isAsked || last.cursor !== '') enqueue(step, { todo: { type: 'verdicts' } })
 }
 
-export function judgeWaiters(step: Step, cluster: ClusterId, kind: GroupKind): void {
-  const todo = { type: 'waits', kind: { group: kind.group, kind: kind.kind } } as const
-  enqueue(step, { cluster, todo })
+export function judgeWaiters(step: Step, kind: GroupKind): void {
+  enqueue(step, { todo: { type: 'waits', kind: { group: kind.group, kind: kind.kind } } })
 }
 
 /** Searches for an ownership cycle among what a waiting owner waits for; once more later if a search is under way. */
-export function beginWalk(step: Step, cluster: ClusterId, uid: Uid): void {
-  const key = ringKey(cluster, uid)
-  const ring = step.graph.get(key)
-  if (ring?.type === 'Ring') {
-    if (!ring.again) step.graph.put(key, { ...ring, again: true })
+export function beginWalk(step: Step, uid: Uid): void {
+  const { graph } = step
+  const ring = graph.ring(uid)
+  if (ring !== undefined) {
+    if (!ring.again) graph.setRing(uid, { ...ring, again: true })
     return
   }
-  step.graph.put(key, { type: 'Ring', current: uid, visited: 1, again: false })
-  step.graph.put(ringVisitKey(cluster, uid, uid), { ...FIRST_VISIT })
-  const namespace = laneNamed(nodeOf(step.graph, cluster, uid)?.object.namespace)
+  graph.setRing(uid, { type: 'Ring', current: uid, visited: 1, again: false })
+  graph.setRingVisit(uid, uid, { ...FIRST_VISIT })
+  const namespace = laneNamed(graph.node(uid)?.object.namespace)
   // As new as the request for it: a search that is begun again and again is not older than the work queued meanwhile.
-  const number = agendaOf(step.graph).tail
-  enqueue(step, { cluster, namespace, number, todo: { type: 'ring', root: uid } })
+  const number = newestNumber(step)
+  enqueue(step, { namespace, number, todo: { type: 'ring', root: uid } })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
 /** Sets a timer in the log time of a cluster. Timers are never cancelled: a timer that fires decides by what it finds. */
-export function setTimer(step: Step, cluster: ClusterId, timeMs: number, timer: Timer): void {
-  step.graph.put(dueKey(cluster, timeMs, timer), { type: 'Due' })
-  const state = clusterOf(step.graph, cluster)
-  if (state !== undefined && timeMs < state.nextDue) {
-    step.graph.put(clusterKey(cluster), { ...state, nextDue: timeMs })
+export function setTimer({ graph }: Step, timeMs: number, timer: Timer): void {
+  graph.setDue(timeMs, timer)
+  const { state } = graph
+  if (state !== undefined && timeMs < state.nextDue) graph.setState({ ...state, nextDue: timeMs })
+}
+
+/** The earliest of the timers set since the last commit that is not due yet. */
+export function earliestSet({ record, cluster }: Step, now: number): number {
+  const prefix = duePrefix(cluster)
+  let earliest = Number.MAX_SAFE_INTEGER
+  for (const key of record.graph.overlaid([], { prefix, after: '', upTo: undefined })) {
+    const time = timeOfDueKey(key)
+    if (time > now && time < earliest) earliest = time
   }
+  return earliest
 }
 
-export function nodeTimer(step: Step, cluster: ClusterId, timeMs: number, uid: Uid): void {
-  setTimer(step, cluster, timeMs, { type: 'node', uid })
+export function nodeTimer(step: Step, timeMs: number, uid: Uid): void {
+  setTimer(step, timeMs, { type: 'node', uid })
 }
 
-export function ownerTimer(
-  step: Step,
-  cluster: ClusterId,
-  timeMs: number,
-  uid: Uid,
-  place: Coordinates,
-): void {
-  setTimer(step, cluster, timeMs, { type: 'owner', uid, place })
+export function ownerTimer(step: Step, timeMs: number, uid: Uid, place: Coordinates): void {
+  setTimer(step, timeMs, { type: 'owner', uid, place })
 }
 
 /**
  * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
  * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
  */
-export function memoryMs(graph: StateReader, owner: KnownOwner): number {
-  const { rememberMs } = policyOf(graph).policy
+export function memoryMs(facts: ClusterFacts, owner: KnownOwner): number {
+  const { rememberMs } = facts.policy.policy
   const isPlain = orphanMarkOf(owner) === null && goneOf(owner)?.class === 'deleted'
   return isPlain ? rememberMs : Math.max(rememberMs, MEMORY_MS)
 }
 
-export function kindTimer(step: Step, cluster: ClusterId, timeMs: number, kind: GroupKind): void {
-  setTimer(step, cluster, timeMs, { type: 'kind', kind })
+export function kindTimer(step: Step, timeMs: number, kind: GroupKind): void {
+  setTimer(step, timeMs, { type: 'kind', kind })
 }

@@ -9,13 +9,11 @@
  * Not here: which owners are asked for (issue/verification.ts), the answers (observe/settle.ts).
  */
 import { GETS_OF_A_NAMESPACE } from '../model/constant.ts'
-import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { Coordinates, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { lookOf } from '../model/owner.ts'
 import { laneNamed, unparkLane } from './agenda.ts'
-import type { StateReader } from './graph.ts'
-import { clusterOf, ownerOf } from './graph.ts'
-import { getsKey, ownerKey } from './key.ts'
+import type { ClusterFacts } from './facts.ts'
 import type { Step } from './outcome.ts'
 
 /** The lane in which the objects of a namespace wait to have their owners asked for; no namespace has such a name. */
@@ -26,53 +24,44 @@ export function laneOfGets(namespace: string): string {
 /** Null: nothing is known of it any longer. */
 export function putOwner(
   step: Step,
-  cluster: ClusterId,
   { uid, place }: { readonly uid: Uid; readonly place: Coordinates },
   owner: KnownOwner | null,
 ): void {
-  const before = countedFor(step.graph, cluster, ownerOf(step.graph, cluster, uid, place))
-  const key = ownerKey(cluster, uid, place)
-  if (owner === null) step.graph.remove(key)
-  else step.graph.put(key, { type: 'Owner', known: owner })
-  const after = countedFor(step.graph, cluster, owner ?? undefined)
+  const before = countedFor(step.graph, step.graph.owner(uid, place))
+  step.graph.setOwner(uid, place, owner)
+  const after = countedFor(step.graph, owner ?? undefined)
   if (before === after) return
-  if (before !== '') add(step, cluster, before, -1)
-  if (after !== '') add(step, cluster, after, 1)
+  if (before !== '') add(step, before, -1)
+  if (after !== '') add(step, after, 1)
 }
 
 /** The lane that a GET under way counts for; empty for none. */
-export function countedFor(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: KnownOwner | undefined,
-): string {
+export function countedFor(facts: ClusterFacts, owner: KnownOwner | undefined): string {
   const look = lookOf(owner)
   if (look?.state !== 'issued') return ''
-  return look.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch ? look.askedFor : ''
+  return look.clusterEpoch === facts.state?.clusterEpoch ? look.askedFor : ''
 }
 
-export function getsUnderWay(graph: StateReader, cluster: ClusterId, lane: string): number {
-  const gets = graph.get(getsKey(cluster, lane))
-  if (gets?.type !== 'Gets') return 0
-  return gets.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch ? gets.count : 0
+export function getsUnderWay(facts: ClusterFacts, lane: string): number {
+  const gets = facts.gets(lane)
+  if (gets === undefined) return 0
+  return gets.clusterEpoch === facts.state?.clusterEpoch ? gets.count : 0
 }
 
-export function hasRoomForGet(graph: StateReader, cluster: ClusterId, lane: string): boolean {
-  return getsUnderWay(graph, cluster, lane) < GETS_OF_A_NAMESPACE
+export function hasRoomForGet(facts: ClusterFacts, lane: string): boolean {
+  return getsUnderWay(facts, lane) < GETS_OF_A_NAMESPACE
 }
 
-function add(step: Step, cluster: ClusterId, lane: string, gets: 1 | -1): void {
-  const count = Math.max(0, getsUnderWay(step.graph, cluster, lane) + gets)
-  const clusterEpoch = clusterOf(step.graph, cluster)?.clusterEpoch ?? 0
-  const key = getsKey(cluster, lane)
-  if (count === 0) step.graph.remove(key)
-  else step.graph.put(key, { type: 'Gets', count, clusterEpoch })
+function add(step: Step, lane: string, gets: 1 | -1): void {
+  const count = Math.max(0, getsUnderWay(step.graph, lane) + gets)
+  const clusterEpoch = step.graph.state?.clusterEpoch ?? 0
+  step.graph.setGets(lane, count === 0 ? null : { type: 'Gets', count, clusterEpoch })
   // Not for each answer: a turn costs more than a GET.
-  if (gets < 0) wakeLane(step, cluster, lane)
+  if (gets < 0) wakeLane(step, lane)
 }
 
 /** Where half of the room is free: its objects may have more owners asked for. */
-export function wakeLane(step: Step, cluster: ClusterId, lane: string): void {
-  const isRoomy = getsUnderWay(step.graph, cluster, lane) <= GETS_OF_A_NAMESPACE / 2
-  if (isRoomy) unparkLane(step.graph, cluster, lane)
+export function wakeLane(step: Step, lane: string): void {
+  const isRoomy = getsUnderWay(step.graph, lane) <= GETS_OF_A_NAMESPACE / 2
+  if (isRoomy) unparkLane(step, lane)
 }

@@ -1,36 +1,14 @@
 /**
- * The state a fold reads and changes, and which value it has under which key.
+ * The state that a fold reads and changes, by keys; and what all clusters share of it.
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
- * Not here: how changes are laid over the stored values (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
+ * Not here: what is asked of one cluster (facts.ts), how changes are laid over the stored values (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
-import type { Node } from '../model/node.ts'
-import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
-import type { KnownOwner } from '../model/owner.ts'
 import { DEFAULT_POLICY } from '../model/policy.ts'
-import type {
-  Agenda,
-  ClusterState,
-  Count,
-  Directives,
-  Kind,
-  PolicyState,
-  Seen,
-  StateValue,
-} from '../model/state.ts'
-import {
-  AGENDA_KEY,
-  clusterKey,
-  countKey,
-  DIRECTIVES_KEY,
-  kindKey,
-  nodeKey,
-  ownerKey,
-  POLICY_KEY,
-  seenKey,
-} from './key.ts'
+import type { Agenda, Directives, PolicyState, StateValue } from '../model/state.ts'
+import { AGENDA_KEY, DIRECTIVES_KEY, POLICY_KEY } from './key.ts'
 
 export interface StateReader {
   get(key: string): StateValue | undefined
@@ -55,56 +33,6 @@ export interface OverlaidRange {
   readonly prefix: string
   readonly after: string
   readonly upTo: string | undefined
-}
-
-export function nodeOf(graph: StateReader, cluster: ClusterId, uid: Uid): Node | undefined {
-  return typed(graph.get(nodeKey(cluster, uid)), 'Node')
-}
-
-export function seenOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  kind: GroupKind,
-  uid: Uid,
-): Seen | undefined {
-  return typed(graph.get(seenKey(cluster, kind, uid)), 'Seen')
-}
-
-export function ownerOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  uid: Uid,
-  coordinates: Coordinates,
-): KnownOwner | undefined {
-  return typed(graph.get(ownerKey(cluster, uid, coordinates)), 'Owner')?.known
-}
-
-export function kindOf(graph: StateReader, cluster: ClusterId, kind: GroupKind): Kind | undefined {
-  return typed(graph.get(kindKey(cluster, kind)), 'Kind')
-}
-
-export function clusterOf(graph: StateReader, cluster: ClusterId): ClusterState | undefined {
-  return typed(graph.get(clusterKey(cluster)), 'ClusterState')
-}
-
-/** Of the edges that name an owner at these coordinates. */
-export function countOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: Uid,
-  place: Coordinates,
-): Count | undefined {
-  return typed(graph.get(countKey(cluster, owner, place)), 'Count')
-}
-
-/** An owner by where it is, or by the object that it is. */
-export function isNamed(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: Uid,
-  place: Coordinates,
-): boolean {
-  return countOf(graph, cluster, owner, place) !== undefined
 }
 
 export function policyOf(graph: StateReader): PolicyState {
@@ -137,7 +65,8 @@ const NO_DIRECTIVES: Directives = {
 
 const EMPTY_AGENDA: Agenda = { type: 'Agenda', head: 0, tail: 0 }
 
-function typed<T extends StateValue['type']>(
+/** A value of the table that its key belongs to. */
+export function typed<T extends StateValue['type']>(
   value: StateValue | undefined,
   type: T,
 ): Extract<StateValue, { type: T }> | undefined {

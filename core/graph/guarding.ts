@@ -7,13 +7,12 @@
  * annotations of an object are kept (adapters/kubernetes/meta.ts).
  */
 import { markOf } from '../model/mark.ts'
-import type { ClusterId, Coordinates, ObjectMeta } from '../model/object.ts'
+import type { Coordinates, ObjectMeta } from '../model/object.ts'
 import type { Protection } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
 import { has, isPlaceOf, isSubject, namespacesOf, readKeyValue } from '../model/subject.ts'
 import { shellWord } from '../model/text.ts'
-import type { StateReader } from './graph.ts'
-import { directivesOf, policyOf } from './graph.ts'
+import type { ClusterFacts } from './facts.ts'
 import { scopeFlag } from './scope-flag.ts'
 
 /** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster itself. Their cascades whose beginning was observed continue, or no update would ever end. */
@@ -42,13 +41,13 @@ export interface GuardedSubject {
 /** Every reason begins with it. */
 export const PREFIX = 'protected by '
 
-export function guardingOf(graph: StateReader, cluster: ClusterId): Guarding {
-  const { policy } = policyOf(graph)
+export function guardingOf(facts: ClusterFacts): Guarding {
+  const { policy } = facts.policy
   // In mode observe a directive holds nothing, as it cannot stop the other collector: a comparison
   // with that one must not count what a person ordered as a difference.
-  const ordered = policy.mode === 'observe' ? [] : directivesOf(graph).protections
+  const ordered = policy.mode === 'observe' ? [] : facts.directives.protections
   const subjects = ordered.filter(
-    (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === cluster),
+    (each) => each.liftedAt === null && (each.cluster === '' || each.cluster === facts.cluster),
   )
   const guarded = subjects.map((each) => ({ ...each, scope: scopeFlag(each.cluster) }))
   const namespacesWhereUnseen = policy.preset === 'guarded' ? SYSTEM_NAMESPACES : []

@@ -6,42 +6,22 @@
  *
  * Not here: approving (approval.ts), lists for people (services/graph).
  */
-import type { SetHash } from '../model/hash.ts'
-import { EMPTY_SET, withMember, withoutMember } from '../model/hash.ts'
+import { withMember, withoutMember } from '../model/hash.ts'
 import type { HeldBy, Node } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
-import type { StateReader } from './graph.ts'
-import { heldKey, planKey } from './key.ts'
 import type { Step } from './outcome.ts'
 
-/** The objects that wait for approval in a cluster. */
-export function planOf(graph: StateReader, cluster: ClusterId): SetHash {
-  const plan = graph.get(planKey(cluster))
-  return plan?.type === 'HeldPlan' ? plan.set : EMPTY_SET
-}
-
 /** A node is written, or leaves (null). */
-export function noteHeld(
-  step: Step,
-  cluster: ClusterId,
-  before: Node | null,
-  after: Node | null,
-): void {
+export function noteHeld({ graph, at }: Step, before: Node | null, after: Node | null): void {
   const [was, is] = [listedBy(before), listedBy(after)]
   const [left, came] = [memberOf(before), memberOf(after)]
   if (was === is && left === came) return
   const uid = (after ?? before)?.object.uid ?? ''
-  if (is === null) step.graph.remove(heldKey(cluster, uid))
-  else {
-    const { position } = step.at
-    step.graph.put(heldKey(cluster, uid), { type: 'HeldNode', by: is, position })
-  }
+  graph.setHeld(uid, is && { type: 'HeldNode', by: is, position: at.position })
   if (left === came) return
-  let set = planOf(step.graph, cluster)
+  let set = graph.plan
   if (left !== '') set = withoutMember(set, left)
   if (came !== '') set = withMember(set, came)
-  if (set.count === 0) step.graph.remove(planKey(cluster))
-  else step.graph.put(planKey(cluster), { type: 'HeldPlan', set })
+  graph.setPlan(set)
 }
 
 /** What holds it; the mode also where that only tries. */

@@ -10,7 +10,7 @@
  */
 import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { groupOf, isSamePlace } from '../model/object.ts'
-import type { StateReader } from './graph.ts'
+import type { ClusterFacts } from './facts.ts'
 import { ownerPlace } from './owner-place.ts'
 
 declare const made: unique symbol
@@ -34,13 +34,12 @@ export function identityOf(
  * or the scopes do not allow it.
  */
 export function identityNamed(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   dependent: ObjectMeta,
   reference: OwnerReference,
 ): Identity | undefined {
-  const { place } = ownerPlace(graph, cluster, dependent, reference)
-  return place && identityOf(cluster, { ...place, uid: reference.uid })
+  const { place } = ownerPlace(facts, dependent, reference)
+  return place && identityOf(facts.cluster, { ...place, uid: reference.uid })
 }
 
 export type Named = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>

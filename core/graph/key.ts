@@ -137,15 +137,6 @@ export function ticketsPrefix(cluster: ClusterId, budget: string): string {
   return `ticket/${clusterPart('', cluster)}/${budget}/`
 }
 
-export function namespaceOfTicket(key: string): string {
-  return decodeURIComponent(key.split('/')[3] ?? '')
-}
-
-/** After all tickets of that ticket's namespace. */
-export function endOfNamespaceTickets(key: string): string {
-  return `${key.slice(0, key.lastIndexOf('/'))}/~`
-}
-
 export function budgetKey(cluster: ClusterId, budget: string): string {
   return `budget/${clusterPart('', cluster)}/${budget}`
 }
@@ -157,6 +148,11 @@ export function breakerKey(cluster: ClusterId): string {
 
 export function namespaceBreakerKey(cluster: ClusterId, namespace: string): string {
   return namespaceBreakersPrefix(cluster) + part(namespace)
+}
+
+/** Of a namespace, or (empty) of the cluster itself. */
+export function breakerKeyOf(cluster: ClusterId, namespace: string): string {
+  return namespace === '' ? breakerKey(cluster) : namespaceBreakerKey(cluster, namespace)
 }
 
 export function namespaceBreakersPrefix(cluster: ClusterId): string {
@@ -195,9 +191,6 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
 export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): string {
   return `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`
 }
-
-/** Means all kinds: an object that waits for it is judged again when any kind gets in sync. */
-export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
 /** What a timer checks again. `ending`: a namespace that was being deleted. */
 export type Timer =

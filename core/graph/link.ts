@@ -10,12 +10,13 @@ import { nodePhase, phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { groupOf, isSamePlace } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
-import { countOf, kindOf, nodeOf } from './graph.ts'
+import type { ClusterFacts } from './facts.ts'
 import { noteHeld } from './held-plan.ts'
-import { countKey, edgeKey, kindKey, nodeKey, verificationKey } from './key.ts'
+import { edgeKey } from './key.ts'
 import type { Step } from './outcome.ts'
 import { markDirty } from './outcome.ts'
 import { ownerPlace } from './owner-place.ts'
+import { subjectOf } from './row.ts'
 
 export interface Link {
   readonly owner: Uid
@@ -28,9 +29,9 @@ export interface Link {
 }
 
 /** The places that a node keeps so that its edges can be found again. */
-export function placesOf(step: Step, cluster: ClusterId, object: ObjectMeta): Node['places'] {
+export function placesOf(step: Step, object: ObjectMeta): Node['places'] {
   return object.ownerReferences.map((reference) => {
-    const { place } = ownerPlace(step.graph, cluster, object, reference)
+    const { place } = ownerPlace(step.graph, object, reference)
     return place === undefined ? null : { kind: place.kind, namespace: place.namespace }
   })
 }
@@ -39,18 +40,18 @@ export function isSameEdge(a: EdgePlace | null | undefined, b: EdgePlace | null)
   return a?.kind === b?.kind && a?.namespace === b?.namespace
 }
 
-export function putNode(step: Step, cluster: ClusterId, before: Node | null, after: Node): void {
-  step.graph.put(nodeKey(cluster, after.object.uid), after)
-  noteHeld(step, cluster, before, after)
-  if (before === null || isLinkedOtherwise(before, after)) relink(step, cluster, before, after)
+export function putNode(step: Step, before: Node | null, after: Node): void {
+  step.graph.setNode(after.object.uid, after)
+  noteHeld(step, before, after)
+  if (before === null || isLinkedOtherwise(before, after)) relink(step, before, after)
 }
 
-export function removeNode(step: Step, cluster: ClusterId, node: Node): void {
-  step.graph.remove(nodeKey(cluster, node.object.uid))
-  const verification = verificationKey(cluster, node.object.uid)
-  if (step.graph.get(verification) !== undefined) step.graph.remove(verification)
-  noteHeld(step, cluster, node, null)
-  relink(step, cluster, node, null)
+export function removeNode(step: Step, node: Node): void {
+  step.graph.setNode(node.object.uid, null)
+  const { uid } = node.object
+  if (step.graph.verification(uid) !== undefined) step.graph.setVerification(uid, null)
+  noteHeld(step, node, null)
+  relink(step, node, null)
 }
 
 function isLinkedOtherwise(before: Node, after: Node): boolean {
@@ -73,24 +74,24 @@ function isUnserved(node: Node): boolean {
   return node.doubt === 'unserved'
 }
 
-function relink(step: Step, cluster: ClusterId, before: Node | null, after: Node | null): void {
-  const old = linksOf(cluster, before)
-  const now = linksOf(cluster, after)
+function relink(step: Step, before: Node | null, after: Node | null): void {
+  const old = linksOf(step.cluster, before)
+  const now = linksOf(step.cluster, after)
   const dependent = after?.object ?? before?.object
   if (dependent === undefined) return
   for (const [key, link] of old) {
     const next = now.get(key)
     if (next === undefined) {
-      step.graph.remove(key)
-      count(step, cluster, dependent, link, -1, link)
+      step.graph.setEdge(key, false)
+      count(step, dependent, link, -1, link)
     } else if (!isSameLink(next, link)) {
-      count(step, cluster, dependent, next, 0, link)
+      count(step, dependent, next, 0, link)
     }
   }
   for (const [key, link] of now) {
     if (old.has(key)) continue
-    step.graph.put(key, { type: 'Edge' })
-    count(step, cluster, dependent, link, 1, null)
+    step.graph.setEdge(key, true)
+    count(step, dependent, link, 1, null)
   }
 }
 
@@ -119,10 +120,15 @@ export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link
   return links
 }
 
+/** Whether the dependent of this row of an owner's dependents blocks the owner. */
+export function isBlocking(facts: ClusterFacts, row: string): boolean {
+  const node = facts.node(subjectOf(row)) ?? null
+  return linksOf(facts.cluster, node).get(row)?.blocking === true
+}
+
 /** Adds `dependents` edges like `link` (0: the edge changed, -1: it was removed); `before` is what it was. */
 function count(
   step: Step,
-  cluster: ClusterId,
   dependent: ObjectMeta,
   link: Link,
   dependents: -1 | 0 | 1,
@@ -131,7 +137,7 @@ function count(
   const { owner, place } = link
   const now = dependents < 0 ? NO_LINK : link
   const was = before ?? NO_LINK
-  const old = countOf(step.graph, cluster, owner, place) ?? NO_COUNT
+  const old = step.graph.count(owner, place) ?? NO_COUNT
   const changed: Count = {
     type: 'Count',
     dependents: old.dependents + dependents,
@@ -139,21 +145,19 @@ function count(
     waiting: old.waiting + Number(now.waiting) - Number(was.waiting),
     unserved: old.unserved + Number(now.unserved) - Number(was.unserved),
   }
-  const key = countKey(cluster, owner, place)
-  if (changed.dependents === 0) step.graph.remove(key)
-  else step.graph.put(key, changed)
-  if (now.blocking && !was.blocking) rememberBlocker(step, cluster, place, dependent)
+  step.graph.setCount(owner, place, changed.dependents === 0 ? null : changed)
+  if (now.blocking && !was.blocking) rememberBlocker(step, place, dependent)
   // Nothing is left that it waits for, except objects that may wait for it in turn; or that is over.
   if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
-    judgeWaitingOwner(step, cluster, owner, place)
+    judgeWaitingOwner(step, owner, place)
   }
 }
 
-function judgeWaitingOwner(step: Step, cluster: ClusterId, uid: Uid, place: Coordinates): void {
-  const owner = nodeOf(step.graph, cluster, uid)
+function judgeWaitingOwner(step: Step, uid: Uid, place: Coordinates): void {
+  const owner = step.graph.node(uid)
   const phase = owner && nodePhase(owner)
   if (owner === undefined || (phase !== 'waiting' && phase !== 'orphaning')) return
-  if (isSamePlace(owner.object, place)) markDirty(step, cluster, uid)
+  if (isSamePlace(owner.object, place)) markDirty(step, uid)
 }
 
 const NO_COUNT: Count = { type: 'Count', dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
@@ -161,18 +165,13 @@ const NO_COUNT: Count = { type: 'Count', dependents: 0, blocking: 0, waiting: 0,
 const NO_LINK = { blocking: false, waiting: false, unserved: false } as const
 
 /** An owner of that kind is not released while this kind's watch is not in sync. */
-function rememberBlocker(
-  step: Step,
-  cluster: ClusterId,
-  owner: GroupKind,
-  dependent: GroupKind,
-): void {
-  const kind = kindOf(step.graph, cluster, owner)
+function rememberBlocker(step: Step, owner: GroupKind, dependent: GroupKind): void {
+  const kind = step.graph.kind(owner)
   if (kind === undefined) return
   const isKnown = kind.blockers.some(
     (each) => each.kind === dependent.kind && each.group === dependent.group,
   )
   if (isKnown) return
   const blockers = [...kind.blockers, { group: dependent.group, kind: dependent.kind }]
-  step.graph.put(kindKey(cluster, owner), { ...kind, blockers })
+  step.graph.setKind(owner, { ...kind, blockers })
 }

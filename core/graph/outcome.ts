@@ -12,8 +12,8 @@ import { objectKey } from '../model/partition.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import type { History, HistoryChange } from '../model/record.ts'
 import type { ClusterState, Work } from '../model/state.ts'
+import { ClusterGraph } from './cluster-graph.ts'
 import type { Graph } from './graph.ts'
-import { clusterOf } from './graph.ts'
 
 /** The record's coordinates in the log, and its time. */
 export interface At {
@@ -60,22 +60,49 @@ export interface Touch {
 }
 
 /** One record being folded. */
-export interface Step {
+export class RecordStep {
   readonly graph: Graph
   readonly at: At
-  readonly outcome: Outcome
+  readonly outcome: Outcome = emptyOutcome()
   /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
-  readonly dirty: Map<string, Subject>
+  readonly dirty: Map<string, Subject> = new Map()
   /** The record's observations for the safeguards: read once its facts are all written (fold.ts). */
-  readonly observations: Observation[]
+  readonly observations: Observation[] = []
   /** Objects judged since anything was put on the agenda: no input of theirs has changed, so this record does not judge them again. */
-  readonly judged: Set<string>
+  readonly judged: Set<string> = new Set()
   /** How many owner references this record may still judge. */
   references: number
   /** Of the work that is under way; null where the record itself causes it. */
-  work: Work | null
+  work: Work | null = null
   /** It has facts, and does not exist only to continue the agenda. */
   readonly isNews: boolean
+  readonly #steps = new Map<ClusterId, Step>()
+
+  constructor(graph: Graph, at: At, references: number, isNews: boolean) {
+    this.graph = graph
+    this.at = at
+    this.references = references
+    this.isNews = isNews
+  }
+
+  /** What the record does in a cluster; empty: to what all clusters share. */
+  in(cluster: ClusterId): Step {
+    const known = this.#steps.get(cluster)
+    if (known !== undefined) return known
+    const { at, outcome, graph } = this
+    const step = { record: this, cluster, graph: new ClusterGraph(graph, cluster), at, outcome }
+    this.#steps.set(cluster, step)
+    return step
+  }
+}
+
+/** One record being folded, in one cluster. */
+export interface Step {
+  readonly record: RecordStep
+  readonly cluster: ClusterId
+  readonly graph: ClusterGraph
+  readonly at: At
+  readonly outcome: Outcome
 }
 
 export type Observation =
@@ -92,15 +119,10 @@ export interface Subject {
   readonly uid: Uid
 }
 
-export function stepOf(graph: Graph, at: At, references: number, isNews: boolean): Step {
-  const outcome = emptyOutcome()
-  const gathered = { dirty: new Map(), observations: [], judged: new Set<string>() }
-  return { graph, at, outcome, ...gathered, references, work: null, isNews }
-}
-
 /** The only way for a handler of records or a work to have an object judged. */
-export function markDirty(step: Step, cluster: ClusterId, uid: Uid): void {
-  step.dirty.set(objectKey(cluster, uid), { cluster, uid })
+export function markDirty(step: Step, uid: Uid): void {
+  const { record, cluster } = step
+  record.dirty.set(objectKey(cluster, uid), { cluster, uid })
 }
 
 export function emptyOutcome(): Outcome {
@@ -123,9 +145,9 @@ export function drop(step: Step, reason: string): void {
 /** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
 export function currentCluster(
   step: Step,
-  event: { readonly cluster: ClusterId; readonly epoch: number },
+  event: { readonly epoch: number },
 ): ClusterState | undefined {
-  const state = clusterOf(step.graph, event.cluster)
+  const state = step.graph.state
   if (state !== undefined && event.epoch >= state.epoch) return state
   const why =
     state === undefined ? 'its watcher has not started' : 'from a watcher that was succeeded'
@@ -137,13 +159,14 @@ export function nextCommandId(step: Step): CommandId {
   return `${step.at.partition}-${step.at.position}-${step.outcome.commands.length}`
 }
 
-export function touch(step: Step, cluster: ClusterId, uid: Uid, last: Touch['last'] = null): void {
+export function touch(step: Step, uid: Uid, last: Touch['last'] = null): void {
+  const { cluster } = step
   step.outcome.touched.set(objectKey(cluster, uid), { cluster, uid, last })
 }
 
 export function tell(
   step: Step,
-  about: Coordinates & { readonly cluster: ClusterId; readonly uid: Uid },
+  about: Coordinates & { readonly uid: Uid },
   change: HistoryChange,
   text: string,
   more: {
@@ -153,7 +176,8 @@ export function tell(
     readonly basis?: readonly bigint[]
   } = {},
 ): void {
-  const { group, kind, namespace, name, cluster, uid } = about
+  const { group, kind, namespace, name, uid } = about
+  const { cluster } = step
   const { partition, position, timestamp } = step.at
   step.outcome.history.push({
     type: 'History',
@@ -175,7 +199,8 @@ export function tell(
   })
 }
 
-export function askRelist(step: Step, cluster: ClusterId, kind: GroupKind, why: string): void {
+export function askRelist(step: Step, kind: GroupKind, why: string): void {
+  const { cluster } = step
   const { group, kind: name } = kind
   const isAsked = step.outcome.relists.some(
     (asked) => asked.cluster === cluster && asked.kind.group === group && asked.kind.kind === name,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'
 import { show, World } from '../../testing/model/story.ts'
 import type { Event } from '../model/event.ts'
-import { countOf, nodeOf } from './graph.ts'
+import { factsOf } from './facts.ts'
 
 const OWNER = { group: 'apps', namespace: 'ns', name: 'web' }
 
@@ -28,12 +28,12 @@ function serve(world: World, kind: string): void {
 function verdictOf(world: World): string {
   world.folder.commit()
   deepEqual(check(world.folder.state), [])
-  const { verdict } = nodeOf(world.folder.graph, 'c', 'pod-a') ?? {}
+  const { verdict } = factsOf(world.folder.graph, 'c').node('pod-a') ?? {}
   return `${verdict?.type}: ${verdict?.because}`
 }
 
 function dependentsOf(world: World, kind: string): number {
-  return countOf(world.folder.graph, 'c', 'rs-web', { ...OWNER, kind })?.dependents ?? 0
+  return factsOf(world.folder.graph, 'c').count('rs-web', { ...OWNER, kind })?.dependents ?? 0
 }
 
 for (const kind of ['ReplicaSet', 'replicaset']) {

@@ -6,18 +6,10 @@
  *
  * Not here: which status a reference has (judge/standing.ts).
  */
-import type {
-  ClusterId,
-  Coordinates,
-  GroupKind,
-  ObjectMeta,
-  OwnerReference,
-} from '../model/object.ts'
+import type { Coordinates, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import { kindOfReference } from '../model/reference.ts'
 import type { Kind } from '../model/state.ts'
-import type { StateReader } from './graph.ts'
-import { kindOf } from './graph.ts'
-import { kindNameKey } from './key.ts'
+import type { ClusterFacts } from './facts.ts'
 import type { Step } from './outcome.ts'
 
 export interface OwnerPlace {
@@ -31,23 +23,22 @@ export interface OwnerPlace {
 
 /** A namespaced owner is in its dependent's namespace. */
 export function ownerPlace(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   dependent: ObjectMeta,
   reference: OwnerReference,
 ): OwnerPlace {
-  const named = kindNamed(graph, cluster, kindOfReference(reference))
-  const kind = kindOf(graph, cluster, named)
+  const named = kindNamed(facts, kindOfReference(reference))
+  const kind = facts.kind(named)
   if (kind === undefined || isIllegalScope(kind, dependent))
     return { named, kind, place: undefined }
   const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
   return { named, kind, place: { ...named, namespace, name: reference.name } }
 }
 
-function kindNamed(graph: StateReader, cluster: ClusterId, written: GroupKind): GroupKind {
+function kindNamed(facts: ClusterFacts, written: GroupKind): GroupKind {
   const isLower = written.kind === written.kind.toLowerCase()
-  if (!isLower || kindOf(graph, cluster, written) !== undefined) return written
-  const [kind, ...others] = kindsWritten(graph, cluster, written)
+  if (!isLower || facts.kind(written) !== undefined) return written
+  const [kind, ...others] = facts.kindsWritten(written)
   return kind === undefined || others.length > 0 ? written : { group: written.group, kind }
 }
 
@@ -57,17 +48,12 @@ function isIllegalScope(kind: Kind, dependent: ObjectMeta): boolean {
 }
 
 /** A kind is served for the first time. True where a reference in lower case may have meant another one until now. */
-export function noteKindName(step: Step, cluster: ClusterId, { group, kind }: GroupKind): boolean {
+export function noteKindName(step: Step, { group, kind }: GroupKind): boolean {
   const lower = { group, kind: kind.toLowerCase() }
-  const others = kindsWritten(step.graph, cluster, lower)
+  const others = step.graph.kindsWritten(lower)
   if (kind !== lower.kind) {
     const kinds = [...others, kind].sort()
-    step.graph.put(kindNameKey(cluster, lower), { type: 'KindName', kinds })
+    step.graph.setKindsWritten(lower, kinds)
   }
   return others.length > 0
-}
-
-function kindsWritten(graph: StateReader, cluster: ClusterId, lower: GroupKind): readonly string[] {
-  const name = graph.get(kindNameKey(cluster, lower))
-  return name?.type === 'KindName' ? name.kinds : []
 }

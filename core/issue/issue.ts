@@ -8,7 +8,6 @@
  */
 import type { Decision } from '../admit/admission.ts'
 import { nodeTimer } from '../graph/agenda.ts'
-import { kindOf, nodeOf, policyOf, seenOf } from '../graph/graph.ts'
 import type { Step } from '../graph/outcome.ts'
 import { nextCommandId, tell } from '../graph/outcome.ts'
 import type { Stand } from '../judge/standing.ts'
@@ -24,7 +23,6 @@ import {
 import { invariant } from '../model/invariant.ts'
 import type { Attempt, Node, Verdict } from '../model/node.ts'
 import { isFinishing, isUnderWay } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
@@ -35,7 +33,6 @@ import { servedVersion, targetOf } from './target.ts'
 export function attemptFor(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   node: Node,
   decision: Decision,
 ): Attempt | null {
@@ -44,24 +41,24 @@ export function attemptFor(
     const isOurs = isFinishing(node.attempt) && isUnderWay(node.attempt, state.now)
     return isOurs || node.attempt?.state === 'done' ? node.attempt : null
   }
-  const { mode } = policyOf(step.graph).policy
+  const { mode } = step.graph.policy.policy
   invariant(mode !== 'observe', 'observe holds every verdict')
   const intent = intentOf(action, mode, verdict, node, state.clusterEpoch)
   const former = followedBy(node, action, intent) ? node.attempt : null
   if (former !== null && isUnderWay(former, state.now)) return former
 
-  const isStale = stalenessOf(step, state, cluster, node)
+  const isStale = stalenessOf(step, state, node)
   const fresh = withoutStale(decision, isStale)
-  const command = commandFor(step, state, cluster, node, fresh, isStale)
+  const command = commandFor(step, state, node, fresh, isStale)
   step.outcome.commands.push(command)
   const { object } = node
-  tell(step, { ...object, cluster }, 'command', `${command.type} (${mode}): ${verdict.because}`, {
+  tell(step, object, 'command', `${command.type} (${mode}): ${verdict.because}`, {
     evidence: command.evidence,
     command: command.id,
     basis: verdict.basis,
   })
   // The first check finds commands that were carried out and not confirmed; it sets the next timer itself.
-  nodeTimer(step, cluster, state.now + CONFIRM_MS, object.uid)
+  nodeTimer(step, state.now + CONFIRM_MS, object.uid)
   return {
     command: command.id,
     verb: command.type,
@@ -107,7 +104,6 @@ function intentOf(
 function commandFor(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   node: Node,
   decision: Decision,
   isStale: IsStale,
@@ -115,12 +111,12 @@ function commandFor(
   const { action, verdict, stands, hold } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
   const { object } = node
-  const seen = seenOf(step.graph, cluster, object, object.uid)
+  const seen = step.graph.seen(object, object.uid)
   invariant(seen !== undefined, 'a node without its version')
-  const kind = kindOf(step.graph, cluster, object)
+  const kind = step.graph.kind(object)
   const target = { ...targetOf(object, kind), resourceVersion: seen.resourceVersion }
   const base: CommandBase = {
-    ...baseOf(step, state, cluster, target),
+    ...baseOf(step, state, target),
     evidence: verdict.evidence,
     because: verdict.because,
     basis: verdict.basis,
@@ -129,9 +125,9 @@ function commandFor(
   const approvedBy = verdict.evidence === 'bulk' ? (hold?.ruling?.who ?? '') : ''
   switch (action.type) {
     case 'delete': {
-      const owners = stands.flatMap((stand) => claimOf(step, cluster, stand))
+      const owners = stands.flatMap((stand) => claimOf(step, stand))
       const { finalizers } = object
-      const decidedAt = decidedUpTo(step, cluster, stands)
+      const decidedAt = decidedUpTo(step, stands)
       return {
         ...base,
         type: 'DeleteObject',
@@ -148,10 +144,10 @@ function commandFor(
     case 'drop': {
       const indexes = new Set(action.indexes)
       const dropped = stands.filter((_, index) => indexes.has(index))
-      const owners = dropped.flatMap((stand) => claimOf(step, cluster, stand))
+      const owners = dropped.flatMap((stand) => claimOf(step, stand))
       const { indexes: drop } = action
       const freshness = freshnessOf(verdict.evidence, dropped, isStale)
-      const decidedAt = decidedUpTo(step, cluster, dropped)
+      const decidedAt = decidedUpTo(step, dropped)
       const about = { owners, freshness, approvedBy, decidedAt }
       const guard = { references, listDigest: null, drop, ...about }
       return { ...base, type: 'OrphanDependent', ...guard }
@@ -172,11 +168,11 @@ function commandFor(
  * true long ago, so a record's time says little about an owner that waits or orphans: the user may have chosen another propagation policy since. That cannot be longer ago than
  * its deletion, whose time comes from its server, however late a watcher publishes it.
  */
-function decidedUpTo(step: Step, cluster: ClusterId, stands: readonly Stand[]): number {
+function decidedUpTo(step: Step, stands: readonly Stand[]): number {
   const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
     if (proof !== null) return proof.at - proof.ageMs
     if (standing !== 'waiting' && standing !== 'orphaned') return []
-    const owner = nodeOf(step.graph, cluster, reference.uid)
+    const owner = step.graph.node(reference.uid)
     return [
       orphanedAt ?? [],
       owner === undefined ? [] : (deletionAskedAt(owner.object) ?? []),
@@ -198,9 +194,9 @@ type IsStale = (stand: Stand) => boolean
  * the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the dependent's kind was
  * relisted, or before `enforce` was entered. Cause, hold and budget do not change.
  */
-function stalenessOf(step: Step, state: ClusterState, cluster: ClusterId, node: Node): IsStale {
-  const { relistedAt = -1n } = kindOf(step.graph, cluster, node.object) ?? {}
-  const { enforcedAt } = policyOf(step.graph)
+function stalenessOf(step: Step, state: ClusterState, node: Node): IsStale {
+  const { relistedAt = -1n } = step.graph.kind(node.object) ?? {}
+  const { enforcedAt } = step.graph.policy
   const isBefore = (position: bigint): boolean =>
     position < state.startedAt || position < relistedAt || position < enforcedAt
   // A watcher that takes over from another one first publishes past states: an owner deleted with one propagation policy, and only then with another.
@@ -236,14 +232,13 @@ function withoutStale(decision: Decision, isStale: IsStale): Decision {
 export function baseOf(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   target: Target,
 ): Omit<CommandBase, 'evidence' | 'because' | 'basis'> {
-  const { mode } = policyOf(step.graph).policy
+  const { mode } = step.graph.policy.policy
   invariant(mode !== 'observe', 'observe issues nothing')
   return {
     id: nextCommandId(step),
-    cluster,
+    cluster: step.cluster,
     clusterEpoch: state.clusterEpoch,
     partition: step.at.partition,
     mode,
@@ -252,11 +247,11 @@ export function baseOf(
 }
 
 /** What the gate verifies if freshness or age asks for it. */
-function claimOf(step: Step, cluster: ClusterId, stand: Stand): OwnerClaim[] {
+function claimOf(step: Step, stand: Stand): OwnerClaim[] {
   const { place, reference } = stand
   const claim = claimedOf(stand)
   if (place === null || claim === undefined) return []
-  const kind = kindOf(step.graph, cluster, place)
+  const kind = step.graph.kind(place)
   invariant(kind !== undefined, 'a place whose kind is not known')
   // Its deletion was observed, and then its kind left discovery: no GET is possible any longer, and a restore that brought the owner back would bring its kind back as well.
   if (kind.phase === 'unserved' && stand.proof?.class === 'deleted') return []

@@ -8,12 +8,11 @@
  */
 import { mayIssue } from '../admit/hold.ts'
 import { enqueue, ownerTimer } from '../graph/agenda.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { countedFor, hasRoomForGet, laneOfGets, putOwner, wakeLane } from '../graph/gets.ts'
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
-import { coordinatesIn, verificationKey } from '../graph/key.ts'
 import { isMonitored, kindStatus } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
+import { ownerIn } from '../graph/row.ts'
 import type { Stand } from '../judge/standing.ts'
 import { ownerAt, standingOf } from '../judge/standing.ts'
 import type { Target } from '../model/command.ts'
@@ -27,7 +26,7 @@ import {
 import type { CommandId } from '../model/id.ts'
 import { invariant } from '../model/invariant.ts'
 import type { Node } from '../model/node.ts'
-import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
+import type { Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { Look } from '../model/owner.ts'
 import { lookOf } from '../model/owner.ts'
@@ -43,11 +42,10 @@ import { servedVersion, targetOf } from './target.ts'
 export function verifyOwners(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   { object }: Node,
   stands: readonly Stand[],
 ): void {
-  const isQueued = verificationOf(step.graph, cluster, object.uid)?.isQueued ?? false
+  const isQueued = step.graph.verification(object.uid)?.isQueued ?? false
   const lane = laneOfGets(object.namespace)
   const witness = stands.findIndex(isUnknown)
   let next = witness
@@ -56,18 +54,16 @@ export function verifyOwners(
     if (stand === undefined || !isUnknown(stand)) continue
     // An object may have thousands, and other objects wait after it.
     if (asked >= LOOKED_UP_AT_ONCE) break
-    const answer = verifyStand(step, state, cluster, stand, lane)
+    const answer = verifyStand(step, state, stand, lane)
     if (answer === 'no room') break
     if (answer === 'asked') asked++
   }
   const isAllAsked = next >= stands.length
-  if (isAllAsked && stands.length <= REFERENCES_AT_ONCE)
-    return endVerification(step, cluster, object)
-  putVerification(step, cluster, object.uid, { witness, next, isQueued: !isAllAsked })
+  if (isAllAsked && stands.length <= REFERENCES_AT_ONCE) return endVerification(step, object)
+  putVerification(step, object.uid, { witness, next, isQueued: !isAllAsked })
   if (isAllAsked) return
-  if (!isQueued)
-    enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid: object.uid } })
-  wakeLane(step, cluster, lane)
+  if (!isQueued) enqueue(step, { namespace: lane, todo: { type: 'verify', uid: object.uid } })
+  wakeLane(step, lane)
 }
 
 function isUnknown({ standing, place }: Stand): boolean {
@@ -75,45 +71,41 @@ function isUnknown({ standing, place }: Stand): boolean {
 }
 
 /** The verdict is another, or has to wait. */
-export function endVerification(step: Step, cluster: ClusterId, object: ObjectMeta): void {
+export function endVerification(step: Step, object: ObjectMeta): void {
   const { uid, ownerReferences } = object
-  const former = verificationOf(step.graph, cluster, uid)
+  const former = step.graph.verification(uid)
   if (former === undefined) return
   // The work on the agenda finds nothing left to ask; without this there would be one more for each judgement.
   const none = { witness: ownerReferences.length, next: ownerReferences.length }
-  if (former.isQueued) putVerification(step, cluster, uid, { ...none, isQueued: true })
-  else step.graph.remove(verificationKey(cluster, uid))
+  if (former.isQueued) putVerification(step, uid, { ...none, isQueued: true })
+  else step.graph.setVerification(uid, null)
 }
 
 /** A turn of an object's owners in the lane of its namespace's live GETs. */
-export function verifyMore(
-  step: Step,
-  { cluster, namespace: lane }: Work,
-  uid: Uid,
-): 'done' | 'parked' {
-  const verification = verificationOf(step.graph, cluster, uid)
-  const node = nodeOf(step.graph, cluster, uid)
-  const state = clusterOf(step.graph, cluster)
+export function verifyMore(step: Step, { namespace: lane }: Work, uid: Uid): 'done' | 'parked' {
+  const verification = step.graph.verification(uid)
+  const node = step.graph.node(uid)
+  const state = step.graph.state
   if (verification === undefined || node === undefined || state === undefined) return 'done'
   const { ownerReferences } = node.object
-  const most = Math.max(0, Math.min(LOOKED_AT_IN_A_TURN, step.references))
+  const most = Math.max(0, Math.min(LOOKED_AT_IN_A_TURN, step.record.references))
   const end = Math.min(ownerReferences.length, verification.next + most)
   let { next } = verification
   let hasRoom = true
   for (; next < end; next++) {
-    const stand = standAt(step.graph, cluster, node, next)
-    hasRoom = !isUnknown(stand) || verifyStand(step, state, cluster, stand, lane) !== 'no room'
+    const stand = standAt(step.graph, node, next)
+    hasRoom = !isUnknown(stand) || verifyStand(step, state, stand, lane) !== 'no room'
     if (!hasRoom) break
   }
   charge(step, Math.min(next + 1, end) - verification.next)
   const isQueued = next < ownerReferences.length
   const isOver = !isQueued && verification.witness >= ownerReferences.length
   if (isOver || (!isQueued && ownerReferences.length <= REFERENCES_AT_ONCE))
-    step.graph.remove(verificationKey(cluster, uid))
-  else putVerification(step, cluster, uid, { ...verification, next, isQueued })
+    step.graph.setVerification(uid, null)
+  else putVerification(step, uid, { ...verification, next, isQueued })
   if (!hasRoom) return 'parked'
   // Behind the other objects of the namespace: each has its turn.
-  if (isQueued) enqueue(step, { cluster, namespace: lane, todo: { type: 'verify', uid } })
+  if (isQueued) enqueue(step, { namespace: lane, todo: { type: 'verify', uid } })
   return 'done'
 }
 
@@ -128,51 +120,46 @@ export function verifyMore(
  */
 export type VerdictChange = 'stays' | 'perhaps' | 'due'
 
-export function changeBy(
-  step: Step,
-  todo: DependentsTodo,
-  cluster: ClusterId,
-  uid: Uid,
-): VerdictChange {
-  const verification = verificationOf(step.graph, cluster, uid)
-  const node = verification && nodeOf(step.graph, cluster, uid)
+export function changeBy(step: Step, todo: DependentsTodo, uid: Uid): VerdictChange {
+  const verification = step.graph.verification(uid)
+  const node = verification && step.graph.node(uid)
   const witness = node?.object.ownerReferences[verification?.witness ?? -1]
   if (node === undefined || witness === undefined) return 'due'
-  const owner = { uid: todo.owner, place: coordinatesIn(todo.place) }
-  const { phase, orphanedAt, proof } = ownerAt(step.graph, cluster, owner.uid, owner.place)
+  const owner = ownerIn(todo)
+  const { phase, orphanedAt, proof } = ownerAt(step.graph, owner.uid, owner.place)
   if (orphanedAt !== null || phase === 'orphaning') return 'due'
   // Of such a kind nothing can be verified: the reference blocks.
-  const kind = kindOf(step.graph, cluster, owner.place)
+  const kind = step.graph.kind(owner.place)
   if (kind === undefined || kind.phase === 'unserved' || kind.ambiguous) return 'due'
   // The kind may have had other versions when the owner was deleted: then the reference blocks.
   if (proof !== null && proof.class !== 'not-found') return 'due'
   if (phase === 'suspect') return 'stays'
   if (phase === 'unknown') {
-    askAgain(step, cluster, node, owner)
+    askAgain(step, node, owner)
     return 'stays'
   }
   const isWitness = witness.uid === owner.uid && witness.name === owner.place.name
   if (!isWitness) return 'stays'
   // A page may have many such dependents, and what they look at counts for the record (I35).
-  return moveWitness(step, cluster, uid, Math.min(REFERENCES_AT_ONCE, step.references))
+  return moveWitness(step, uid, Math.min(REFERENCES_AT_ONCE, step.record.references))
 }
 
 /** Looks at `most` references, none where that is below one, for one that is still unverified. */
-export function moveWitness(step: Step, cluster: ClusterId, uid: Uid, most: number): VerdictChange {
-  const verification = verificationOf(step.graph, cluster, uid)
-  const node = nodeOf(step.graph, cluster, uid)
+export function moveWitness(step: Step, uid: Uid, most: number): VerdictChange {
+  const verification = step.graph.verification(uid)
+  const node = step.graph.node(uid)
   if (verification === undefined || node === undefined) return 'due'
   const { length } = node.object.ownerReferences
   const end = Math.min(length, verification.witness + Math.max(0, most))
   let { witness } = verification
   let standing: Standing = 'dangling'
   for (; witness < end; witness++) {
-    standing = standAt(step.graph, cluster, node, witness).standing
+    standing = standAt(step.graph, node, witness).standing
     if (SETTLES_ALL.has(standing)) break
   }
   charge(step, Math.min(witness + 1, end) - verification.witness)
   const isDue = witness >= length || standing === 'orphaned' || standing === 'unresolvable'
-  putVerification(step, cluster, uid, { ...verification, witness: isDue ? length : witness })
+  putVerification(step, uid, { ...verification, witness: isDue ? length : witness })
   if (isDue) return 'due'
   return witness < end ? 'stays' : 'perhaps'
 }
@@ -183,59 +170,39 @@ const SETTLES_ALL: ReadonlySet<Standing> = new Set(['unverified', 'orphaned', 'u
 /** The time of an earlier GET, or of its wait, is over. */
 function askAgain(
   step: Step,
-  cluster: ClusterId,
   { object }: Node,
   { uid, place }: { readonly uid: Uid; readonly place: Coordinates },
 ): void {
-  const state = clusterOf(step.graph, cluster)
+  const state = step.graph.state
   if (state === undefined) return
   const named = object.ownerReferences.find((each) => each.uid === uid && each.name === place.name)
   const version = versionOf(named?.apiVersion ?? '')
   const askedFor = laneOfGets(object.namespace)
-  if (verifyOwner(step, state, cluster, { uid, place, version, askedFor }) !== 'no room') return
+  if (verifyOwner(step, state, { uid, place, version, askedFor }) !== 'no room') return
   // The lane of the namespace asks again from there on: a timer needs a record of the owner, which may be over.
-  const verification = verificationOf(step.graph, cluster, object.uid)
+  const verification = step.graph.verification(object.uid)
   const index = named === undefined ? -1 : object.ownerReferences.indexOf(named)
   if (verification === undefined || index < 0) return
   const next = Math.min(verification.next, index)
-  putVerification(step, cluster, object.uid, { ...verification, next, isQueued: true })
+  putVerification(step, object.uid, { ...verification, next, isQueued: true })
   if (!verification.isQueued)
-    enqueue(step, { cluster, namespace: askedFor, todo: { type: 'verify', uid: object.uid } })
-  wakeLane(step, cluster, askedFor)
+    enqueue(step, { namespace: askedFor, todo: { type: 'verify', uid: object.uid } })
+  wakeLane(step, askedFor)
 }
 
-function standAt(
-  graph: StateReader,
-  cluster: ClusterId,
-  { object, namedAt }: Node,
-  index: number,
-): Stand {
+function standAt(facts: ClusterFacts, { object, namedAt }: Node, index: number): Stand {
   const reference = object.ownerReferences[index]
   invariant(reference !== undefined, 'a status of no reference')
-  return standingOf(graph, cluster, object, reference, namedAt[index])
+  return standingOf(facts, object, reference, namedAt[index])
 }
 
 function charge(step: Step, references: number): void {
-  step.references -= references
+  step.record.references -= references
   step.outcome.work += references
 }
 
-function verificationOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  uid: Uid,
-): Verification | undefined {
-  const found = graph.get(verificationKey(cluster, uid))
-  return found?.type === 'Verification' ? found : undefined
-}
-
-function putVerification(
-  step: Step,
-  cluster: ClusterId,
-  uid: Uid,
-  verification: Omit<Verification, 'type'>,
-): void {
-  step.graph.put(verificationKey(cluster, uid), { type: 'Verification', ...verification })
+function putVerification(step: Step, uid: Uid, verification: Omit<Verification, 'type'>): void {
+  step.graph.setVerification(uid, { type: 'Verification', ...verification })
 }
 
 /** `not now`: its kind cannot be asked about yet, or no command may be issued. `no room`: so many GETs are under way for the namespace. */
@@ -244,15 +211,14 @@ type Asked = 'asked' | 'not now' | 'no room'
 function verifyStand(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   { place, reference }: Stand,
   askedFor: string,
 ): Asked {
   const { uid, apiVersion } = reference
   // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
-  const node = nodeOf(step.graph, cluster, uid)
+  const node = step.graph.node(uid)
   if (place === null || (node !== undefined && isSamePlace(node.object, place))) return 'not now'
-  return verifyOwner(step, state, cluster, { uid, place, version: versionOf(apiVersion), askedFor })
+  return verifyOwner(step, state, { uid, place, version: versionOf(apiVersion), askedFor })
 }
 
 interface ToVerify {
@@ -266,21 +232,20 @@ interface ToVerify {
 export function verifyOwner(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   { uid, place, version, askedFor }: ToVerify,
 ): Asked {
-  const kind = kindOf(step.graph, cluster, place)
+  const kind = step.graph.kind(place)
   if (kind === undefined || !isReadyToAsk(kind, place, state)) return 'not now'
-  if (!mayIssue(step.graph, cluster)) return 'not now'
-  const owner = ownerOf(step.graph, cluster, uid, place)
+  if (!mayIssue(step.graph)) return 'not now'
+  const owner = step.graph.owner(uid, place)
   // Its absence is proven.
   if (owner?.type === 'absent') return 'not now'
   const { clusterEpoch, now } = state
   const asked = lookOf(owner)
   const former = asked?.clusterEpoch === clusterEpoch ? asked : null
   if (former !== null && now < former.until) return 'asked'
-  const isCounted = countedFor(step.graph, cluster, owner) === askedFor
-  if (!isCounted && !hasRoomForGet(step.graph, cluster, askedFor)) return 'no room'
+  const isCounted = countedFor(step.graph, owner) === askedFor
+  if (!isCounted && !hasRoomForGet(step.graph, askedFor)) return 'no room'
 
   const target: Target = {
     group: place.group,
@@ -293,7 +258,7 @@ export function verifyOwner(
     resourceVersion: '',
     aggregated: kind.aggregated,
   }
-  const command = askFor(step, state, cluster, target)
+  const command = askFor(step, state, target)
   const until = now + COMMAND_LIFE_MS + COMMAND_MARGIN_MS
   const look: Look = {
     command,
@@ -306,8 +271,8 @@ export function verifyOwner(
     askedFor,
   }
   const known = owner === undefined ? ({ type: 'asked', look } as const) : { ...owner, look }
-  putOwner(step, cluster, { uid, place }, known)
-  ownerTimer(step, cluster, until, uid, place)
+  putOwner(step, { uid, place }, known)
+  ownerTimer(step, until, uid, place)
   return 'asked'
 }
 
@@ -318,19 +283,18 @@ export function verifyOwner(
 export function verifyDeletion(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   object: ObjectMeta,
 ): CommandId | null {
-  const kind = kindOf(step.graph, cluster, object)
-  const seen = seenOf(step.graph, cluster, object, object.uid)
-  if (seen?.clusterEpoch !== state.clusterEpoch || !mayIssue(step.graph, cluster)) return null
+  const kind = step.graph.kind(object)
+  const seen = step.graph.seen(object, object.uid)
+  if (seen?.clusterEpoch !== state.clusterEpoch || !mayIssue(step.graph)) return null
   if (!isMonitored(kind) || kind?.ambiguous === true) return null
-  return askFor(step, state, cluster, { ...targetOf(object, kind), resourceVersion: '' })
+  return askFor(step, state, { ...targetOf(object, kind), resourceVersion: '' })
 }
 
-function askFor(step: Step, state: ClusterState, cluster: ClusterId, target: Target): CommandId {
-  const base = baseOf(step, state, cluster, target)
-  const basis = [step.at.position, policyOf(step.graph).position]
+function askFor(step: Step, state: ClusterState, target: Target): CommandId {
+  const base = baseOf(step, state, target)
+  const basis = [step.at.position, step.graph.policy.position]
   // Why is said by its type and target alone.
   const about = { evidence: 'not-found', because: '', basis } as const
   step.outcome.commands.push({ ...base, type: 'VerifyOwner', ...about })

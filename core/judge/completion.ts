@@ -6,13 +6,12 @@
  *
  * Not here: what happens to the dependents (verdict.ts), finding ownership cycles (ring.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, countOf, kindOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { kindStatus } from '../graph/kind-status.ts'
 import { CATCH_UP_MS, KIND_PATIENCE_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import { nodePhase } from '../model/node.ts'
-import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 
@@ -22,15 +21,11 @@ export type Completion =
   | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
 
 /** Undefined when it waits for no dependents. */
-export function completionOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-): Completion | undefined {
+export function completionOf(facts: ClusterFacts, node: Node): Completion | undefined {
   const { object, ringed, verdict } = node
   const phase = nodePhase(node)
   if (phase !== 'waiting' && phase !== 'orphaning') return undefined
-  const left = leftOf(graph, cluster, object.uid, object)
+  const left = leftOf(facts, object.uid, object)
   const isDone =
     phase === 'orphaning'
       ? left.dependents === 0
@@ -38,7 +33,7 @@ export function completionOf(
   if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
   // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new watcher first has to publish what happened while no watcher ran.
   const hasSpoken = verdict?.type === 'finish'
-  const unfit = hasSpoken ? catchingUp(graph, cluster) : unfitness(graph, cluster, object)
+  const unfit = hasSpoken ? catchingUp(facts) : unfitness(facts, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
   if (phase === 'orphaning') {
     return { type: 'finish', because: 'no dependent references it', finalizer: FINALIZER_ORPHAN }
@@ -53,9 +48,9 @@ function wait(because: string): Completion {
 }
 
 /** All that it waits for waits, too, so they may be waiting for each other. */
-export function mayBeRing(graph: StateReader, cluster: ClusterId, node: Node): boolean {
+export function mayBeRing(facts: ClusterFacts, node: Node): boolean {
   if (nodePhase(node) !== 'waiting') return false
-  const { blocking, waiting } = leftOf(graph, cluster, node.object.uid, node.object)
+  const { blocking, waiting } = leftOf(facts, node.object.uid, node.object)
   return blocking > 0 && blocking === waiting
 }
 
@@ -70,8 +65,8 @@ function whatNames({ dependents, unserved }: Left): string {
 
 type Left = Omit<Count, 'type'>
 
-function leftOf(graph: StateReader, cluster: ClusterId, uid: Uid, place: Coordinates): Left {
-  return countOf(graph, cluster, uid, place) ?? NOTHING_LEFT
+function leftOf(facts: ClusterFacts, uid: Uid, place: Coordinates): Left {
+  return facts.count(uid, place) ?? NOTHING_LEFT
 }
 
 const NOTHING_LEFT: Left = { dependents: 0, blocking: 0, waiting: 0, unserved: 0 }
@@ -81,8 +76,8 @@ interface Unfitness {
   readonly until: number
 }
 
-function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefined {
-  const state = clusterOf(graph, cluster)
+function catchingUp(facts: ClusterFacts): Unfitness | undefined {
+  const state = facts.state
   const caughtUpAt = (state?.startedTime ?? 0) + CATCH_UP_MS
   if (state === undefined || state.now >= caughtUpAt) return undefined
   return { because: 'the watches are catching up since their start', until: caughtUpAt }
@@ -92,21 +87,17 @@ function catchingUp(graph: StateReader, cluster: ClusterId): Unfitness | undefin
  * Why it is unknown yet whether an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
  * no longer than `until`.
  */
-function unfitness(
-  graph: StateReader,
-  cluster: ClusterId,
-  owner: GroupKind,
-): Unfitness | undefined {
-  const state = clusterOf(graph, cluster)
+function unfitness(facts: ClusterFacts, owner: GroupKind): Unfitness | undefined {
+  const state = facts.state
   if (state === undefined) return undefined
-  const behind = catchingUp(graph, cluster)
+  const behind = catchingUp(facts)
   if (behind !== undefined) return behind
   const startUntil = state.startedTime + KIND_PATIENCE_MS
   if (state.synced < state.monitored && state.now < startUntil) {
     return { because: 'not every kind has been listed yet', until: startUntil }
   }
-  for (const each of kindOf(graph, cluster, owner)?.blockers ?? []) {
-    const status = kindStatus(kindOf(graph, cluster, each), each, state)
+  for (const each of facts.kind(owner)?.blockers ?? []) {
+    const status = kindStatus(facts.kind(each), each, state)
     if ((status.type === 'listing' || status.type === 'silent') && state.now < status.until) {
       return { because: `kind ${each.kind} is not in sync`, until: status.until }
     }

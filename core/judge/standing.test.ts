@@ -2,7 +2,7 @@
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
-import { nodeOf } from '../graph/graph.ts'
+import { factsOf } from '../graph/facts.ts'
 import { standingOf } from './standing.ts'
 
 // Steps as in a story; the last word is the status of the references of the object named last.
@@ -106,9 +106,9 @@ for (const [name, steps, expected, about] of cases) {
     const lines = steps.split('; ')
     for (const line of lines) world.step(line)
     const [, last = ''] = lines.at(-1)?.split(' ') ?? []
-    const node = nodeOf(world.folder.graph, 'c', (about ?? last).replace('/', '-'))
+    const node = factsOf(world.folder.graph, 'c').node((about ?? last).replace('/', '-'))
     const standings = node?.object.ownerReferences.map(
-      (reference) => standingOf(world.folder.graph, 'c', node.object, reference).standing,
+      (reference) => standingOf(factsOf(world.folder.graph, 'c'), node.object, reference).standing,
     )
     equal(standings?.join(', '), expected)
   })

@@ -3,13 +3,12 @@
  *
  * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { ownerPlace } from '../graph/owner-place.ts'
 import { LATE_MS } from '../model/constant.ts'
 import type { Node, Phase } from '../model/node.ts'
 import { phaseAsOwner } from '../model/node.ts'
-import type { ClusterId, Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import type { Coordinates, ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
 import { isSamePlace, versionOf } from '../model/object.ts'
 import type { Proof } from '../model/proof.ts'
 import type { Standing } from '../model/reference.ts'
@@ -48,24 +47,22 @@ interface OwnerAt {
 
 /** Of all references of one object. */
 export function standsOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { object, namedAt }: Pick<Node, 'object' | 'namedAt'>,
 ): readonly Stand[] {
   return object.ownerReferences.map((each, index) =>
-    standingOf(graph, cluster, object, each, namedAt[index]),
+    standingOf(facts, object, each, namedAt[index]),
   )
 }
 
 /** `namedAt`: since when, in log time, the dependent has had the reference; 0 where that does not matter. */
 export function standingOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   dependent: ObjectMeta,
   reference: OwnerReference,
   namedAt = 0,
 ): Stand {
-  const { kind, place } = ownerPlace(graph, cluster, dependent, reference)
+  const { kind, place } = ownerPlace(facts, dependent, reference)
   const name = `${reference.kind} "${reference.name}"`
   const stand = (standing: Standing, reason: string, owner?: OwnerAt): Stand => ({
     standing,
@@ -88,7 +85,7 @@ export function standingOf(
       `${name} is namespaced, and a cluster-scoped object cannot have it as an owner`,
     )
   }
-  const owner = ownerAt(graph, cluster, reference.uid, place)
+  const owner = ownerAt(facts, reference.uid, place)
   // By whatever version it is referenced, the dependent is orphaned: that deletes nothing.
   if (owner.orphanedAt !== null)
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
@@ -104,7 +101,7 @@ export function standingOf(
     case 'absent': {
       // It is verified once more, and that may be through the other resource.
       if (kind.ambiguous) return ofUnknown(kind, stand, name)
-      const isLate = proof !== null && cameLate(graph, proof, namedAt)
+      const isLate = proof !== null && cameLate(facts, proof, namedAt)
       const how = isLate ? 'was deleted before this object referenced it' : 'no longer exists'
       return { ...stand('dangling', `${name} ${how}`, owner), isLate }
     }
@@ -124,9 +121,9 @@ export function standingOf(
  * A backup tool restores an object with its old reference, whose owner was deleted long ago: the user who deleted that owner did not mean this object. Both times are in log
  * time, so it does not matter which was reported first (decision 0030).
  */
-function cameLate(graph: StateReader, { class: cause, at }: Proof, namedAt: number): boolean {
+function cameLate(facts: ClusterFacts, { class: cause, at }: Proof, namedAt: number): boolean {
   const isMeant = cause === 'deleted' || cause === 'missing'
-  return isMeant && policyOf(graph).policy.preset === 'guarded' && namedAt > at + LATE_MS
+  return isMeant && facts.policy.policy.preset === 'guarded' && namedAt > at + LATE_MS
 }
 
 /** Nothing is known at these coordinates: can a verification find out? */
@@ -142,24 +139,19 @@ function ofUnknown(
 }
 
 /** Exported for the questions people ask; the fold itself uses `standingOf`. */
-export function ownerAt(
-  graph: StateReader,
-  cluster: ClusterId,
-  uid: Uid,
-  place: Coordinates,
-): OwnerAt {
-  const node = nodeOf(graph, cluster, uid)
+export function ownerAt(facts: ClusterFacts, uid: Uid, place: Coordinates): OwnerAt {
+  const node = facts.node(uid)
   if (node !== undefined && isSamePlace(node.object, place)) {
     // Seen in an earlier epoch of the cluster: it is not known yet whether it came back.
-    const seen = seenOf(graph, cluster, place, uid)
-    const isCurrent = seen?.clusterEpoch === clusterOf(graph, cluster)?.clusterEpoch
+    const seen = facts.seen(place, uid)
+    const isCurrent = seen?.clusterEpoch === facts.state?.clusterEpoch
     const phase = isCurrent ? phaseAsOwner(node) : 'suspect'
     const orphanedAt = phase === 'suspect' ? null : node.orphanedAt
     return { phase, proof: null, orphanedAt, basis: node.position, isHearsay: false }
   }
-  const owner = ownerOf(graph, cluster, uid, place)
+  const owner = facts.owner(uid, place)
   if (owner === undefined) return NOTHING_KNOWN
-  const state = clusterOf(graph, cluster)
+  const state = facts.state
   switch (owner.type) {
     case 'absent': {
       const { proof } = owner

@@ -6,11 +6,10 @@
  *
  * Not here: whether it may be carried out now (admission.ts), whether a command is already under way, and issuing one (judge.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, isNamed, kindOf, policyOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import { KIND_CAUSE_MS } from '../model/constant.ts'
 import type { Node, Verdict } from '../model/node.ts'
-import type { ClusterId, Coordinates, PropagationPolicy } from '../model/object.ts'
+import type { Coordinates, PropagationPolicy } from '../model/object.ts'
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
@@ -40,19 +39,19 @@ export interface Judgement {
 const NO_JUDGEMENT: Judgement = { verdict: null, action: { type: 'none' }, stands: [], part: null }
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
-export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judgement {
+export function decide(facts: ClusterFacts, node: Node): Judgement {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
-  const stands = standsOf(graph, cluster, node)
+  const stands = standsOf(facts, node)
   const of = (standing: Stand['standing']): Stand[] =>
     stands.filter((stand) => stand.standing === standing)
-  const conclude = verdictMaker(graph, node, stands)
+  const conclude = verdictMaker(facts, node, stands)
 
   if (of('orphaned').length > 0) {
     const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
     const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
     const dropped = [...of('orphaned'), ...before]
-    const evidence = evidenceOf(graph, cluster, node, dropped)
+    const evidence = evidenceOf(facts, node, dropped)
     const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
     // An owner that has to be verified does not delay an orphan: one that cannot be verified would keep the owner that orphans waiting.
     if (weaker(evidence, 'waiting') === evidence) return orphaned
@@ -60,12 +59,12 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
     const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
     return { ...all, part: orphaned }
   }
-  if (deletedAt !== null) return asOwner(graph, cluster, node, conclude)
+  if (deletedAt !== null) return asOwner(facts, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
   const isBlocked = of('unresolvable').length > 0
   // A reference whose owner was not known to be deleted when the object was orphaned is dropped like one whose owner was: otherwise the result would depend on which watch published first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
-    const evidence = evidenceOf(graph, cluster, node, before)
+    const evidence = evidenceOf(facts, node, before)
     const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
     return conclude('drop', because, evidence, dropping(stands, before))
   }
@@ -76,23 +75,18 @@ export function decide(graph: StateReader, cluster: ClusterId, node: Node): Judg
   const useless = [...of('dangling'), ...of('waiting')]
   if (of('solid').length > 0) {
     if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })
-    const evidence = evidenceOf(graph, cluster, node, useless)
+    const evidence = evidenceOf(facts, node, useless)
     return conclude('drop', useless, evidence, dropping(stands, useless))
   }
-  const policy = propagationOf(graph, cluster, node, of('waiting').length > 0)
-  const evidence = evidenceOf(graph, cluster, node, useless)
+  const policy = propagationOf(facts, node, of('waiting').length > 0)
+  const evidence = evidenceOf(facts, node, useless)
   return conclude('reap', useless, evidence, { type: 'delete', policy })
 }
 
 type Conclude = ReturnType<typeof verdictMaker>
 
-function asOwner(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-  conclude: Conclude,
-): Judgement {
-  const completion = completionOf(graph, cluster, node)
+function asOwner(facts: ClusterFacts, node: Node, conclude: Conclude): Judgement {
+  const completion = completionOf(facts, node)
   if (completion === undefined) {
     return node.object.ownerReferences.length === 0
       ? NO_JUDGEMENT
@@ -106,7 +100,7 @@ function asOwner(
   })
 }
 
-function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) {
+function verdictMaker(facts: ClusterFacts, node: Node, stands: readonly Stand[]) {
   return (
     type: Verdict['type'],
     grounds: readonly Stand[] | string,
@@ -120,41 +114,33 @@ function verdictMaker(graph: StateReader, node: Node, stands: readonly Stand[]) 
       type,
       evidence,
       because,
-      basis: [...basis, policyOf(graph).position],
+      basis: [...basis, facts.policy.position],
     }
     return { verdict, action, stands, part: null }
   }
 }
 
 /** The class furthest down the table among the references acted upon. */
-export function evidenceOf(
-  graph: StateReader,
-  cluster: ClusterId,
-  node: Node,
-  stands: readonly Stand[],
-): Evidence {
+export function evidenceOf(facts: ClusterFacts, node: Node, stands: readonly Stand[]): Evidence {
   let evidence: Evidence = 'orphaning'
   for (const stand of stands) {
     if (stand.standing === 'waiting') evidence = weaker(evidence, 'waiting')
-    if (stand.proof !== null)
-      evidence = weaker(evidence, classOf(graph, cluster, node, stand, stand.proof))
+    if (stand.proof !== null) evidence = weaker(evidence, classOf(facts, node, stand, stand.proof))
   }
   return evidence
 }
 
 /** The class of a proof for this dependent: its own cause, weaker if the dependent came late, or a bulk deletion by later knowledge. */
 function classOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   node: Node,
   { place, isLate }: Stand,
   proof: Proof,
 ): Evidence {
-  if (proof.clusterEpoch !== clusterOf(graph, cluster)?.clusterEpoch) return 'bulk'
-  const { preset } = policyOf(graph).policy
-  if (preset === 'guarded' && wentWithItsKind(graph, cluster, proof, place)) return 'bulk'
-  if (proof.class === 'not-found' && isOlderThanKind(graph, cluster, node, proof, place))
-    return 'bulk'
+  if (proof.clusterEpoch !== facts.state?.clusterEpoch) return 'bulk'
+  const { preset } = facts.policy.policy
+  if (preset === 'guarded' && wentWithItsKind(facts, proof, place)) return 'bulk'
+  if (proof.class === 'not-found' && isOlderThanKind(facts, node, proof, place)) return 'bulk'
   return isLate ? 'not-found' : proof.class
 }
 
@@ -163,33 +149,27 @@ function classOf(
  * none is found where the kind's objects are now proves little. All objects of the kind were deleted then, a bulk deletion.
  */
 function isOlderThanKind(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { object }: Node,
   { at }: Proof,
   place: Coordinates | null,
 ): boolean {
-  const kind = place === null ? undefined : kindOf(graph, cluster, place)
+  const kind = place === null ? undefined : facts.kind(place)
   if (kind === undefined || place === null) return false
   const { scopedAt, goneAt, resource } = kind
-  const lead = clusterOf(graph, cluster)?.clockLeadMs ?? 0
+  const lead = facts.state?.clockLeadMs ?? 0
   // By its server's clock, which may be ahead of the log time that the rest is in.
   const createdAt = (object.createdAt ?? 0) - lead
   if (createdAt < scopedAt || mayHaveGone(goneAt, createdAt + 1, at - 1)) return true
-  return wasRedefined(graph, cluster, { resource, group: place.group }, createdAt + 1, at - 1)
+  return wasRedefined(facts, { resource, group: place.group }, createdAt + 1, at - 1)
 }
 
 /** When a user deletes a CustomResourceDefinition, its objects are deleted one by one first, each as if it had been deleted on purpose. */
-function wentWithItsKind(
-  graph: StateReader,
-  cluster: ClusterId,
-  { at }: Proof,
-  place: Coordinates | null,
-): boolean {
+function wentWithItsKind(facts: ClusterFacts, { at }: Proof, place: Coordinates | null): boolean {
   if (place === null) return false
-  const { goneAt = [], resource = '' } = kindOf(graph, cluster, place) ?? {}
+  const { goneAt = [], resource = '' } = facts.kind(place) ?? {}
   if (mayHaveGone(goneAt, at, at + KIND_CAUSE_MS)) return true
-  return wentWithDefinition(graph, cluster, { resource, group: place.group }, at)
+  return wentWithDefinition(facts, { resource, group: place.group }, at)
 }
 
 /**
@@ -197,13 +177,12 @@ function wentWithItsKind(
  * has dependents itself (D11, D12).
  */
 function propagationOf(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   node: Node,
   isOwnerWaiting: boolean,
 ): PropagationPolicy {
   const { object } = node
-  if (isOwnerWaiting && isNamed(graph, cluster, object.uid, object)) return 'Foreground'
+  if (isOwnerWaiting && facts.isNamed(object.uid, object)) return 'Foreground'
   if (object.finalizers.includes(FINALIZER_ORPHAN)) return 'Orphan'
   if (object.finalizers.includes(FINALIZER_FOREGROUND)) return 'Foreground'
   return 'Background'

@@ -7,9 +7,7 @@
  * Not here: kinds that discovery misses (sync.ts), the effect on a verdict or a budget (verdict.ts, price.ts, burst.ts).
  */
 import { judgeAll, setTimer } from '../graph/agenda.ts'
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, policyOf } from '../graph/graph.ts'
-import { definitionKey, endingKey } from '../graph/key.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Step } from '../graph/outcome.ts'
 import {
   DEFINITION_LATE_MS,
@@ -17,13 +15,12 @@ import {
   KIND_CAUSE_MS,
   KINDS_GONE_REMEMBERED,
 } from '../model/constant.ts'
-import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { DefinitionSpan } from '../model/state.ts'
 
 /** An object is seen, or leaves (null). */
 export function noteNamespace(
   step: Step,
-  cluster: ClusterId,
   before: ObjectMeta | null,
   after: ObjectMeta | null,
 ): void {
@@ -32,24 +29,18 @@ export function noteNamespace(
   const ends = after !== null && after.deletedAt !== null
   const ended = before !== null && before.deletedAt !== null
   if (ends === ended) return
-  const key = endingKey(cluster, object.name)
   if (ends) {
-    if (policyOf(step.graph).policy.budgets !== null) step.graph.put(key, { type: 'Ending' })
+    if (step.graph.policy.policy.budgets !== null) step.graph.setEnding(object.name, true)
     return
   }
-  if (step.graph.get(key) === undefined) return
-  const now = clusterOf(step.graph, cluster)?.now ?? 0
+  if (!step.graph.isEnding(object.name)) return
+  const now = step.graph.state?.now ?? 0
   const timer = { type: 'ending', namespace: object.name } as const
-  setTimer(step, cluster, now + ENDED_MEMORY_MS, timer)
+  setTimer(step, now + ENDED_MEMORY_MS, timer)
 }
 
-export function isEnding(graph: StateReader, cluster: ClusterId, namespace: string): boolean {
-  return namespace !== '' && graph.get(endingKey(cluster, namespace)) !== undefined
-}
-
-export function endingDue(step: Step, cluster: ClusterId, namespace: string): void {
-  const key = endingKey(cluster, namespace)
-  if (step.graph.get(key) !== undefined) step.graph.remove(key)
+export function endingDue({ graph }: Step, namespace: string): void {
+  if (graph.isEnding(namespace)) graph.setEnding(namespace, false)
 }
 
 /** Whether objects of it define other kinds. */
@@ -60,7 +51,6 @@ export function isDefinition({ kind, group }: GroupKind): boolean {
 /** An object is seen, or leaves (null): records when the deletion of a CustomResourceDefinition begins or ends. */
 export function noteDefinition(
   step: Step,
-  cluster: ClusterId,
   before: ObjectMeta | null,
   after: ObjectMeta | null,
 ): void {
@@ -70,16 +60,16 @@ export function noteDefinition(
   // A restore brought it back as it was before.
   const isUndone = before?.deletedAt != null && after?.deletedAt === null
   if (!isBegun && !isUndone && after !== null) return
-  const open = spansOf(step.graph, cluster, name).find(({ until }) => until === null)
-  if (open === undefined && (isUndone || policyOf(step.graph).policy.preset !== 'guarded')) return
+  const open = step.graph.definitionSpans(name).find(({ until }) => until === null)
+  if (open === undefined && (isUndone || step.graph.policy.policy.preset !== 'guarded')) return
   const { timestamp } = step.at
   const since = open?.since ?? timestamp
   const until = isBegun ? null : timestamp
-  const others = spansOf(step.graph, cluster, name).filter((span) => span !== open)
+  const others = step.graph.definitionSpans(name).filter((span) => span !== open)
   const kept = fitted([...others, { since, until }])
-  step.graph.put(definitionKey(cluster, name), { type: 'Definition', spans: kept })
+  step.graph.setDefinitionSpans(name, kept)
   // An object that waits because an owner of the kind was deleted may now wait for an approval.
-  if (open === undefined) judgeAll(step, cluster)
+  if (open === undefined) judgeAll(step)
 }
 
 const NOTHING = { kind: '', group: '', name: '' }
@@ -96,35 +86,30 @@ function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
 
 /** Whether an object of this resource that was deleted at that time was deleted with its CustomResourceDefinition. */
 export function wentWithDefinition(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { resource, group }: { readonly resource: string; readonly group: string },
   at: number,
 ): boolean {
   // A group without a dot is built into the server: its kinds have no CustomResourceDefinition.
   if (!group.includes('.')) return false
-  return spansOf(graph, cluster, `${resource}.${group}`).some(
-    ({ since, until }) =>
-      at >= since - KIND_CAUSE_MS && (until === null || at <= until + DEFINITION_LATE_MS),
-  )
+  return facts
+    .definitionSpans(`${resource}.${group}`)
+    .some(
+      ({ since, until }) =>
+        at >= since - KIND_CAUSE_MS && (until === null || at <= until + DEFINITION_LATE_MS),
+    )
 }
 
 /** Whether a CustomResourceDefinition of this resource was deleted, or being deleted, in that time, both ends included. */
 export function wasRedefined(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { resource, group }: { readonly resource: string; readonly group: string },
   from: number,
   to: number,
 ): boolean {
-  return spansOf(graph, cluster, `${resource}.${group}`).some(
-    ({ since, until }) => since <= to && (until === null || from <= until),
-  )
-}
-
-function spansOf(graph: StateReader, cluster: ClusterId, name: string): readonly DefinitionSpan[] {
-  const definition = graph.get(definitionKey(cluster, name))
-  return definition?.type === 'Definition' ? definition.spans : []
+  return facts
+    .definitionSpans(`${resource}.${group}`)
+    .some(({ since, until }) => since <= to && (until === null || from <= until))
 }
 
 /** In order of time. Of a full list the second is forgotten: between the first and the next the kind may have been absent at any time. */

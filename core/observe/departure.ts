@@ -8,8 +8,6 @@
  */
 import { judgeDependents, memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf, seenOf } from '../graph/graph.ts'
-import { kindKey, seenKey } from '../graph/key.ts'
 import { removeNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, tell, touch } from '../graph/outcome.ts'
@@ -19,7 +17,7 @@ import type { ObjectDeleted } from '../model/event.ts'
 import { withoutMember } from '../model/hash.ts'
 import type { Node } from '../model/node.ts'
 import { goesByUs, nodePhase } from '../model/node.ts'
-import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import { compareVersions, isSamePlace } from '../model/object.ts'
 import type { AbsentOwner, OrphanMark } from '../model/owner.ts'
 import { goneOf, orphanMarkOf } from '../model/owner.ts'
@@ -30,25 +28,24 @@ import { noteDefinition, noteNamespace } from './cause.ts'
 export function objectDeleted(step: Step, event: ObjectDeleted): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
-  const { cluster, object, ageMs } = event
-  const node = nodeOf(step.graph, cluster, object.uid)
-  const seen = node === undefined ? undefined : seenOf(step.graph, cluster, object, object.uid)
+  const { object, ageMs } = event
+  const node = step.graph.node(object.uid)
+  const seen = node === undefined ? undefined : step.graph.seen(object, object.uid)
   const order =
     seen === undefined ? 0 : compareVersions(object.resourceVersion, seen.resourceVersion)
   if (order !== undefined && order < 0 && seen?.clusterEpoch === state.clusterEpoch) {
-    askRelist(step, cluster, object, `${object.name} was deleted before it was last seen`)
+    askRelist(step, object, `${object.name} was deleted before it was last seen`)
     drop(step, 'deleted at a version older than one seen since')
     return
   }
-  const proof = deletionOf(step, state, cluster, object, node, { ageMs, command: null })
-  depart(step, state, cluster, object, proof, 'its deletion was observed')
+  const proof = deletionOf(step, state, object, node, { ageMs, command: null })
+  depart(step, state, object, proof, 'its deletion was observed')
 }
 
 /** Proof of a deletion. Initiated by Kinfold if we requested it; then its dependents may have been held for that already. */
 export function deletionOf(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   object: ObjectMeta,
   node: Node | undefined,
   how: Pick<Proof, 'ageMs' | 'command'>,
@@ -56,72 +53,70 @@ export function deletionOf(
   const isOurs = node !== undefined && goesByUs(node)
   const heldSince =
     isOurs && node.verdict?.evidence === 'deleted' ? (node.hold?.since ?? null) : null
-  return { ...proofOf(step, state, cluster, object, 'deleted'), ...how, isOurs, heldSince }
+  return { ...proofOf(step, state, object, 'deleted'), ...how, isOurs, heldSince }
 }
 
 /** An object was deleted: its node is removed, and it is remembered that it was here. */
 export function depart(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   object: ObjectMeta,
   proof: Proof,
   why: string,
 ): void {
-  const known = nodeOf(step.graph, cluster, object.uid)
+  const known = step.graph.node(object.uid)
   // Another object may have its uid (a server that shows it once more): that one stays.
   const node = known !== undefined && isSamePlace(known.object, object) ? known : undefined
-  const former = node === undefined ? ownerOf(step.graph, cluster, object.uid, object) : undefined
+  const former = node === undefined ? step.graph.owner(object.uid, object) : undefined
   if (goneOf(former)?.clusterEpoch === state.clusterEpoch) return
-  if (node !== undefined) takeOut(step, cluster, node)
-  step.observations.push({ type: 'deletion', cluster, object, proof })
-  noteDefinition(step, cluster, node?.object ?? object, null)
+  if (node !== undefined) takeOut(step, node)
+  step.record.observations.push({ type: 'deletion', cluster: step.cluster, object, proof })
+  noteDefinition(step, node?.object ?? object, null)
   const absent = absentOwner(proof, node?.orphanedAt ?? orphanMarkOf(former))
-  putOwner(step, cluster, { uid: object.uid, place: object }, absent)
+  putOwner(step, { uid: object.uid, place: object }, absent)
   const forgetAt = state.now + memoryMs(step.graph, absent)
-  ownerTimer(step, cluster, forgetAt, object.uid, object)
-  touch(step, cluster, object.uid, {
+  ownerTimer(step, forgetAt, object.uid, object)
+  touch(step, object.uid, {
     object: node?.object ?? object,
     verdict: node?.verdict ?? null,
     phase: 'gone',
   })
-  tell(step, { ...object, cluster }, 'gone', why, {
+  tell(step, object, 'gone', why, {
     evidence: proof.class,
     basis: [step.at.position],
   })
-  judgeDependents(step, cluster, object.uid, object)
+  judgeDependents(step, object.uid, object)
 }
 
-function takeOut(step: Step, cluster: ClusterId, node: Node): void {
+function takeOut(step: Step, node: Node): void {
   const { object } = node
-  removeNode(step, cluster, node)
-  noteNamespace(step, cluster, object, null)
-  step.graph.remove(seenKey(cluster, object, object.uid))
-  stopWaiting(step, cluster, object, null)
-  const kind = kindOf(step.graph, cluster, object)
+  removeNode(step, node)
+  noteNamespace(step, object, null)
+  step.graph.setSeen(object, object.uid, null)
+  stopWaiting(step, object, null)
+  const kind = step.graph.kind(object)
   if (kind === undefined) return
   const held = withoutMember(kind.held, object.uid)
-  step.graph.put(kindKey(cluster, object), { ...kind, held })
+  step.graph.setKind(object, { ...kind, held })
 }
 
 /** No event will say what happens to it, such as to an object of an unwatched kind: from now on it is verified like any unwatched owner. */
-export function forget(step: Step, cluster: ClusterId, node: Node, why: string): void {
+export function forget(step: Step, node: Node, why: string): void {
   const { object, verdict } = node
-  const seen = seenOf(step.graph, cluster, object, object.uid)
-  takeOut(step, cluster, node)
-  if (object.deletedAt !== null) noteDefinition(step, cluster, object, null)
-  keepTrace(step, cluster, node, seen)
-  touch(step, cluster, object.uid, { object, verdict, phase: 'suspect' })
-  tell(step, { ...object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
+  const seen = step.graph.seen(object, object.uid)
+  takeOut(step, node)
+  if (object.deletedAt !== null) noteDefinition(step, object, null)
+  keepTrace(step, node, seen)
+  touch(step, object.uid, { object, verdict, phase: 'suspect' })
+  tell(step, object, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })
-  judgeDependents(step, cluster, object.uid, object)
+  judgeDependents(step, object.uid, object)
 }
 
 export function proofOf(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   kind: GroupKind,
   evidence: Proof['class'],
 ): Proof {
@@ -131,7 +126,7 @@ export function proofOf(
     at: step.at.timestamp,
     ageMs: 0,
     clusterEpoch: state.clusterEpoch,
-    versions: kindOf(step.graph, cluster, kind)?.versions ?? [],
+    versions: step.graph.kind(kind)?.versions ?? [],
     command: null,
     isOurs: false,
     heldSince: null,
@@ -142,16 +137,16 @@ export function proofOf(
  * An owner orphans its dependents whether it is watched or not. It is also remembered that it was here, and until when: if a live GET does not find it after a restore of
  * the cluster, the restore removed it. Its dependents may be unwatched now, too.
  */
-function keepTrace(step: Step, cluster: ClusterId, node: Node, seen: Seen | undefined): void {
+function keepTrace(step: Step, node: Node, seen: Seen | undefined): void {
   const { object, orphanedAt } = node
   const { uid } = object
-  const state = clusterOf(step.graph, cluster)
+  const state = step.graph.state
   if (state === undefined) return
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
   const lastKnown = isOfEpoch ? step.at.position : node.position
   const trace = { type: 'trace', orphanedAt, lastKnown, look: null } as const
-  putOwner(step, cluster, { uid, place: object }, trace)
-  ownerTimer(step, cluster, state.now + MEMORY_MS, uid, object)
+  putOwner(step, { uid, place: object }, trace)
+  ownerTimer(step, state.now + MEMORY_MS, uid, object)
 }
 
 export function absentOwner(proof: Proof, orphanedAt: OrphanMark): AbsentOwner {

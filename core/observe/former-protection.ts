@@ -5,14 +5,13 @@
  *
  * Not here: what is protected now (guarding.ts).
  */
-import type { StateReader } from '../graph/graph.ts'
-import { clusterOf, directivesOf, policyOf } from '../graph/graph.ts'
+import type { ClusterFacts } from '../graph/facts.ts'
 import type { Guarding } from '../graph/guarding.ts'
 import { guardingOf, markOn, protectedNow } from '../graph/guarding.ts'
 import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
-import type { ClusterId, GroupKind, ObjectMeta } from '../model/object.ts'
+import type { GroupKind, ObjectMeta } from '../model/object.ts'
 import type { Protection } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
 import type { FormerProtection, PolicyState } from '../model/state.ts'
@@ -56,47 +55,45 @@ function isSameSize(one: Protection, other: Protection): boolean {
 
 /** Until when a mark counts that this sighting no longer shows. */
 export function protectedUntilAfter(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { object: before, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
   after: ObjectMeta,
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
   // A key that nothing asks for is no longer published: what a policy or a directive named until just now is missing from the object after the next list.
-  const all = lately(graph, cluster, now)
+  const all = lately(facts, now)
   const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
 }
 
 /** The log time until which a revoked protection still counts; null when nothing does. */
 export function sparedUntil(
-  graph: StateReader,
-  cluster: ClusterId,
+  facts: ClusterFacts,
   { object, protectedUntil }: Pick<Node, 'object' | 'protectedUntil'>,
   evidence: Evidence,
 ): number | null {
-  const { policy, former } = policyOf(graph)
+  const { policy, former } = facts.policy
   if (policy.preset !== 'guarded') return null
   let until = protectedUntil ?? 0
   if (former !== null && protectedNow(object, evidence, formerly(former)) !== '') {
     until = Math.max(until, former.until)
   }
-  for (const each of directivesOf(graph).protections) {
-    if (each.liftedAt === null || (each.cluster !== '' && each.cluster !== cluster)) continue
+  for (const each of facts.directives.protections) {
+    if (each.liftedAt === null || (each.cluster !== '' && each.cluster !== facts.cluster)) continue
     if (isSubject(object, each.subject)) until = Math.max(until, each.liftedAt + PROTECTED_FOR_MS)
   }
-  return until > (clusterOf(graph, cluster)?.now ?? 0) ? until : null
+  return until > (facts.state?.now ?? 0) ? until : null
 }
 
 /** The present protection, and revoked protection that still counts. */
-function lately(graph: StateReader, cluster: ClusterId, now: number): Guarding {
-  const guarding = guardingOf(graph, cluster)
-  const { former } = policyOf(graph)
+function lately(facts: ClusterFacts, now: number): Guarding {
+  const guarding = guardingOf(facts)
+  const { former } = facts.policy
   const isNew = (liftedAt: number | null): boolean =>
     liftedAt === null || liftedAt + PROTECTED_FOR_MS > now
-  const subjects = directivesOf(graph).protections.filter(
-    (each) => isNew(each.liftedAt) && (each.cluster === '' || each.cluster === cluster),
+  const subjects = facts.directives.protections.filter(
+    (each) => isNew(each.liftedAt) && (each.cluster === '' || each.cluster === facts.cluster),
   )
   const isOver = former === null || former.until <= now
   const policy = isOver ? guarding.policy : bothOf(former.protection, guarding.policy)

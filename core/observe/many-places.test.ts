@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'
 import { show, World } from '../../testing/model/story.ts'
-import { isNamed } from '../graph/graph.ts'
+import { factsOf } from '../graph/facts.ts'
 import { ALL_COUNTS_PREFIX } from '../graph/key.ts'
 import type { Event } from '../model/event.ts'
 import type { ObjectMeta } from '../model/object.ts'
@@ -55,8 +55,8 @@ test('all are counted, however many, and agree with what names them', () => {
   equal(countsOf(), OBJECTS * NAMES)
   const place = { group: 'apps', kind: 'ReplicaSet', namespace: 'ns' }
   const first = naming({} as ObjectMeta, UID, namesOf(0, 1)).ownerReferences[0]?.name ?? ''
-  equal(isNamed(folder.graph, 'c', UID, { ...place, name: first }), true)
-  equal(isNamed(folder.graph, 'c', UID, { ...place, name: 'elsewhere' }), false)
+  equal(factsOf(folder.graph, 'c').isNamed(UID, { ...place, name: first }), true)
+  equal(factsOf(folder.graph, 'c').isNamed(UID, { ...place, name: 'elsewhere' }), false)
 
   for (let index = 0; index < OBJECTS; index++) put(`cm/a${index}`, UID, namesOf(index, 3))
   deepEqual(complaintsOf(world), [])

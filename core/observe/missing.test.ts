@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { object } from '../../testing/model/notation.ts'
 import { World } from '../../testing/model/story.ts'
 import { ToldLog } from '../../testing/rig/told-log.ts'
-import { nodeOf } from '../graph/graph.ts'
+import { factsOf } from '../graph/facts.ts'
 import type { Event } from '../model/event.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import { policyFor } from '../model/policy.ts'
@@ -32,9 +32,9 @@ test('what a relist of an earlier epoch had begun to look for misses nothing of 
   const started = [world.restart(2), ...world.relist('pod')]
   for (const event of started.slice(0, 2)) folder.foldOne(event)
   foldToEnd({ type: 'Continue' })
-  ok(nodeOf(folder.graph, 'c', 'pod-zz'))
+  ok(factsOf(folder.graph, 'c').node('pod-zz'))
   for (const event of started.slice(2)) foldToEnd(event)
-  ok(nodeOf(folder.graph, 'c', 'pod-zz'))
+  ok(factsOf(folder.graph, 'c').node('pod-zz'))
 })
 
 test('what a relist of an earlier epoch had begun to look for misses nothing that was made in the next one', () => {
@@ -57,9 +57,9 @@ test('what a relist of an earlier epoch had begun to look for misses nothing tha
   for (const event of world.relist('rs')) folder.foldOne(event)
   const made = object('rs/made', '900000')
   folder.foldOne({ type: 'ObjectAdded', cluster: 'c', epoch: 2, sync: null, object: made })
-  ok(nodeOf(folder.graph, 'c', made.uid))
+  ok(factsOf(folder.graph, 'c').node(made.uid))
   for (let each = 0; each < 100; each++) folder.foldOne({ type: 'Continue' })
-  ok(nodeOf(folder.graph, 'c', made.uid))
+  ok(factsOf(folder.graph, 'c').node(made.uid))
 })
 
 test('what could not be read of a whole cluster counts though something of a namespace could not be read before', () => {

@@ -7,13 +7,12 @@
  * Not here: lists that begin and end (sync.ts), what is remembered about an object that left (departure.ts).
  */
 import { enqueue, judgeWaiters, replaceFirst } from '../graph/agenda.ts'
-import { clusterOf, kindOf, nodeOf, seenOf } from '../graph/graph.ts'
-import { lastPart } from '../graph/key.ts'
 import { isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
+import { subjectOf } from '../graph/row.ts'
 import { KEYS_PER_PAGE, MASS_COUNT, MASS_SHARE } from '../model/constant.ts'
 import { goesByUs, type Node } from '../model/node.ts'
-import type { ClusterId, Uid } from '../model/object.ts'
+import type { Uid } from '../model/object.ts'
 import { compareVersions } from '../model/object.ts'
 import type { ClusterState, MissedTodo, MissingTodo, Work } from '../model/state.ts'
 import { depart, proofOf } from './departure.ts'
@@ -28,10 +27,9 @@ export function countMissing(
   { kind, list }: MissingTodo,
   keys: readonly string[],
 ): boolean {
-  const { cluster } = work
   let { ours, others } = list
   for (const key of keys) {
-    const found = missingOf(step, { cluster, kind, list }, lastPart(key))
+    const found = missingOf(step, { kind, list }, subjectOf(key))
     if (found === undefined) continue
     if (found.isOurs && !found.isOlderEpoch) ours++
     else others++
@@ -44,28 +42,23 @@ export function countMissing(
   const evidence = isMass(others, others + list.listed) ? 'bulk' : 'missing'
   const missed: MissedTodo = { type: 'missed', kind, list: counted, evidence }
   if (ours + others > 0) enqueue(step, { ...work, todo: missed })
-  else judgeWaiters(step, cluster, kind)
+  else judgeWaiters(step, kind)
   return true
 }
 
-export function takeMissed(
-  step: Step,
-  cluster: ClusterId,
-  todo: MissedTodo,
-  keys: readonly string[],
-): boolean {
-  for (const key of keys) miss(step, cluster, todo, lastPart(key))
+export function takeMissed(step: Step, todo: MissedTodo, keys: readonly string[]): boolean {
+  for (const key of keys) miss(step, todo, subjectOf(key))
   if (keys.length === KEYS_PER_PAGE) return false
-  judgeWaiters(step, cluster, todo.kind)
+  judgeWaiters(step, todo.kind)
   return true
 }
 
-function miss(step: Step, cluster: ClusterId, todo: MissedTodo, uid: Uid): void {
-  const found = missingOf(step, { ...todo, cluster }, uid)
+function miss(step: Step, todo: MissedTodo, uid: Uid): void {
+  const found = missingOf(step, todo, uid)
   if (found === undefined) return
   const { node, state, isOurs } = found
-  const proof = { ...proofOf(step, state, cluster, todo.kind, evidenceOf(todo, found)), isOurs }
-  depart(step, state, cluster, node.object, proof, 'it was missing from a complete relist')
+  const proof = { ...proofOf(step, state, todo.kind, evidenceOf(todo, found)), isOurs }
+  depart(step, state, node.object, proof, 'it was missing from a complete relist')
 }
 
 function evidenceOf(
@@ -79,9 +72,7 @@ function evidenceOf(
   return isAsked && isMass(ours + others, ours + others + listed) ? 'bulk' : evidence
 }
 
-interface ListOfKind extends Pick<MissingTodo, 'kind' | 'list'> {
-  readonly cluster: ClusterId
-}
+type ListOfKind = Pick<MissingTodo, 'kind' | 'list'>
 
 interface Missing {
   readonly node: Node
@@ -91,17 +82,17 @@ interface Missing {
 }
 
 /** Undefined for an object that the relist listed, or that it can prove nothing about. */
-function missingOf(step: Step, { cluster, kind, list }: ListOfKind, uid: Uid): Missing | undefined {
-  const state = clusterOf(step.graph, cluster)
-  const seen = seenOf(step.graph, cluster, kind, uid)
+function missingOf(step: Step, { kind, list }: ListOfKind, uid: Uid): Missing | undefined {
+  const state = step.graph.state
+  const seen = step.graph.seen(kind, uid)
   if (state === undefined || seen === undefined || seen.sync >= list.sync) return undefined
   // A relist from before the epoch proves nothing about it: the next one searches for all objects that it does not list.
   if (list.clusterEpoch !== state.clusterEpoch) return undefined
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
-  if (isOlderEpoch && !isSynced(kindOf(step.graph, cluster, kind), state)) return undefined
+  if (isOlderEpoch && !isSynced(step.graph.kind(kind), state)) return undefined
   const order = compareVersions(seen.resourceVersion, list.resourceVersion)
   if (!isOlderEpoch && (order === undefined || order > 0)) return undefined
-  const node = nodeOf(step.graph, cluster, uid)
+  const node = step.graph.node(uid)
   if (node === undefined) return undefined
   return { node, state, isOurs: goesByUs(node), isOlderEpoch }
 }

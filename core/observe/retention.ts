@@ -8,10 +8,9 @@
  */
 import { memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { isNamed, nodeOf } from '../graph/graph.ts'
 import type { Step } from '../graph/outcome.ts'
 import { FORGET_AGAIN_MS } from '../model/constant.ts'
-import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { Coordinates, Uid } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { orphanMarkOf, wasHere } from '../model/owner.ts'
 import { objectKey } from '../model/partition.ts'
@@ -21,7 +20,6 @@ import type { ClusterState } from '../model/state.ts'
 export function forgetOwner(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   uid: Uid,
   place: Coordinates,
   owner: KnownOwner,
@@ -30,14 +28,14 @@ export function forgetOwner(
   const since = owner.type === 'absent' ? owner.proof.at : (orphanedAt ?? 0)
   const forgetAt = since + memoryMs(step.graph, owner)
   const isRemembered = owner.type === 'absent' || orphanedAt !== null
-  const isReferenced = isNamed(step.graph, cluster, uid, place)
+  const isReferenced = step.graph.isNamed(uid, place)
   const isMeant = isReferenced && (isRemembered || wasHere(owner))
   if (isMeant || (isRemembered && state.now < forgetAt)) {
     const next = Math.max(forgetAt, state.now + FORGET_AGAIN_MS)
-    return ownerTimer(step, cluster, next, uid, place)
+    return ownerTimer(step, next, uid, place)
   }
-  putOwner(step, cluster, { uid, place }, null)
-  if (owner.type === 'absent' && nodeOf(step.graph, cluster, uid) === undefined) {
-    step.outcome.forgotten.push(objectKey(cluster, uid))
+  putOwner(step, { uid, place }, null)
+  if (owner.type === 'absent' && step.graph.node(uid) === undefined) {
+    step.outcome.forgotten.push(objectKey(step.cluster, uid))
   }
 }

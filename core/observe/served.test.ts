@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'
 import { World } from '../../testing/model/story.ts'
-import { nodeOf } from '../graph/graph.ts'
+import { factsOf } from '../graph/facts.ts'
 import { laneKey } from '../graph/key.ts'
 
 const cases = [
@@ -34,7 +34,7 @@ test('blocks a dependent that it kept by a version that is served no more', () =
   const world = new World()
   world.begin()
   for (const line of ['put rs/web', 'put pod/a <- rs/web', 'versions rs v2']) world.step(line)
-  equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'blocked')
+  equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, 'blocked')
 })
 
 for (const [what, steps, verdict] of [
@@ -46,10 +46,10 @@ for (const [what, steps, verdict] of [
     world.begin()
     for (const line of ['policy dry-run parity', 'relist rs', ...steps.split('; ')])
       world.step(line)
-    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'reap')
+    equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, 'reap')
     world.step('versions rs v2')
     world.folder.commit()
-    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, verdict)
+    equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, verdict)
     deepEqual(check(world.folder.state), [])
   })
 }
@@ -59,7 +59,7 @@ test('leads an edge elsewhere at once when its kind has another scope', () => {
   world.begin()
   const lines = ['policy dry-run parity', 'put rs/web', 'put pod/a <- rs/web', 'delete rs/web']
   for (const line of [...lines, 'scope rs Cluster']) world.step(line)
-  const places = nodeOf(world.folder.graph, 'c', 'pod-a')?.places
+  const places = factsOf(world.folder.graph, 'c').node('pod-a')?.places
   deepEqual(places, [{ kind: 'ReplicaSet', namespace: '' }])
 })
 
@@ -75,7 +75,7 @@ for (const [when, createdAt, evidence] of [
     if (put.type !== 'ObjectAdded') throw new Error('a put adds')
     world.tell({ ...put, object: { ...put.object, createdAt } })
     for (const line of ['relist widget', 'absent widget/x']) world.step(line)
-    equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.evidence, evidence)
+    equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.evidence, evidence)
   })
 }
 
@@ -106,7 +106,7 @@ test('an owner of a kind that two resources share is not looked for, and what a 
   const lines = ['serve widget unmonitored', 'put pod/a <- widget/x', 'absent widget/x']
   for (const line of lines) world.step(line)
   const verdictOf = (): string | undefined =>
-    nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type
+    factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type
   equal(verdictOf(), 'reap')
   const asked = world.folder.commands.length
   world.tell({ ...world.served('widget', false), ambiguous: true, resource: 'gadgets' })
@@ -126,7 +126,7 @@ test('an owner that a GET found is not looked for again while two resources shar
   world.tell({ ...world.served('widget', false), ambiguous: true, resource: 'gadgets' })
   world.step('beat 3600')
   equal(world.folder.commands.length, asked)
-  equal(nodeOf(world.folder.graph, 'c', 'pod-a')?.verdict?.type, 'keep')
+  equal(factsOf(world.folder.graph, 'c').node('pod-a')?.verdict?.type, 'keep')
 })
 
 test('nobody is asked to look at an owner that was seen to go and whose kind went after it', () => {

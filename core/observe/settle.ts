@@ -6,7 +6,6 @@
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { clusterOf, kindOf, nodeOf, ownerOf } from '../graph/graph.ts'
 import { isMonitored } from '../graph/kind-status.ts'
 import { putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
@@ -24,7 +23,6 @@ import type { CommandSettled, OwnerAbsent, OwnerFound } from '../model/event.ts'
 import type { CommandId } from '../model/id.ts'
 import type { Attempt, Node, Phase } from '../model/node.ts'
 import { backedOff, nodePhase, phaseOf } from '../model/node.ts'
-import type { ClusterId } from '../model/object.ts'
 import { isSamePlace } from '../model/object.ts'
 import type { KnownOwner, Look, OrphanMark } from '../model/owner.ts'
 import { lookOf, orphanMarkOf } from '../model/owner.ts'
@@ -34,9 +32,9 @@ import { sight } from './sighting.ts'
 
 function currentEpoch(
   step: Step,
-  event: { readonly cluster: ClusterId; readonly clusterEpoch: number },
+  event: { readonly clusterEpoch: number },
 ): ClusterState | undefined {
-  const state = clusterOf(step.graph, event.cluster)
+  const state = step.graph.state
   if (state !== undefined && event.clusterEpoch === state.clusterEpoch) return state
   drop(step, 'the result of a command of another epoch of the cluster')
   return undefined
@@ -47,30 +45,30 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   if (state === undefined) return
   if (event.verb === 'VerifyOwner') return verificationSettled(step, state, event)
 
-  const before = nodeOf(step.graph, event.cluster, event.uid)
+  const before = step.graph.node(event.uid)
   tellResult(step, event)
-  step.observations.push({ type: 'result', event })
+  step.record.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
   // What the server returned is a sighting like any other; for another uid it proves nothing about ours.
   const isTold = event.object !== null && event.list === null
   if (isTold && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
-    sight(step, state, event.cluster, event.object, null, isOurs)
+    sight(step, state, event.object, null, isOurs)
   }
-  markDirty(step, event.cluster, event.uid)
+  markDirty(step, event.uid)
 }
 
 /** For a kind without a monitor, no event would report its deletion. */
-function isWatched(step: Step, { cluster, place }: CommandSettled): boolean {
-  return isMonitored(kindOf(step.graph, cluster, place))
+function isWatched(step: Step, { place }: CommandSettled): boolean {
+  return isMonitored(step.graph.kind(place))
 }
 
 function settleAttempt(step: Step, state: ClusterState, node: Node, event: CommandSettled): void {
   const { attempt } = node
   if (attempt === null) return
   const put = (change: Partial<Node>): void => {
-    putNode(step, event.cluster, node, { ...node, ...change })
-    touch(step, event.cluster, event.uid)
+    putNode(step, node, { ...node, ...change })
+    touch(step, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
   // Carried out twice, by a reaper that died or is in another mode: the first result awaits confirmation.
@@ -94,14 +92,14 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
       const mayEnd = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const isGone = mayEnd && event.object === null
       const deletion = isGone ? { isAccepted: false, ...node.deletion, isGone } : node.deletion
-      if (!hasTimer(attempt, state.now)) nodeTimer(step, event.cluster, until, event.uid)
+      if (!hasTimer(attempt, state.now)) nodeTimer(step, until, event.uid)
       return put({ deletion, attempt: { ...settled, state: 'confirming', until } })
     }
     case 'stale':
     case 'blocked': {
       if (isDone) return
       const next = backedOff(settled, state.now, event.reason)
-      nodeTimer(step, event.cluster, next.until, event.uid)
+      nodeTimer(step, next.until, event.uid)
       return put({ attempt: next })
     }
   }
@@ -114,13 +112,13 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
 function carriedOut(
   step: Step,
   state: ClusterState,
-  { cluster, uid, verb }: CommandSettled,
+  { uid, verb }: CommandSettled,
   settled: Attempt,
 ): Attempt | null {
   if (verb === 'DeleteObject') return null
   const repeats = settled.count - FREE_REPEATS
   const until = repeats > 0 ? state.now + backoffMs(repeats) : state.now
-  if (repeats > 0) nodeTimer(step, cluster, until, uid)
+  if (repeats > 0) nodeTimer(step, until, uid)
   return { ...settled, state: 'done', until }
 }
 
@@ -134,7 +132,7 @@ function tellResult(step: Step, event: CommandSettled): void {
   const text = [event.outcome, event.code === null ? '' : `(${event.code})`, event.reason]
   tell(
     step,
-    { ...event.place, cluster: event.cluster, uid: event.uid },
+    { ...event.place, uid: event.uid },
     'result',
     `${event.verb} ${text.filter((word) => word !== '').join(' ')}`,
     { command: event.command, basis: [step.at.position] },
@@ -143,30 +141,30 @@ function tellResult(step: Step, event: CommandSettled): void {
 
 function verificationSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   if (isUnconfirmed(step, state, event, event.reason)) return
-  const owner = ownerOf(step.graph, event.cluster, event.uid, event.place)
+  const owner = step.graph.owner(event.uid, event.place)
   const asked = lookOf(owner)
   if (owner === undefined || owner.type === 'absent' || asked?.command !== event.command)
     return drop(step, 'nobody waits for it')
   const until = state.now + backoffMs(asked.count)
   const look: Look = { ...asked, state: 'backoff', until, reason: event.reason }
-  putOwner(step, event.cluster, { uid: event.uid, place: event.place }, { ...owner, look })
-  ownerTimer(step, event.cluster, until, event.uid, event.place)
+  putOwner(step, { uid: event.uid, place: event.place }, { ...owner, look })
+  ownerTimer(step, until, event.uid, event.place)
 }
 
 /** This command verified an object that a server said is deleted, and proves nothing about it: it is verified again, after growing waits. */
 function isUnconfirmed(
   step: Step,
   state: ClusterState,
-  event: Pick<OwnerFound, 'cluster' | 'uid' | 'command'>,
+  event: Pick<OwnerFound, 'uid' | 'command'>,
   reason: string,
 ): boolean {
-  const node = nodeOf(step.graph, event.cluster, event.uid)
+  const node = step.graph.node(event.uid)
   const asked = node && verifiedBy(node, event.command)
   if (node === undefined || asked == null) return false
   const blocked = { ...backedOff(asked, state.now, reason), outcome: 'blocked' } as const
   const attempt: Attempt = { ...blocked, state: 'confirming' }
-  putNode(step, event.cluster, node, { ...node, attempt })
-  nodeTimer(step, event.cluster, attempt.until, event.uid)
+  putNode(step, node, { ...node, attempt })
+  nodeTimer(step, attempt.until, event.uid)
   return true
 }
 
@@ -178,20 +176,20 @@ function verifiedBy(node: Node, command: CommandId): Attempt | null {
 export function ownerFound(step: Step, event: OwnerFound): void {
   const state = currentEpoch(step, event)
   if (state === undefined) return
-  const { cluster, uid, owner: place } = event
-  const node = nodeOf(step.graph, cluster, uid)
+  const { uid, owner: place } = event
+  const node = step.graph.node(uid)
   if (node !== undefined && isSamePlace(node.object, place)) {
     const isThere = isUnconfirmed(step, state, event, 'a live GET found it')
-    if (isThere) askRelist(step, cluster, place, `${place.name} was found after its deletion`)
+    if (isThere) askRelist(step, place, `${place.name} was found after its deletion`)
     return
   }
-  const former = ownerOf(step.graph, cluster, uid, place)
-  const isWatchedOrGone = kindOf(step.graph, cluster, place)?.phase !== 'unmonitored'
+  const former = step.graph.owner(uid, place)
+  const isWatchedOrGone = step.graph.kind(place)?.phase !== 'unmonitored'
   const wasSeenToGo = former?.type === 'absent' && former.proof.command === null
   // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is possible, no other source would.
   if (wasSeenToGo && isWatchedOrGone && node === undefined) {
     // Its deletion was observed, and it exists: the cluster may have been restored. A relist settles it.
-    askRelist(step, cluster, place, `${place.name} was found after its deletion was observed`)
+    askRelist(step, place, `${place.name} was found after its deletion was observed`)
     return drop(step, 'its deletion was observed')
   }
   // A GET that was long under way may show an earlier state: the next one shows whether the owner exists.
@@ -201,7 +199,6 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const phase = phaseOf(event.object)
   putOwner(
     step,
-    cluster,
     { uid, place },
     {
       type: 'found',
@@ -212,13 +209,13 @@ export function ownerFound(step: Step, event: OwnerFound): void {
       look: answered(state, event.command, lookAt),
     },
   )
-  ownerTimer(step, cluster, lookAt, uid, place)
-  tell(step, { ...place, cluster, uid }, 'owner', 'found by a live GET', {
+  ownerTimer(step, lookAt, uid, place)
+  tell(step, { ...place, uid }, 'owner', 'found by a live GET', {
     command: event.command,
     basis: [step.at.position],
   })
   const isKnown = former?.type === 'found' && former.lastKnown >= state.epochAt
-  if (!isKnown || former.phase !== phase) judgeDependents(step, cluster, uid, place)
+  if (!isKnown || former.phase !== phase) judgeDependents(step, uid, place)
 }
 
 /** Until the next look is due: the timers of those before it must not ask sooner. */
@@ -243,33 +240,33 @@ function markOfFound(phase: Phase, former: KnownOwner | undefined, time: number)
 export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   const state = currentEpoch(step, event)
   if (state === undefined) return
-  const { cluster, uid, owner: place } = event
+  const { uid, owner: place } = event
   const how = event.how === 'NotFound' ? 'nothing is there' : `${event.otherUid} is there instead`
-  const node = nodeOf(step.graph, cluster, uid)
+  const node = step.graph.node(uid)
   if (node !== undefined && isSamePlace(node.object, place)) {
     const asked = verifiedBy(node, event.command)
     if (asked === null) return drop(step, 'seen since: only a watch or a relist removes it')
     // It may be as old as our first request. No watch observed it, so whatever follows from it is verified.
     const ageMs = Math.max(0, step.at.timestamp - asked.since)
     const { command } = event
-    const proof = deletionOf(step, state, cluster, node.object, node, { ageMs, command })
-    return depart(step, state, cluster, node.object, proof, `verified by a live GET: ${how}`)
+    const proof = deletionOf(step, state, node.object, node, { ageMs, command })
+    return depart(step, state, node.object, proof, `verified by a live GET: ${how}`)
   }
-  const former = ownerOf(step.graph, cluster, uid, place)
+  const former = step.graph.owner(uid, place)
   if (former?.type === 'absent') return
   // It was here before the cluster was restored, and did not come back: a bulk deletion.
   const wasThere = former?.type === 'found' || former?.type === 'trace'
   const evidence = wasThere && former.lastKnown < state.epochAt ? 'bulk' : 'not-found'
-  const proof = { ...proofOf(step, state, cluster, place, evidence), command: event.command }
-  putOwner(step, cluster, { uid, place }, absentOwner(proof, orphanMarkOf(former)))
+  const proof = { ...proofOf(step, state, place, evidence), command: event.command }
+  putOwner(step, { uid, place }, absentOwner(proof, orphanMarkOf(former)))
   // The timer of the GET finds it absent, and sets the next one: a record for each owner less.
   const look = lookOf(former)
   const hasTimer = look?.state === 'issued' && state.now < look.until
-  if (!hasTimer) ownerTimer(step, cluster, state.now + MEMORY_MS, uid, place)
-  tell(step, { ...place, cluster, uid }, 'owner', `absent by a live GET: ${how}`, {
+  if (!hasTimer) ownerTimer(step, state.now + MEMORY_MS, uid, place)
+  tell(step, { ...place, uid }, 'owner', `absent by a live GET: ${how}`, {
     evidence,
     command: event.command,
     basis: [step.at.position],
   })
-  judgeDependents(step, cluster, uid, place)
+  judgeDependents(step, uid, place)
 }

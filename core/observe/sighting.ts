@@ -8,8 +8,6 @@
  */
 import { judgeDependents } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
-import { kindOf, nodeOf, ownerOf, policyOf, seenOf } from '../graph/graph.ts'
-import { kindKey, seenKey } from '../graph/key.ts'
 import { placesOf, putNode } from '../graph/link.ts'
 import type { Step } from '../graph/outcome.ts'
 import { askRelist, currentCluster, drop, markDirty, tell, touch } from '../graph/outcome.ts'
@@ -20,7 +18,7 @@ import { withMember } from '../model/hash.ts'
 import type { SyncId } from '../model/id.ts'
 import type { Node, Phase } from '../model/node.ts'
 import { deletionOfPresent, markAfter, mayMove, nodePhase, phaseOf } from '../model/node.ts'
-import type { ClusterId, GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
+import type { GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
 import { compareVersions, groupOf, isSamePlace, projectionHash } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
@@ -33,50 +31,48 @@ import { noteClock } from './sync.ts'
 export function objectSeen(step: Step, event: ObjectAdded | ObjectUpdated): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
-  const noted = noteClock(step, state, event.cluster, event.object)
-  sight(step, noted, event.cluster, event.object, event.sync)
+  const noted = noteClock(step, state, event.object)
+  sight(step, noted, event.object, event.sync)
 }
 
 /** Folds one sighting of an object. `isOurs`: a server's answer to taking a finalizer off. */
 export function sight(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   object: ObjectMeta,
   sync: SyncId | null,
   isOurs = false,
 ): void {
-  if (!isServed(step, cluster, object)) return
-  const node = nodeOf(step.graph, cluster, object.uid)
+  if (!isServed(step, object)) return
+  const node = step.graph.node(object.uid)
   const isHere = node !== undefined && isSamePlace(node.object, object)
   // An object that is a node here has no other record here.
-  const owner = isHere ? undefined : ownerOf(step.graph, cluster, object.uid, object)
+  const owner = isHere ? undefined : step.graph.owner(object.uid, object)
   // An owner that a GET could not find (not-found) may have been created since.
   const gone = goneOf(owner)
   const isGone = gone?.clusterEpoch === state.clusterEpoch
-  if (gone !== null && isGone && !isListedSince(step, cluster, object, sync, gone.position)) {
+  if (gone !== null && isGone && !isListedSince(step, object, sync, gone.position)) {
     drop(step, 'it was seen deleted in this epoch of the cluster')
     return
   }
   if (node !== undefined && !isHere) {
     const held = `its uid belongs to ${node.object.kind} "${node.object.name}"`
-    if (!isProjection(step, cluster, node.object, object)) return drop(step, held)
-    forget(step, cluster, node, `its uid belongs to ${object.kind} "${object.name}"`)
+    if (!isProjection(step, node.object, object)) return drop(step, held)
+    forget(step, node, `its uid belongs to ${object.kind} "${object.name}"`)
   }
-  const seen = isHere ? seenOf(step.graph, cluster, object, object.uid) : undefined
+  const seen = isHere ? step.graph.seen(object, object.uid) : undefined
   const isOfEpoch = seen?.clusterEpoch === state.clusterEpoch
   const compared =
     seen === undefined || !isOfEpoch
       ? 1
       : (compareVersions(object.resourceVersion, seen.resourceVersion) ?? 1)
-  const isSetBack =
-    compared < 0 && isHere && isListedSince(step, cluster, object, sync, node.position)
+  const isSetBack = compared < 0 && isHere && isListedSince(step, object, sync, node.position)
   if (compared < 0 && !isSetBack) {
     // It is listed nevertheless, at a version older than one we have seen since.
-    if (seen !== undefined && sync !== null) putSeen(step, cluster, object, { ...seen, sync })
+    if (seen !== undefined && sync !== null) putSeen(step, object, { ...seen, sync })
     return
   }
-  putSeen(step, cluster, object, {
+  putSeen(step, object, {
     type: 'Seen',
     resourceVersion: object.resourceVersion,
     sync: sync ?? seen?.sync ?? 0,
@@ -88,16 +84,15 @@ export function sight(
     const isForgotten = node !== undefined || wasHere(owner)
     const now = step.at.timestamp
     const earliest = isForgotten ? now : isListed ? 0 : now - KIND_SILENT_MS
-    return appeared(step, cluster, object, owner, namedAtBirth(object, earliest, now))
+    return appeared(step, object, owner, namedAtBirth(object, earliest, now))
   }
   const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
-  changed(step, cluster, node, object, how)
+  changed(step, node, object, how)
 }
 
 /** An aggregated server shows objects of the cluster's own once more, under their uids (Projects are Namespaces): whichever is published first, the cluster's own counts. */
-function isProjection(step: Step, cluster: ClusterId, shown: GroupKind, own: GroupKind): boolean {
-  const isAggregated = (kind: GroupKind): boolean =>
-    kindOf(step.graph, cluster, kind)?.aggregated === true
+function isProjection(step: Step, shown: GroupKind, own: GroupKind): boolean {
+  const isAggregated = (kind: GroupKind): boolean => step.graph.kind(kind)?.aggregated === true
   return isAggregated(shown) && !isAggregated(own)
 }
 
@@ -107,18 +102,17 @@ function isProjection(step: Step, cluster: ClusterId, shown: GroupKind, own: Gro
  */
 function isListedSince(
   step: Step,
-  cluster: ClusterId,
   kind: GroupKind,
   sync: SyncId | null,
   position: bigint,
 ): boolean {
-  const known = kindOf(step.graph, cluster, kind)
+  const known = step.graph.kind(kind)
   return sync !== null && known?.openSync === sync && known.relistedAt > position
 }
 
 /** An event about a kind before it is served, or after it left discovery, is confirmed by no server. */
-function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
-  const phase = kindOf(step.graph, cluster, kind)?.phase ?? 'unserved'
+function isServed(step: Step, kind: GroupKind): boolean {
+  const phase = step.graph.kind(kind)?.phase ?? 'unserved'
   if (phase !== 'unserved') return true
   drop(step, `${kind.kind} is not served`)
   return false
@@ -126,13 +120,12 @@ function isServed(step: Step, cluster: ClusterId, kind: GroupKind): boolean {
 
 function appeared(
   step: Step,
-  cluster: ClusterId,
   object: ObjectMeta,
   owner: KnownOwner | undefined,
   namedAt: number,
 ): void {
-  const places = placesOf(step, cluster, object)
-  putNode(step, cluster, null, {
+  const places = placesOf(step, object)
+  putNode(step, null, {
     type: 'Node',
     object,
     hash: projectionHash(object),
@@ -155,23 +148,22 @@ function appeared(
     hold: null,
     attempt: null,
   })
-  const kind = kindOf(step.graph, cluster, object)
+  const kind = step.graph.kind(object)
   if (kind !== undefined) {
     const held = withMember(kind.held, object.uid)
-    step.graph.put(kindKey(cluster, object), { ...kind, held })
+    step.graph.setKind(object, { ...kind, held })
   }
-  if (owner !== undefined) putOwner(step, cluster, { uid: object.uid, place: object }, null)
-  noteNamespace(step, cluster, null, object)
-  noteDefinition(step, cluster, null, object)
-  touch(step, cluster, object.uid)
-  tell(step, { ...object, cluster }, 'created', describe(object), { phase: phaseOf(object) })
-  judgeDependents(step, cluster, object.uid, object)
-  markDirty(step, cluster, object.uid)
+  if (owner !== undefined) putOwner(step, { uid: object.uid, place: object }, null)
+  noteNamespace(step, null, object)
+  noteDefinition(step, null, object)
+  touch(step, object.uid)
+  tell(step, object, 'created', describe(object), { phase: phaseOf(object) })
+  judgeDependents(step, object.uid, object)
+  markDirty(step, object.uid)
 }
 
 function changed(
   step: Step,
-  cluster: ClusterId,
   node: Node,
   object: ObjectMeta,
   how: {
@@ -183,7 +175,7 @@ function changed(
 ): void {
   const hash = projectionHash(object)
   if (hash === node.hash && how.wasCurrent && !how.isNewer && isConfirming(node)) {
-    if (how.isListed) listedStill(step, cluster, node)
+    if (how.isListed) listedStill(step, node)
     return
   }
   const before = nodePhase(node)
@@ -193,10 +185,10 @@ function changed(
   const isTrusted = (hash === node.hash || how.isNewer) && mayMove(before, after)
   const phase = isTrusted ? after : 'suspect'
   const isSure = hash === node.hash && how.wasCurrent && node.doubt === null
-  const places = isSure ? node.places : placesOf(step, cluster, object)
+  const places = isSure ? node.places : placesOf(step, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
   const isNamingAlike = namesTheSame(object, node.object)
-  putNode(step, cluster, node, {
+  putNode(step, node, {
     ...node,
     object,
     hash,
@@ -206,7 +198,7 @@ function changed(
     letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
     isWarned: node.isWarned && isNamingAlike,
     deletion: object.deletedAt === null ? null : deletionOfPresent(node),
-    protectedUntil: protectedUntilAfter(step.graph, cluster, node, object, step.at.timestamp),
+    protectedUntil: protectedUntilAfter(step.graph, node, object, step.at.timestamp),
     ...(!isTrusted
       ? IN_DOUBT
       : {
@@ -219,14 +211,14 @@ function changed(
     // A decision of another epoch of the cluster is made anew.
     ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
   })
-  noteNamespace(step, cluster, node.object, object)
-  noteDefinition(step, cluster, node.object, object)
-  if (hash !== node.hash) stopWaiting(step, cluster, node.object, object)
-  if (!isTrusted) askRelist(step, cluster, object, `${object.name} contradicts itself`)
-  tellChange(step, cluster, node, object, phase)
+  noteNamespace(step, node.object, object)
+  noteDefinition(step, node.object, object)
+  if (hash !== node.hash) stopWaiting(step, node.object, object)
+  if (!isTrusted) askRelist(step, object, `${object.name} contradicts itself`)
+  tellChange(step, node, object, phase)
   const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
-  if (isOtherOwner) judgeDependents(step, cluster, object.uid, object)
-  markDirty(step, cluster, object.uid)
+  if (isOtherOwner) judgeDependents(step, object.uid, object)
+  markDirty(step, object.uid)
 }
 
 /**
@@ -269,46 +261,39 @@ function isConfirming(node: Node): boolean {
 }
 
 /** A relist still holds, unchanged, an object that a server said is deleted: that answer is not believed again before its wait is over. */
-function listedStill(step: Step, cluster: ClusterId, node: Node): void {
+function listedStill(step: Step, node: Node): void {
   const { object, attempt } = node
   const [before, phase] = [nodePhase(node), phaseOf(object)]
   if (attempt === null) return
   const reason = 'a relist still holds it'
-  putNode(step, cluster, node, {
+  putNode(step, node, {
     ...node,
     deletion: deletionOfPresent(node),
     attempt: { ...attempt, state: 'backoff', reason },
   })
   if (phase === before) return
-  touch(step, cluster, object.uid)
-  tell(step, { ...object, cluster }, 'phase', `${before} → ${phase}: ${reason}`, { phase })
+  touch(step, object.uid)
+  tell(step, object, 'phase', `${before} → ${phase}: ${reason}`, { phase })
 }
 
-function tellChange(
-  step: Step,
-  cluster: ClusterId,
-  node: Node,
-  object: ObjectMeta,
-  phase: Phase,
-): void {
-  touch(step, cluster, object.uid)
-  const about = { ...object, cluster }
+function tellChange(step: Step, node: Node, object: ObjectMeta, phase: Phase): void {
+  touch(step, object.uid)
   const former = nodePhase(node)
-  if (phase !== former) tell(step, about, 'phase', `${former} → ${phase}`, { phase })
+  if (phase !== former) tell(step, object, 'phase', `${former} → ${phase}`, { phase })
   const before = referencesText(node.object)
   const after = referencesText(object)
-  if (before !== after) tell(step, about, 'references', `${before} → ${after}`)
+  if (before !== after) tell(step, object, 'references', `${before} → ${after}`)
 }
 
 export function touched(step: Step, event: Touched): void {
   const state = currentCluster(step, event)
-  if (state === undefined || !isServed(step, event.cluster, event)) return
+  if (state === undefined || !isServed(step, event)) return
   for (const entry of event.entries) {
-    const seen = seenOf(step.graph, event.cluster, event, entry.uid)
-    const node = nodeOf(step.graph, event.cluster, entry.uid)
+    const seen = step.graph.seen(event, entry.uid)
+    const node = step.graph.node(entry.uid)
     if (seen === undefined || node === undefined) {
       // The watcher believes that it has published it; a full relist does, unless the object was deleted since.
-      askRelist(step, event.cluster, event, `${entry.uid} was touched and is not known`)
+      askRelist(step, event, `${entry.uid} was touched and is not known`)
       continue
     }
     const isCurrent = seen.clusterEpoch === state.clusterEpoch
@@ -316,35 +301,34 @@ export function touched(step: Step, event: Touched): void {
       ? (compareVersions(entry.resourceVersion, seen.resourceVersion) ?? 1)
       : 1
     const sync = event.sync ?? seen.sync
-    const isSetBack =
-      order < 0 && isListedSince(step, event.cluster, node.object, event.sync, node.position)
+    const isSetBack = order < 0 && isListedSince(step, node.object, event.sync, node.position)
     if (order < 0 && !isSetBack) {
-      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
+      if (sync !== seen.sync) putSeen(step, node.object, { ...seen, sync })
     } else if (entry.hash === node.hash) {
       const { resourceVersion } = entry
       const { clusterEpoch } = state
-      putSeen(step, event.cluster, node.object, {
+      putSeen(step, node.object, {
         type: 'Seen',
         resourceVersion,
         sync,
         clusterEpoch,
       })
-      if (node.doubt !== null || !isCurrent || isSetBack) vouch(step, event.cluster, node)
-      else if (event.sync !== null && isConfirming(node)) listedStill(step, event.cluster, node)
+      if (node.doubt !== null || !isCurrent || isSetBack) vouch(step, node)
+      else if (event.sync !== null && isConfirming(node)) listedStill(step, node)
     } else if (order > 0 || isSetBack) {
-      if (sync !== seen.sync) putSeen(step, event.cluster, node.object, { ...seen, sync })
-      suspect(step, event.cluster, node, 'its content is not what the watcher vouched for')
+      if (sync !== seen.sync) putSeen(step, node.object, { ...seen, sync })
+      suspect(step, node, 'its content is not what the watcher vouched for')
     }
   }
 }
 
 /** The untrusted content is confirmed as the server's, and so is its mark: a restore may have undone the request. */
-function vouch(step: Step, cluster: ClusterId, node: Node): void {
+function vouch(step: Step, node: Node): void {
   const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
   const phase = phaseOf(node.object)
-  putNode(step, cluster, node, {
+  putNode(step, node, {
     ...node,
-    places: placesOf(step, cluster, node.object),
+    places: placesOf(step, node.object),
     doubt: null,
     deletion: node.object.deletedAt === null ? null : deletionOfPresent(node),
     orphanedAt,
@@ -352,9 +336,9 @@ function vouch(step: Step, cluster: ClusterId, node: Node): void {
     verdict: null,
     hold: null,
   })
-  tellChange(step, cluster, node, node.object, phase)
-  judgeDependents(step, cluster, node.object.uid, node.object)
-  markDirty(step, cluster, node.object.uid)
+  tellChange(step, node, node.object, phase)
+  judgeDependents(step, node.object.uid, node.object)
+  markDirty(step, node.object.uid)
 }
 
 /** No verdict, and nothing under way, until a relist; the objects that waited for it in an ownership cycle may be others by then. */
@@ -368,44 +352,43 @@ const IN_DOUBT = {
 
 export function suspect(
   step: Step,
-  cluster: ClusterId,
   node: Node,
   why: string,
   more: Pick<Node, 'doubt' | 'verdict'> | null = null,
 ): void {
   if (node.doubt !== null) {
-    if (more !== null) putNode(step, cluster, node, { ...node, ...more })
+    if (more !== null) putNode(step, node, { ...node, ...more })
     return
   }
   const deletion = deletionOfPresent(node)
-  putNode(step, cluster, node, { ...node, ...IN_DOUBT, deletion, ...more })
-  touch(step, cluster, node.object.uid)
-  tell(step, { ...node.object, cluster }, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
+  putNode(step, node, { ...node, ...IN_DOUBT, deletion, ...more })
+  touch(step, node.object.uid)
+  tell(step, node.object, 'phase', `${nodePhase(node)} → suspect: ${why}`, {
     phase: 'suspect',
   })
   // One that is not served cannot be listed; it is when it is served again.
-  if (kindOf(step.graph, cluster, node.object)?.phase !== 'unserved') {
-    askRelist(step, cluster, node.object, why)
+  if (step.graph.kind(node.object)?.phase !== 'unserved') {
+    askRelist(step, node.object, why)
   }
   // A status can no longer rest on it.
-  judgeDependents(step, cluster, node.object.uid, node.object)
+  judgeDependents(step, node.object.uid, node.object)
 }
 
 /** Its kind is no longer served: an object that is missing when it is served again was deleted without a DELETE of its own, a bulk deletion. */
-export function suspectOfGoneKind(step: Step, cluster: ClusterId, node: Node): void {
-  const seen = seenOf(step.graph, cluster, node.object, node.object.uid)
+export function suspectOfGoneKind(step: Step, node: Node): void {
+  const seen = step.graph.seen(node.object, node.object.uid)
   if (seen !== undefined) {
-    putSeen(step, cluster, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
+    putSeen(step, node.object, { ...seen, clusterEpoch: NO_CLUSTER_EPOCH })
   }
   const because = 'its kind is no longer served'
   // Blocked: no reaper can delete it, so no owner waits for it.
-  const basis = [step.at.position, policyOf(step.graph).position]
+  const basis = [step.at.position, step.graph.policy.position]
   const verdict = { type: 'blocked', evidence: null, because, basis } as const
-  suspect(step, cluster, node, because, { doubt: 'unserved', verdict })
+  suspect(step, node, because, { doubt: 'unserved', verdict })
 }
 
-function putSeen(step: Step, cluster: ClusterId, object: ObjectMeta, seen: Seen): void {
-  step.graph.put(seenKey(cluster, object, object.uid), seen)
+function putSeen(step: Step, object: ObjectMeta, seen: Seen): void {
+  step.graph.setSeen(object, object.uid, seen)
 }
 
 function describe(object: ObjectMeta): string {

@@ -5,12 +5,11 @@
  * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
  */
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from '../graph/agenda.ts'
-import { clusterOf, kindOf, policyOf } from '../graph/graph.ts'
-import { ANY_KIND, clusterKey, kindKey, POLICY_KEY, unreadableKey } from '../graph/key.ts'
 import { isMonitored, isSynced } from '../graph/kind-status.ts'
 import type { Step } from '../graph/outcome.ts'
 import { currentCluster, drop } from '../graph/outcome.ts'
 import { noteKindName } from '../graph/owner-place.ts'
+import { ANY_KIND } from '../graph/wait.ts'
 import { KIND_PATIENCE_MS } from '../model/constant.ts'
 import type {
   Heartbeat,
@@ -24,21 +23,20 @@ import type {
 } from '../model/event.ts'
 import { EMPTY_SET, isSameSet } from '../model/hash.ts'
 import { invariant } from '../model/invariant.ts'
-import type { ClusterId, GroupKind, ObjectMeta, Scope } from '../model/object.ts'
-import { clusterOfHome } from '../model/partition.ts'
+import type { GroupKind, ObjectMeta, Scope } from '../model/object.ts'
 import { FOLD_VERSION } from '../model/policy.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
 import { withGone } from './cause.ts'
 import { formerAfter } from './former-protection.ts'
 
 export function watcherStarted(step: Step, event: WatcherStarted): void {
-  const state = clusterOf(step.graph, event.cluster)
+  const state = step.graph.state
   if (state !== undefined && event.epoch <= state.epoch) {
     drop(step, 'from a watcher that was succeeded')
     return
   }
   // Open syncs need no closing: their SyncFinished would have an older epoch.
-  step.graph.put(clusterKey(event.cluster), {
+  step.graph.setState({
     type: 'ClusterState',
     name: event.name,
     epoch: event.epoch,
@@ -59,14 +57,13 @@ export function watcherStarted(step: Step, event: WatcherStarted): void {
 export function noteClock(
   step: Step,
   state: ClusterState,
-  cluster: ClusterId,
   { createdAt, deletedAt }: Pick<ObjectMeta, 'createdAt' | 'deletedAt'>,
 ): ClusterState {
   // A deletionTimestamp lies ahead by the grace period, so it shows nothing.
   const leadMs = deletedAt === null ? (createdAt ?? 0) - step.at.timestamp : 0
   if (leadMs <= Math.max(state.clockLeadMs, CLOCK_SLACK_MS)) return state
   const noted = { ...state, clockLeadMs: leadMs }
-  step.graph.put(clusterKey(cluster), noted)
+  step.graph.setState(noted)
   return noted
 }
 
@@ -82,14 +79,14 @@ export function heartbeat(step: Step, event: Heartbeat): void {
     kind,
     aliveAt: step.at.timestamp - ageMs,
   }))
-  step.graph.put(clusterKey(event.cluster), { ...state, now, pulses })
-  if (state.nextDue <= now) enqueue(step, { cluster: event.cluster, todo: { type: 'timers' } })
+  step.graph.setState({ ...state, now, pulses })
+  if (state.nextDue <= now) enqueue(step, { todo: { type: 'timers' } })
 }
 
 export function kindServed(step: Step, event: KindServed): void {
   const state = currentCluster(step, event)
   if (state === undefined) return
-  const former = kindOf(step.graph, event.cluster, event)
+  const former = step.graph.kind(event)
   const phase = servedPhase(former, event.monitored)
   const { resource, scope, versions, ambiguous, aggregated, reason } = event
   const kind: Kind = {
@@ -106,7 +103,7 @@ export function kindServed(step: Step, event: KindServed): void {
   }
   putKind(step, state, event, former, kind)
   if (phase === 'unsynced' && kind.since === state.now) {
-    kindTimer(step, event.cluster, state.now + KIND_PATIENCE_MS, event)
+    kindTimer(step, state.now + KIND_PATIENCE_MS, event)
   }
   const isNews =
     former?.phase !== phase ||
@@ -114,12 +111,11 @@ export function kindServed(step: Step, event: KindServed): void {
     former.scope !== scope ||
     former.versions.join() !== versions.join()
   // Waiting nodes are among all nodes: with nothing in between, kinds that change together are judged in one pass over all.
-  const isOther =
-    former === undefined ? noteKindName(step, event.cluster, event) : isOtherGround(former, event)
-  if (isOther) judgeAll(step, event.cluster)
-  else if (isNews) judgeWaiters(step, event.cluster, event)
+  const isOther = former === undefined ? noteKindName(step, event) : isOtherGround(former, event)
+  if (isOther) judgeAll(step)
+  else if (isNews) judgeWaiters(step, event)
   if (former !== undefined && former.phase !== 'unmonitored' && phase === 'unmonitored') {
-    enqueue(step, { cluster: event.cluster, todo: { type: 'forget', kind: groupKind(event) } })
+    enqueue(step, { todo: { type: 'forget', kind: groupKind(event) } })
   }
 }
 
@@ -143,7 +139,7 @@ function servedPhase(former: Kind | undefined, monitored: boolean): KindPhase {
 
 export function kindGone(step: Step, event: KindGone): void {
   const state = currentCluster(step, event)
-  const kind = kindOf(step.graph, event.cluster, event)
+  const kind = step.graph.kind(event)
   if (state === undefined || kind === undefined) return
   const gone = {
     phase: 'unserved',
@@ -153,24 +149,24 @@ export function kindGone(step: Step, event: KindGone): void {
     goneAt: withGone(kind.goneAt, step.at.timestamp),
   } as const
   putKind(step, state, event, kind, { ...kind, ...gone })
-  enqueue(step, { cluster: event.cluster, todo: { type: 'suspects', kind: groupKind(event) } })
-  judgeWaiters(step, event.cluster, event)
+  enqueue(step, { todo: { type: 'suspects', kind: groupKind(event) } })
+  judgeWaiters(step, event)
   // An object that waits because an owner of this kind was deleted may now wait for an approval.
-  if (policyOf(step.graph).policy.preset === 'guarded') judgeAll(step, event.cluster)
+  if (step.graph.policy.policy.preset === 'guarded') judgeAll(step)
 }
 
 export function syncStarted(step: Step, event: SyncStarted): void {
   const state = currentCluster(step, event)
-  const kind = kindOf(step.graph, event.cluster, event)
+  const kind = step.graph.kind(event)
   if (state === undefined) return
   if (kind === undefined) return drop(step, 'a relist of a kind that was never told to be served')
   const { position: relistedAt } = step.at
-  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync, relistedAt })
+  step.graph.setKind(event, { ...kind, openSync: event.sync, relistedAt })
 }
 
 export function syncFinished(step: Step, event: SyncFinished): void {
   const state = currentCluster(step, event)
-  const kind = kindOf(step.graph, event.cluster, event)
+  const kind = step.graph.kind(event)
   if (state === undefined) return
   if (kind === undefined || kind.openSync !== event.sync) {
     return drop(step, 'a newer relist, or another watcher, has begun')
@@ -185,11 +181,11 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     syncedAt: kind.relistedAt,
   })
   const { listed } = event
-  if (isSameSet(listed, kind.held)) return judgeWaiters(step, event.cluster, event)
+  if (isSameSet(listed, kind.held)) return judgeWaiters(step, event)
   // No node is judged as if the objects that the list misses existed: waiting nodes come after them.
   const { sync, resourceVersion } = event
   const list = { sync, resourceVersion, clusterEpoch, listed: listed.count, ours: 0, others: 0 }
-  enqueue(step, { cluster: event.cluster, todo: { type: 'missing', kind: groupKind(event), list } })
+  enqueue(step, { todo: { type: 'missing', kind: groupKind(event), list } })
 }
 
 function listedNow(
@@ -203,45 +199,45 @@ function listedNow(
 function putKind(
   step: Step,
   state: ClusterState,
-  about: GroupKind & { readonly cluster: ClusterId },
+  about: GroupKind,
   before: Kind | undefined,
   after: Kind,
 ): void {
-  step.graph.put(kindKey(about.cluster, about), after)
+  step.graph.setKind(about, after)
   const monitored = Number(isMonitored(after)) - Number(isMonitored(before))
   const synced = Number(isSynced(after, state)) - Number(isSynced(before, state))
   if (monitored === 0 && synced === 0) return
-  step.graph.put(clusterKey(about.cluster), {
+  step.graph.setState({
     ...state,
     monitored: state.monitored + monitored,
     synced: state.synced + synced,
   })
   // Owners that were not released, since a kind might have held a dependent.
-  judgeWaiters(step, about.cluster, ANY_KIND)
+  judgeWaiters(step, ANY_KIND)
 }
 
 export function policyChanged(step: Step, event: PolicyChanged): void {
-  const former = policyOf(step.graph)
+  const former = step.graph.policy
   invariant(
     event.policy.foldVersion === FOLD_VERSION,
     `the log asks for fold version ${event.policy.foldVersion}, this program folds version ${FOLD_VERSION}`,
   )
   const entersEnforce = event.policy.mode === 'enforce' && former.policy.mode !== 'enforce'
-  step.graph.put(POLICY_KEY, {
+  step.graph.setPolicy({
     type: 'PolicyState',
     policy: event.policy,
     position: step.at.position,
     enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
     former: formerAfter(former, event.policy.protection, step.at.timestamp),
   })
-  judgeAll(step, '')
+  judgeAll(step)
 }
 
 export function unreadable(step: Step, event: Unreadable): void {
   const { home, reason } = event
   const { position } = step.at
-  step.graph.put(unreadableKey(home), { type: 'UnreadableHome', position, reason })
-  enqueue(step, { cluster: clusterOfHome(event.home), todo: { type: 'relist' } })
+  step.graph.setUnreadable(home, { type: 'UnreadableHome', position, reason })
+  enqueue(step, { todo: { type: 'relist' } })
 }
 
 function groupKind({ group, kind }: GroupKind): GroupKind {

@@ -6,27 +6,22 @@
  * up to 2^53.
  */
 
-/** What a key held before the event at a position. */
-export interface FormerValue {
-  readonly type: 'FormerValue'
-  /** Of the change before that one; null: none is kept. */
-  readonly previous: number | null
-  /** Of a change further back, where a search for an old one goes on; null: there is none. */
-  readonly mark: number | null
-  /** Encoded store value; empty where there was none. */
-  readonly value: Uint8Array
-}
-
-/** Of a key that holds a value, or held one: its newest change. */
+/** In which records a key was changed: the newest part of the list. */
 export interface LastChange {
   readonly type: 'LastChange'
+  /** Of the newest change. */
   readonly position: number
-  /** Changes so far. */
-  readonly count: number
-  /** It is the first one, and put the key: nothing was there before, and there is no `FormerValue`. */
-  readonly isNew: boolean
-  /** Of the newest change whose number is a multiple of 64; null: there is none. */
-  readonly mark: number | null
+  /** Numbers of `PackedFormers` that have the key, in ascending order: each is the position before `to`. */
+  readonly records: readonly number[]
+  /** The last number of the part before; null: there is none. */
+  readonly older: number | null
+}
+
+/** An older part of such a list. */
+export interface FormerChain {
+  readonly type: 'FormerChain'
+  readonly records: readonly number[]
+  readonly older: number | null
 }
 
 /** From which position on all that changed is kept as it was before. */
@@ -70,4 +65,4 @@ export interface FormerValues {
   readonly values: readonly Uint8Array[]
 }
 
-export type FormerRecord = PackedFormers | FormerValues | FormerValue | LastChange | FormerReach
+export type FormerRecord = PackedFormers | FormerValues | FormerChain | LastChange | FormerReach

@@ -7,6 +7,7 @@
  */
 import { openBreakerOf } from '../../core/admit/breaker.ts'
 import { pausedBecause } from '../../core/admit/directive.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { ClusterTally } from './fold/tally.ts'
@@ -46,8 +47,9 @@ function countsOf(tasks: readonly Task[], codec: Codec): readonly ClusterCount[]
     if (tallies === undefined) return undefined
     const reader = readerOf(task.store, codec)
     for (const tally of tallies) {
-      const isBreakerOpen = openBreakerOf(reader, tally.cluster) !== undefined
-      const isPaused = pausedBecause(reader, tally.cluster) !== ''
+      const facts = factsOf(reader, tally.cluster)
+      const isBreakerOpen = openBreakerOf(facts) !== undefined
+      const isPaused = pausedBecause(facts) !== ''
       all.push({ ...tally, isBreakerOpen, isPaused })
     }
   }

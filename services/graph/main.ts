@@ -6,7 +6,8 @@
 import { join } from 'node:path'
 import { openLevelStore } from '../../adapters/level/store.ts'
 import { placeAll } from '../../adapters/memory/placement.ts'
-import { clusterOf, policyOf } from '../../core/graph/graph.ts'
+import { factsOf } from '../../core/graph/facts.ts'
+import { policyOf } from '../../core/graph/graph.ts'
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
@@ -117,7 +118,9 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       return known.find(({ position }) => position >= 0n)?.policy.mode
     },
     now: (cluster) => {
-      const times = clusters.readers().flatMap((reader) => clusterOf(reader, cluster)?.now ?? [])
+      const times = clusters
+        .readers()
+        .flatMap((reader) => factsOf(reader, cluster).state?.now ?? [])
       return times.length === 0 ? undefined : Math.max(...times)
     },
   })
@@ -130,7 +133,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     shadow,
     clusterName(cluster) {
       for (const reader of clusters.readers()) {
-        const state = clusterOf(reader, cluster)
+        const { state } = factsOf(reader, cluster)
         if (state !== undefined) return state.name
       }
       return cluster

@@ -18,7 +18,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
           '  ...stand,',
           '  proof: stand.proof && { ...stand.proof, ageMs: 0 },',
           '}))',
-          'return original(step, cluster, isAtOnce)',
+          'return original(step, isAtOnce)',
         ],
       },
     ],
@@ -35,8 +35,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/fold.ts',
         function: 'judgeWithin',
         body: [
-          'step.references = REFERENCES_PER_RECORD',
-          'return original(step, cluster, uid, cost)',
+          'step.record.references = REFERENCES_PER_RECORD',
+          'return original(step, uid, cost)',
         ],
       },
     ],
@@ -53,7 +53,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/fold.ts',
         function: 'judgeFor',
-        body: ['return judgeOnce(step, cluster, uid)'],
+        body: ['return judgeOnce(step, uid)'],
       },
     ],
     by: {
@@ -83,9 +83,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/judge/standing.ts',
         function: 'ownerAt',
-        body: [
-          'return original(graph, cluster, uid, nodeOf(graph, cluster, uid)?.object ?? place)',
-        ],
+        body: ['return original(facts, uid, facts.node(uid)?.object ?? place)'],
       },
     ],
     by: { family: 'loops', world: '+ rs/a in other; + pod/d <- rs/a' },
@@ -152,7 +150,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         body: [
           'const found = original(...arguments)',
           'const { place } = found',
-          'const owner = place && ownerAt(graph, cluster, reference.uid, place)',
+          'const owner = place && ownerAt(facts, reference.uid, place)',
           "return owner?.phase === 'orphaning' && found.standing === 'orphaned'",
           "  ? { ...found, standing: 'waiting' }",
           '  : found',
@@ -185,9 +183,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'depart',
         body: [
           'original(...arguments)',
-          'const owner = ownerOf(step.graph, cluster, object.uid, object)',
+          'const owner = step.graph.owner(object.uid, object)',
           'if (owner === undefined) return',
-          'putOwner(step, cluster, { uid: object.uid, place: object }, { ...owner, orphanedAt: null })',
+          'putOwner(step, { uid: object.uid, place: object }, { ...owner, orphanedAt: null })',
         ],
       },
     ],
@@ -200,7 +198,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/graph/agenda.ts',
         function: 'memoryMs',
-        body: ['return policyOf(graph).policy.rememberMs'],
+        body: ['return facts.policy.policy.rememberMs'],
       },
     ],
     by: {
@@ -250,9 +248,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/observe/sighting.ts',
         function: 'sight',
         body: [
-          'const seen = seenOf(step.graph, cluster, object, object.uid)',
+          'const seen = step.graph.seen(object, object.uid)',
           'if (seen !== undefined && compareVersions(object.resourceVersion, seen.resourceVersion) < 0)',
-          "  putSeen(step, cluster, object, { ...seen, resourceVersion: '0' })",
+          "  putSeen(step, object, { ...seen, resourceVersion: '0' })",
           'original(...arguments)',
         ],
       },
@@ -266,9 +264,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/observe/sighting.ts',
         function: 'isListedSince',
-        body: [
-          'return nodeOf(step.graph, cluster, kind.uid) === undefined || original(...arguments)',
-        ],
+        body: ['return step.graph.node(kind.uid) === undefined || original(...arguments)'],
       },
     ],
     by: { family: 'faults', world: '+ rs/a; + pod/d <- rs/a; - rs-a Background' },
@@ -281,11 +277,12 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/graph/link.ts',
         function: 'count',
         body: [
-          'const key = countKey(cluster, link.owner, link.place)',
-          'const isFirst = dependents > 0 && step.graph.get(key) === undefined',
+          'const { owner, place } = link',
+          'const isFirst = dependents > 0 && !step.graph.isNamed(owner, place)',
           'original(...arguments)',
-          'const counted = step.graph.get(key)',
-          'if (isFirst) step.graph.put(key, { ...counted, dependents: counted.dependents + 1 })',
+          'const counted = step.graph.count(owner, place)',
+          'const more = { ...counted, dependents: counted.dependents + 1 }',
+          'if (isFirst) step.graph.setCount(owner, place, more)',
         ],
       },
     ],
@@ -330,7 +327,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'judgeDependents',
         body: [
           "const isOfIt = (each) => each.type === 'deletion' && each.object.uid === uid",
-          'if (!step.observations.some(isOfIt)) original(...arguments)',
+          'if (!step.record.observations.some(isOfIt)) original(...arguments)',
         ],
       },
     ],
@@ -370,7 +367,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'attemptFor',
         body: [
           "const attempt = node.attempt && { ...node.attempt, state: 'backoff', until: 0 }",
-          'return original(step, state, cluster, { ...node, attempt }, decision)',
+          'return original(step, state, { ...node, attempt }, decision)',
         ],
       },
     ],
@@ -414,7 +411,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'missingOf',
         body: [
           "const newest = { ...list, resourceVersion: '9'.repeat(18) }",
-          'return original(step, { cluster, kind, list: newest }, uid)',
+          'return original(step, { kind, list: newest }, uid)',
         ],
       },
     ],
@@ -428,7 +425,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/observe/sync.ts',
         function: 'syncFinished',
         body: [
-          'const kind = kindOf(step.graph, event.cluster, event)',
+          'const kind = step.graph.kind(event)',
           'const isFewer = kind !== undefined && event.listed.count <= kind.held.count',
           'original(step, isFewer ? { ...event, listed: kind.held } : event)',
         ],
@@ -444,9 +441,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/observe/sync.ts',
         function: 'syncFinished',
         body: [
-          'const kind = kindOf(step.graph, event.cluster, event)',
-          'if (kind !== undefined)',
-          '  step.graph.put(kindKey(event.cluster, event), { ...kind, openSync: event.sync })',
+          'const kind = step.graph.kind(event)',
+          'if (kind !== undefined) step.graph.setKind(event, { ...kind, openSync: event.sync })',
           'original(step, event)',
         ],
       },
@@ -476,8 +472,8 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/judge/verdict.ts',
         function: 'classOf',
         body: [
-          'const clusterEpoch = clusterOf(graph, cluster)?.clusterEpoch',
-          'return original(graph, cluster, node, arguments[3], { ...proof, clusterEpoch })',
+          'const clusterEpoch = facts.state?.clusterEpoch',
+          'return original(facts, node, arguments[2], { ...proof, clusterEpoch })',
         ],
       },
     ],
@@ -507,7 +503,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'touched',
         body: [
           'const entries = event.entries.map((entry) => {',
-          '  const { hash } = nodeOf(step.graph, event.cluster, entry.uid) ?? entry',
+          '  const { hash } = step.graph.node(entry.uid) ?? entry',
           '  return { ...entry, hash }',
           '})',
           'original(step, { ...event, entries })',
@@ -562,7 +558,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'decidedUpTo',
         body: [
           'const isNews = stands.map((stand) => ({ ...stand, proof: null }))',
-          'return original(step, cluster, isNews)',
+          'return original(step, isNews)',
         ],
       },
     ],
@@ -595,11 +591,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'ownerDue',
         body: [
           'const { uid, place } = timer',
-          'const owner = ownerOf(step.graph, cluster, uid, place)',
-          'const isAsked = owner !== undefined && isNamed(step.graph, cluster, uid, place)',
+          'const owner = step.graph.owner(uid, place)',
+          'const isAsked = owner !== undefined && step.graph.isNamed(uid, place)',
           "if (!isAsked || dueOf(owner, true, state.now) !== 'unask') return original(...arguments)",
-          'putOwner(step, cluster, { uid, place }, null)',
-          'judgeDependents(step, cluster, uid, place)',
+          'putOwner(step, { uid, place }, null)',
+          'judgeDependents(step, uid, place)',
         ],
       },
     ],
@@ -614,9 +610,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'changed',
         body: [
           'original(...arguments)',
-          'const after = nodeOf(step.graph, cluster, node.object.uid)',
+          'const after = step.graph.node(node.object.uid)',
           'if (after !== undefined)',
-          '  putNode(step, cluster, after, { ...after, deletion: after.deletion ?? node.deletion })',
+          '  putNode(step, after, { ...after, deletion: after.deletion ?? node.deletion })',
         ],
       },
       {
@@ -624,9 +620,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         function: 'vouch',
         body: [
           'original(...arguments)',
-          'const after = nodeOf(step.graph, cluster, node.object.uid)',
+          'const after = step.graph.node(node.object.uid)',
           'if (after !== undefined)',
-          '  putNode(step, cluster, after, { ...after, deletion: after.deletion ?? node.deletion })',
+          '  putNode(step, after, { ...after, deletion: after.deletion ?? node.deletion })',
         ],
       },
     ],
@@ -673,7 +669,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
       {
         file: 'core/fold.ts',
         function: 'queueSubject',
-        body: ['step.graph.remove(queuedKey(cluster, uid))', 'original(...arguments)'],
+        body: ['step.graph.setQueued(uid, null)', 'original(...arguments)'],
       },
     ],
     by: {
@@ -689,9 +685,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/issue/verification.ts',
         function: 'changeBy',
         body: [
-          'const isVerified = verificationOf(step.graph, cluster, uid) === undefined',
-          'const place = coordinatesIn(todo.place)',
-          'const { phase, orphanedAt } = ownerAt(step.graph, cluster, todo.owner, place)',
+          'const isVerified = step.graph.verification(uid) === undefined',
+          'const { uid: owner, place } = ownerIn(todo)',
+          'const { phase, orphanedAt } = ownerAt(step.graph, owner, place)',
           "const isOrphaning = orphanedAt !== null || phase === 'orphaning'",
           "return isOrphaning && !isVerified ? 'stays' : original(...arguments)",
         ],

@@ -42,7 +42,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'core/observe/former-protection.ts',
         function: 'lately',
-        body: ['return guardingOf(graph, cluster)'],
+        body: ['return guardingOf(facts)'],
       },
     ],
     by: {
@@ -70,7 +70,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         function: 'hindranceOf',
         body: [
           "const ruled = ruling ?? { verdict: 'approved' }",
-          'return original(graph, cluster, node, going, counted, until, ruled, price)',
+          'return original(facts, node, going, counted, until, ruled, price)',
         ],
       },
     ],
@@ -129,8 +129,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         file: 'core/admit/budget.ts',
         function: 'roomOf',
         body: [
-          'const limit = limitOf(policyOf(graph).policy.budgets, budget)',
-          'const { begun } = budgetOf(graph, cluster, budget)',
+          'const limit = limitOf(facts.policy.policy.budgets, budget)',
+          'const { begun } = facts.budget(budget) ?? NO_BUDGET',
           'const counted = since(begun, minuteOf(now) - BUDGET_MINUTES + 1)',
           'return Math.max(0, limit - sumOf(byNamespace(counted)))',
         ],
@@ -145,7 +145,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
       {
         file: 'core/admit/budget.ts',
         function: 'isLeased',
-        body: ['return original(graph, cluster, { root }, 0)'],
+        body: ['return original(facts, { root }, 0)'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story guarded lease ends' },
@@ -183,8 +183,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         function: 'changed',
         body: [
           'original(...arguments)',
-          'const after = nodeOf(step.graph, cluster, object.uid)',
-          'if (after !== undefined) putNode(step, cluster, after, { ...after, hold: node.hold })',
+          'const after = step.graph.node(object.uid)',
+          'if (after !== undefined) putNode(step, after, { ...after, hold: node.hold })',
         ],
       },
     ],
@@ -230,7 +230,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         function: 'rulingFor',
         body: [
           'const ruling = hold?.ruling && { ...hold.ruling, hash, what }',
-          'return original(graph, cluster, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
+          'return original(facts, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
         ],
       },
     ],
@@ -242,11 +242,8 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'core/admit/approval.ts',
-        function: 'firstApprovalOf',
-        body: [
-          'const first = original(graph, cluster)',
-          "return first && { ...first, who: 'another' }",
-        ],
+        function: 'agreed',
+        body: ['return step.graph.firstApproval ? { who, why } : original(...arguments)'],
       },
     ],
     by: { file: 'core/scenario.test.ts', test: 'story approval by two' },
@@ -260,7 +257,7 @@ export const BROKEN_SAFEGUARD: readonly BrokenBuild[] = [
         function: 'rulingFor',
         body: [
           'const ruling = hold?.ruling && { ...hold.ruling, until: Number.MAX_SAFE_INTEGER }',
-          'return original(graph, cluster, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
+          'return original(facts, { hold: hold && { ...hold, ruling }, hash }, { evidence, what })',
         ],
       },
     ],

@@ -6,9 +6,10 @@
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
 import { admit } from '../../core/admit/admission.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import { countedFor } from '../../core/graph/gets.ts'
 import type { StateReader } from '../../core/graph/graph.ts'
-import { agendaOf, clusterOf, nodeOf, policyOf } from '../../core/graph/graph.ts'
+import { agendaOf } from '../../core/graph/graph.ts'
 import { listedBy, memberOf } from '../../core/graph/held-plan.ts'
 import type { Timer } from '../../core/graph/key.ts'
 import {
@@ -135,17 +136,19 @@ function checkOne(
     }
     case 'Seen':
     case 'Wait':
-      return nodeOf(graph, clusterInKey(key), lastPart(key)) === undefined ? ['its node left'] : []
+      return factsOf(graph, clusterInKey(key)).node(lastPart(key)) === undefined
+        ? ['its node left']
+        : []
     case 'Owner': {
       const [, , uid = '', place = ''] = key.split('/')
       const cluster = clusterInKey(key)
       const owner = decodeURIComponent(uid)
-      const lane = countedFor(graph, cluster, value.known)
+      const lane = countedFor(factsOf(graph, cluster), value.known)
       if (lane !== '') {
         const counted = getsKey(cluster, lane)
         expected.gets.set(counted, (expected.gets.get(counted) ?? 0) + 1)
       }
-      const node = nodeOf(graph, cluster, owner)
+      const node = factsOf(graph, cluster).node(owner)
       const complaints: string[] = []
       if (node !== undefined && coordinatesPart(node.object) === place) {
         complaints.push('it is a node at these coordinates, too')
@@ -169,7 +172,7 @@ function checkOne(
     case 'Queued':
       return ['work that no agenda holds']
     case 'Verification': {
-      const node = nodeOf(graph, clusterInKey(key), lastPart(key))
+      const node = factsOf(graph, clusterInKey(key)).node(lastPart(key))
       if (node === undefined) return ['its node left']
       return value.isQueued || node.verdict?.type === 'verify' ? [] : ['nothing is verified for it']
     }
@@ -211,7 +214,7 @@ function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string
   if (places.length !== object.ownerReferences.length) return ['a place for each reference']
   if (namedAt.length !== places.length) return ['a time for each reference']
   return object.ownerReferences.flatMap((reference, index) => {
-    const { place = null } = ownerPlace(graph, cluster, object, reference)
+    const { place = null } = ownerPlace(factsOf(graph, cluster), object, reference)
     const isWaiting =
       graph.get(waitKey(cluster, kindOfReference(reference), object.uid)) !== undefined
     const isThere = isSameEdge(places[index], place) || isWaiting
@@ -221,12 +224,13 @@ function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string
 
 /** No trigger was lost: judged now, the node would get the verdict it has. */
 function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): string[] {
-  const state = clusterOf(graph, cluster)
-  if (state === undefined || policyOf(graph).position < 0n) return []
-  if (relistsAwaited(graph, state, cluster, node)?.length !== 0) return []
+  const facts = factsOf(graph, cluster)
+  const { state } = facts
+  if (state === undefined || facts.policy.position < 0n) return []
+  if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  const now = admit(graph, cluster, node, decide(graph, cluster, node), state.now).verdict
+  const now = admit(facts, node, decide(facts, node), state.now).verdict
   const { verdict } = node
   if (verdict?.type === now?.type && verdict?.evidence === now?.evidence) return []
   return [`its verdict is ${textOf(verdict)}, judged now ${textOf(now)}`]
@@ -261,7 +265,7 @@ function expect(
 
 /** Those of an earlier epoch of the cluster count for nothing. */
 function getsOfKey(entries: Entries, key: string, { count, clusterEpoch }: Gets): number {
-  const state = clusterOf({ get: (each) => entries.get(each) }, clusterInKey(key))
+  const state = factsOf({ get: (each) => entries.get(each) }, clusterInKey(key)).state
   return state?.clusterEpoch === clusterEpoch ? count : 0
 }
 

@@ -5,8 +5,7 @@
  * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` below, `why KIND/NAME`, which prints
  * the present verdict, and `plan`, which prints the sets that wait for approval; objects are written as in notation.ts.
  */
-import { nodeOf } from '../../core/graph/graph.ts'
-import { planOf } from '../../core/graph/held-plan.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import type {
   Command,
   DeleteObject,
@@ -300,7 +299,7 @@ export class World {
 
   /** The present verdict on an object. */
   #why(text: string): string {
-    const node = nodeOf(this.folder.graph, this.#at.cluster, object(text, '0').uid)
+    const node = factsOf(this.folder.graph, this.#at.cluster).node(object(text, '0').uid)
     if (node === undefined) return '= gone'
     const { verdict } = node
     const phase = nodePhase(node)
@@ -392,7 +391,7 @@ export class World {
   }
 
   #plan(): string {
-    this.#planned = planOf(this.folder.graph, this.#at.cluster)
+    this.#planned = factsOf(this.folder.graph, this.#at.cluster).plan
     return `= ${this.#planned.count} to approve`
   }
 

@@ -8,7 +8,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
-import { nodeOf } from '../../core/graph/graph.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import type { Topic } from '../../ports/log.ts'
@@ -94,7 +94,7 @@ export class LongListRig implements AsyncDisposable {
 
   /** As the fold has it. */
   get node(): Node | undefined {
-    return nodeOf(readerOf(this.store, codec), 'c', UID)
+    return factsOf(readerOf(this.store, codec), 'c').node(UID)
   }
 
   /** As a watch reports it. */

@@ -5,7 +5,8 @@
  */
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
-import { directivesOf, kindOf, nodeOf } from '../../core/graph/graph.ts'
+import { factsOf } from '../../core/graph/facts.ts'
+import { directivesOf } from '../../core/graph/graph.ts'
 import { POLICY_KEY } from '../../core/graph/key.ts'
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
@@ -242,12 +243,12 @@ export class PastRig {
     }
     const nodes = new Map<string, Held>()
     for (const uid of this.#uids) {
-      const node = nodeOf(this.#batch.graph, CLUSTER, uid)
+      const node = factsOf(this.#batch.graph, CLUSTER).node(uid)
       if (node === undefined) continue
       nodes.set(uid, { object: node.object, phase: nodePhase(node), held: knownHold(node) })
     }
     const unwatched = [...this.#kinds].flatMap(([name, kind]) => {
-      return kindOf(this.#batch.graph, CLUSTER, kind)?.phase === 'unmonitored' ? [name] : []
+      return factsOf(this.#batch.graph, CLUSTER).kind(kind)?.phase === 'unmonitored' ? [name] : []
     })
     const deleted = event.type === 'ObjectDeleted' ? event.object.uid : undefined
     const policy = this.#batch.graph.get(POLICY_KEY)

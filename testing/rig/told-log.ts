@@ -4,7 +4,7 @@
  * What must stay true: a relist reports exactly the objects that it listed. The lag of the fold is the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
-import { nodeOf } from '../../core/graph/graph.ts'
+import { factsOf } from '../../core/graph/facts.ts'
 import type { Event } from '../../core/model/event.ts'
 import { EMPTY_SET, withMember } from '../../core/model/hash.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -85,7 +85,7 @@ export class ToldLog {
 
   /** The verdict about an object and its evidence. */
   verdictOf({ uid }: Pick<ObjectMeta, 'uid'>): string {
-    const verdict = nodeOf(this.log.folder.graph, CLUSTER, uid)?.verdict
+    const verdict = factsOf(this.log.folder.graph, CLUSTER).node(uid)?.verdict
     return `${verdict?.type} ${verdict?.evidence}`
   }
 

@@ -6,8 +6,8 @@
  *
  * Not here: reading the log (refold.ts), policies in a config file (cli).
  */
-
-import { nodeOf, policyOf } from '../../../core/graph/graph.ts'
+import { factsOf } from '../../../core/graph/facts.ts'
+import { policyOf } from '../../../core/graph/graph.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Command, CommandType, DeleteObject } from '../../../core/model/command.ts'
 import type { CommandSettled, Event, PolicyChanged } from '../../../core/model/event.ts'
@@ -195,7 +195,7 @@ class Replay {
     for (const command of did) {
       const subject = this.#subjectOf(command)
       subject.didMs ??= entry.timestamp
-      const node = nodeOf(fold.graph, command.cluster, command.target.uid)
+      const node = factsOf(fold.graph, command.cluster).node(command.target.uid)
       const isFirst = subject.wouldMs === null && node?.object.deletedAt === null
       if (node !== undefined && isFirst) subject.judged = this.#judgedOf(node)
     }
@@ -239,7 +239,7 @@ class Replay {
     for (const [position, commands] of did) {
       if (position >= from) continue
       for (const { cluster, target } of commands) {
-        const node = nodeOf(fold.graph, cluster, target.uid)
+        const node = factsOf(fold.graph, cluster).node(target.uid)
         if (node !== undefined && goesByUs(node)) this.#begun.add(objectKey(cluster, target.uid))
       }
     }
@@ -274,7 +274,7 @@ class Replay {
       subject.judged = { would: 'deleted', heldBy: null, because: command.because }
     }
     for (const [key, { cluster, uid, last }] of outcome.touched) {
-      const node = nodeOf(fold.graph, cluster, uid)
+      const node = factsOf(fold.graph, cluster).node(uid)
       if (node !== undefined) this.#judge(key, cluster, node)
       else if (last?.phase === 'gone') this.#settleGone(key, atMs)
     }

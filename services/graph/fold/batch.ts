@@ -8,6 +8,7 @@
  */
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
+import { FactsByCluster } from '../../../core/graph/facts.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
 import { breakerKey, DIRECTIVES_KEY, POLICY_KEY, POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
@@ -61,6 +62,8 @@ export class Batch {
   readonly #isRemembering: boolean
   readonly #decoded: DecodedValues
   readonly #graph: Graph
+  /** As the fold reads them. */
+  readonly #facts: FactsByCluster
   readonly #values = new Map<string, Uint8Array | null>()
   /** Nodes and rules that the batch changed, as its last event left them. */
   readonly #changed = new Map<string, StateValue | null>()
@@ -82,6 +85,7 @@ export class Batch {
     this.#codec = codec
     this.#decoded = new DecodedValues(store, codec)
     this.#graph = graphOver(this.#decoded)
+    this.#facts = new FactsByCluster(this.#graph)
     this.#position = from ?? firstPosition(partition, partitions)
     this.#begin = this.#position.position
     this.#isRemembering = isRemembering
@@ -210,13 +214,13 @@ export class Batch {
       return [{ cluster, uid: object.uid, last: null }]
     })
     for (const touch of [...outcome.touched.values(), ...held]) {
-      const lineage = lineageOf(this.#graph, touch, at)
+      const lineage = lineageOf(this.#facts.of(touch.cluster), touch, at)
       if (lineage === null) continue
       this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
     }
     // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
-    for (const entry of historyOf(this.#graph, outcome.history, nodes, at)) {
+    for (const entry of historyOf(this.#facts, outcome.history, nodes, at)) {
       this.#put('history', objectKey(entry.cluster, entry.uid), this.#codec.encode(entry))
     }
     for (const { cluster, kind, number, why } of outcome.relists) {

@@ -5,7 +5,8 @@
  *
  * Not here: what is deleted, and when (core).
  */
-import { ownerOf, type StateReader } from '../../../core/graph/graph.ts'
+import { factsOf } from '../../../core/graph/facts.ts'
+import type { StateReader } from '../../../core/graph/graph.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { goneOf } from '../../../core/model/owner.ts'
@@ -29,7 +30,7 @@ export class CascadeTimes {
     const { cluster, object } = event
     const key = objectKey(cluster, object.uid)
     if (outcome.touched.get(key)?.last?.phase !== 'gone') return undefined
-    const isOurs = goneOf(ownerOf(graph, cluster, object.uid, object))?.isOurs === true
+    const isOurs = goneOf(factsOf(graph, cluster).owner(object.uid, object))?.isOurs === true
     // Of several owners the one whose cascade began last: until then the object had an owner.
     const owners = object.ownerReferences.map(({ uid }) =>
       this.#beganMs.get(objectKey(cluster, uid)),

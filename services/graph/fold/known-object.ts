@@ -7,8 +7,7 @@
  *
  * Not here: the index of moments (query/index/span-index.ts).
  */
-import type { StateReader } from '../../../core/graph/graph.ts'
-import { nodeOf } from '../../../core/graph/graph.ts'
+import type { FactsByCluster } from '../../../core/graph/facts.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'
 import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
@@ -63,7 +62,7 @@ export function isNodeKey(key: string): boolean {
 
 /** The entries of the fold in their order, then those that are added. */
 export function historyOf(
-  graph: StateReader,
+  facts: FactsByCluster,
   entries: readonly History[],
   nodes: readonly ChangedNode[],
   at: At,
@@ -72,7 +71,7 @@ export function historyOf(
   const records = entries.map((entry): HistoryRecord => {
     if (!OF_OBJECT.has(entry.change)) return { ...entry, object: null }
     const key = objectKey(entry.cluster, entry.uid)
-    const now = nodeOf(graph, entry.cluster, entry.uid)
+    const now = facts.of(entry.cluster).node(entry.uid)
     return { ...entry, object: knownObject(now, all.has(key) ? all.get(key)?.before : now) }
   })
   const told = new Set(

@@ -3,8 +3,7 @@
  *
  * What must stay true: it is made from the state alone, so a replay makes the same.
  */
-import type { StateReader } from '../../../core/graph/graph.ts'
-import { clusterOf, nodeOf } from '../../../core/graph/graph.ts'
+import type { ClusterFacts } from '../../../core/graph/facts.ts'
 import type { At, Touch } from '../../../core/graph/outcome.ts'
 import { standingOf } from '../../../core/judge/standing.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'
@@ -13,9 +12,9 @@ import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownHold, SHOWN_OWNERS } from './known-object.ts'
 
 /** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
-export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | null {
+export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | null {
   const { cluster, uid } = touch
-  const node = nodeOf(graph, cluster, uid)
+  const node = facts.node(uid)
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
@@ -24,7 +23,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
   return {
     type: 'Lineage',
     cluster,
-    clusterName: clusterOf(graph, cluster)?.name ?? '',
+    clusterName: facts.state?.name ?? '',
     uid,
     group: object.group,
     kind: object.kind,
@@ -41,7 +40,7 @@ export function lineageOf(graph: StateReader, touch: Touch, at: At): Lineage | n
         uid: reference.uid,
         controller: reference.controller === true,
         blocking: reference.blockOwnerDeletion === true,
-        standing: standingOf(graph, cluster, object, reference).standing,
+        standing: standingOf(facts, object, reference).standing,
       }),
     ),
     createdAt: object.createdAt,

@@ -7,7 +7,7 @@
  *
  * Not here: carrying it out (directive-http.ts).
  */
-import { directivesOf, kindOf, type StateReader } from '../../../core/graph/graph.ts'
+import { directivesOf, type StateReader } from '../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../core/model/object.ts'
 import type { Kind } from '../../../core/model/state.ts'
 import { readSubject } from '../../../core/model/subject.ts'
@@ -108,7 +108,7 @@ async function unknownSubject(
   const views = await viewsOf(clusters, cluster)
   if (views === undefined) return ''
   const phasesOf = (kind: GroupKind): readonly Kind['phase'][] =>
-    views.flatMap((view) => kindOf(view.reader, view.cluster, kind)?.phase ?? [])
+    views.flatMap((view) => view.facts.kind(kind)?.phase ?? [])
   if (subject.type === 'kind') {
     if (phasesOf(subject).length > 0) return ''
     return ` But no kind ${subject.kind}${subject.group === '' ? '' : `.${subject.group}`} is known there now: is it spelled as in manifests?`

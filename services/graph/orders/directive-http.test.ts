@@ -2,7 +2,7 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
-import { nodeOf } from '../../../core/graph/graph.ts'
+import { factsOf } from '../../../core/graph/facts.ts'
 import type { Directive } from '../../../core/model/event.ts'
 import { AppendTime } from '../../../ports/append-time.ts'
 import { pauseKey, protectKey } from '../../../ports/record/control-key.ts'
@@ -119,7 +119,8 @@ async function rigFor(
       told = all.length
       await running.caughtUp()
     },
-    verdict: (uid) => nodeOf(readerOf(running.task.store, codec), 'c', uid)?.verdict?.because ?? '',
+    verdict: (uid) =>
+      factsOf(readerOf(running.task.store, codec), 'c').node(uid)?.verdict?.because ?? '',
     async directives() {
       const { entries } = await log.read('orders', 0, 0n, { limit: 10_000, waitMs: 0 })
       const all = entries.map(({ value }) => codec.decode(value as Uint8Array))

@@ -59,7 +59,7 @@ export class DecodedValues implements StateReader {
   bytesOf(key: string): Uint8Array | undefined {
     if (tableOf(key).remembered === 'no') return this.#store.get(key)
     const bytes = this.#bytes(key)
-    return bytes && Uint8Array.from(bytes)
+    return bytes && new Uint8Array(bytes)
   }
 
   /** These are stored now, and a batch has ended. */

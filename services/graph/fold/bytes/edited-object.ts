@@ -14,8 +14,8 @@
  * Not here: which edits there are (services/watcher/publish/long-list.ts), which results
  * (services/reaper/decide/result.ts).
  */
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { StateReader } from '../../../../core/graph/graph.ts'
-import { nodeOf } from '../../../../core/graph/graph.ts'
 import type { CommandSettled, ObjectUpdated, Touched } from '../../../../core/model/event.ts'
 import {
   type ObjectMeta,
@@ -38,7 +38,7 @@ function objectOf(
   state: StateReader,
   { cluster, object, base, hash, edits }: ObjectEdited,
 ): ObjectMeta | undefined {
-  const node = nodeOf(state, cluster, object.uid)
+  const node = factsOf(state, cluster).node(object.uid)
   if (node?.hash !== base) return undefined
   const ownerReferences = edited(node.object.ownerReferences, edits)
   if (ownerReferences === undefined) return undefined
@@ -50,7 +50,7 @@ function objectOf(
 export function wholeResult(state: StateReader, event: CommandSettled): CommandSettled {
   const { cluster, object, list } = event
   if (object === null || list === null) return event
-  const known = nodeOf(state, cluster, object.uid)?.object.ownerReferences
+  const known = factsOf(state, cluster).node(object.uid)?.object.ownerReferences
   if (known === undefined) return event
   for (const ownerReferences of [known, without(known, list.dropped)]) {
     const whole = { ...object, ownerReferences }

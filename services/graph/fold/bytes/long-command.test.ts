@@ -5,7 +5,7 @@ import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
-import { nodeOf } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { Command, OrphanDependent } from '../../../../core/model/command.ts'
 import type { Event } from '../../../../core/model/event.ts'
 import type { ObjectMeta, OwnerReference } from '../../../../core/model/object.ts'
@@ -56,7 +56,7 @@ class Rig implements AsyncDisposable {
   /** As the fold has it. */
   get node(): ObjectMeta {
     const uid = 'cm-many'
-    const node = nodeOf(readerOf(this.store, codec), 'c', uid)
+    const node = factsOf(readerOf(this.store, codec), 'c').node(uid)
     if (node === undefined) throw new Error('the fold does not have it')
     return node.object
   }

@@ -8,9 +8,10 @@
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { PackedFormers } from '../../../../ports/record/former-value.ts'
 import { entriesIn } from '../../../../ports/store.ts'
+import { lastChangeOf, numbersBack } from './former-chain.ts'
 import { changedFrom } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
-import { formerAt, lastChangeOf, rowAt } from './former-rows.ts'
+import { openedRecord } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
 
 /** Commits of which what they changed is read at once. */
@@ -51,21 +52,22 @@ export async function* changedBetween(
   }
 }
 
-/** Changes of one key before a position, the newest first, with what it held before each. */
+/** Changes of one key before a position, the newest first, with what it held before each; empty: nothing. */
 export function* changesBack(
   store: Pick<StoreReader, 'get'>,
   codec: Codec,
   key: string,
   before: number,
 ): Generator<{ readonly position: number; readonly value: Uint8Array }> {
-  let at = lastChangeBefore(store, codec, key, before) ?? null
-  while (at !== null) {
-    const row = rowAt(store, codec, key, at)
-    if (row === undefined) return
-    yield { position: at, value: row.value }
-    at = row.previous
+  for (const { number } of numbersBack(store, codec, key, before)) {
+    const record = openedRecord(store, codec, number)
+    if (record === undefined) return
+    for (const { position, value = NO_BYTES } of record.changesOf(key).toReversed())
+      if (position < before) yield { position, value }
   }
 }
+
+const NO_BYTES = new Uint8Array()
 
 /** Append time of an event that changed something that is remembered; undefined for any other. */
 export async function timeOfChange(
@@ -87,7 +89,8 @@ export function lastChangeBefore(
   key: string,
   position: number,
 ): number | undefined {
-  const former = formerAt(store, codec, key, position)
-  if (former !== undefined) return former.previous ?? undefined
-  return lastChangeOf(store, codec, key)?.position
+  const last = lastChangeOf(store, codec, key)
+  if (last === undefined || last.position < position) return last?.position
+  for (const { position: at } of changesBack(store, codec, key, position)) return at
+  return undefined
 }

@@ -12,15 +12,14 @@ import { type Log, LogError } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type {
   FormerReach,
-  FormerValue,
   FormerValues,
-  LastChange,
   PackedFormers,
 } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { lastKey, REACH_KEY, wasKey } from './former-key.ts'
+import { PendingRows, putNumber } from './former-chain.ts'
+import { REACH_KEY } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
-import { changedRow, lastChangeOf, reachOf, rowAt, successorOf } from './former-rows.ts'
+import { changedRow, reachOf } from './former-rows.ts'
 
 /** Offsets of the log that are looked through for records at once, and changes of a step, unless one record has more. */
 const PAGE_OFFSETS = 64n
@@ -71,7 +70,7 @@ export class Filling {
     }
     this.#before ??= await this.#searched(reach.begin)
     const { found, next, isStart } = await this.#recordsBefore(this.#before)
-    const pending = new Pending(this.#parts)
+    const pending = new PendingRows(store)
     let { begin, older } = reach
     let changes = 0
     let at = next
@@ -89,7 +88,7 @@ export class Filling {
       }
       const values = valuesIn(codec, record)
       changes += values.keys.length
-      pending.insert(record, values)
+      this.#insert(pending, record, values)
       begin = record.from
       if (older === null || older.end < begin) continue
       begin = older.begin
@@ -100,7 +99,17 @@ export class Filling {
     }
     this.#before = at
     const filled: FormerReach = { ...reach, begin, older: isEnd ? null : older, isFilled: isEnd }
-    return [...pending.rows, [REACH_KEY, codec.encode(filled)]]
+    return [...pending.changes, [REACH_KEY, codec.encode(filled)]]
+  }
+
+  #insert(rows: PendingRows, record: PackedFormers, { keys, positions }: FormerValues): void {
+    if (keys.length === 0) return
+    const { codec } = this.#parts
+    const number = record.to - 1
+    const newest = new Map(keys.map((key, at) => [key, positions[at] ?? 0]))
+    for (const [key, position] of newest) putNumber(rows, codec, key, { number, position })
+    const [row, bytes] = changedRow(codec, record)
+    if (bytes !== null) rows.put(row, bytes)
   }
 
   /** Newest first, of some offsets before one; `next`: where older ones begin. */
@@ -139,66 +148,5 @@ export class Filling {
       else low = entry.offset + 1n
     }
     return low
-  }
-}
-
-const NO_BYTES = new Uint8Array()
-
-/** Rows that are not written yet. */
-class Pending {
-  readonly #parts: FillingParts
-  readonly #rows = new Map<string, Uint8Array>()
-
-  constructor(parts: FillingParts) {
-    this.#parts = parts
-  }
-
-  get rows(): readonly StoreChange[] {
-    return [...this.#rows]
-  }
-
-  insert(record: PackedFormers, { keys, positions, values }: FormerValues): void {
-    for (let at = keys.length - 1; at >= 0; at--) {
-      this.#insert(keys[at] ?? '', positions[at] ?? 0, values[at] ?? NO_BYTES)
-    }
-    if (keys.length === 0) return
-    const [row, bytes] = changedRow(this.#parts.codec, record)
-    if (bytes !== null) this.#rows.set(row, bytes)
-  }
-
-  /** Between the change that follows it and the one before that. */
-  #insert(key: string, position: number, value: Uint8Array): void {
-    const { codec } = this.#parts
-    const reader = { get: (each: string) => this.#rows.get(each) ?? this.#parts.store.get(each) }
-    const next = successorOf(reader, codec, key, position + 1)
-    const put = (at: number, row: Omit<FormerValue, 'type'>): void => {
-      this.#rows.set(wasKey(key, at), codec.encode({ type: 'FormerValue', ...row }))
-    }
-    const setLast = (last: Omit<LastChange, 'type'>): void => {
-      this.#rows.set(lastKey(key), codec.encode({ ...last, type: 'LastChange' }))
-    }
-    if (next === undefined) {
-      const last = lastChangeOf(reader, codec, key)
-      if (
-        last?.position === position &&
-        (last.isNew || reader.get(wasKey(key, position)) !== undefined)
-      )
-        return
-      const previous = last === undefined || last.position === position ? null : last.position
-      const mark = last?.mark ?? null
-      put(position, { previous, mark, value })
-      if (last?.isNew) put(last.position, { previous: null, mark: null, value: NO_BYTES })
-      const count = (last?.count ?? 0) + 1
-      setLast({ position, count, isNew: false, mark })
-      return
-    }
-    const row = rowAt(reader, codec, key, next)
-    const isNext = row?.previous === position
-    if (row === undefined || (isNext && reader.get(wasKey(key, position)) !== undefined)) return
-    put(position, { previous: isNext ? null : row.previous, mark: null, value })
-    if (isNext) return
-    put(next, { previous: position, mark: row.mark, value: row.value })
-    const last = lastChangeOf(reader, codec, key)
-    if (last?.isNew) setLast({ ...last, isNew: false })
   }
 }

@@ -2,14 +2,13 @@
  * Keys of what a store keeps beside its values: what they were, and when they changed.
  *
  * What must stay true: all of them are behind every key of the state, so that the state alone is a
- * range; those of one key of the state are together and in the order of positions, and keys of the
- * state are in the same order here as there: a space is before every character that they may have.
+ * range; keys of the state are in the same order here as there.
  */
 
 /** In the order of keys the state is before this, all that is kept beside it from here on. */
 export const END_OF_STATE = '|'
 
-const WAS = '|was/'
+const CHAIN = '|chain/'
 const LAST = '|last/'
 const CHANGED = '|changed/'
 
@@ -22,44 +21,26 @@ function padded(position: number): string {
   return position.toString().padStart(DIGITS, '0')
 }
 
-/** Of what a key held before the event at that position. */
-export function wasKey(key: string, position: number): string {
-  return `${WAS}${key} ${padded(position)}`
+/** Of the part of a key's list of records that ends with that one. */
+export function chainKey(key: string, number: number): string {
+  return `${CHAIN}${key} ${padded(number)}`
 }
 
-export interface Was {
-  readonly key: string
-  readonly position: number
-}
-
-export function wasIn(row: string): Was {
-  const end = row.length - DIGITS
-  return { key: row.slice(WAS.length, end - 1), position: Number(row.slice(end)) }
-}
-
-/**
- * Where what keys of the state from a bound of a range on held before begins. A bound right behind a
- * key ends with a zero.
- */
-export function wasFrom(bound: string): string {
-  return bound.endsWith('\0') ? wasBehind(bound.slice(0, -1)) : `${WAS}${bound}`
-}
-
-/** Behind all of one key. */
-export function wasBehind(key: string): string {
-  return `${WAS}${key}!`
-}
-
+/** Rows of keys of a range are a range: it ends with the row of its end. */
 export function lastKey(key: string): string {
   return `${LAST}${key}`
 }
 
-/** Of the commit whose last event has that position. */
+export function keyOfLast(row: string): string {
+  return row.slice(LAST.length)
+}
+
+/** Of the record whose last event has that position. */
 export function changedKey(position: number): string {
   return `${CHANGED}${padded(position)}`
 }
 
-/** Of all commits, from the one with that position on. */
+/** Of all records, from the one with that position on. */
 export function changedFrom(position: number): { readonly gte: string; readonly lt: string } {
   return { gte: changedKey(position), lt: `${CHANGED}~` }
 }

@@ -25,10 +25,16 @@ export interface Folded {
   readonly to: bigint
 }
 
-/** A record is closed behind the event with which it has so many bytes before it is deflated. */
-const RECORD_BYTES = 512 * 1024
+/**
+ * A record is closed behind the event with which it has so many bytes before it is deflated: to read
+ * one old value all of its record is inflated.
+ */
+const RECORD_BYTES = 16 * 1024
 /** Most of it is keys that are alike: the fastest level finds them. */
 const LEVEL = { level: 1 }
+
+/** Kept open of a store: a question asks of the same moment again and again. */
+const MOST_OPEN = 64
 
 const NO_BYTES = new Uint8Array()
 
@@ -69,4 +75,71 @@ export function valuesIn(codec: Codec, { packed }: PackedFormers): FormerValues 
   const values = codec.decode(inflateRawSync(packed))
   invariant(values.type === 'FormerValues', 'packed formers are former values')
   return values
+}
+
+/** A record that was inflated. */
+export class OpenedRecord {
+  readonly #values: FormerValues
+  readonly #changes = new Map<
+    string,
+    { readonly position: number; readonly value: Uint8Array | undefined }[]
+  >()
+
+  constructor(values: FormerValues) {
+    this.#values = values
+    for (const [at, key] of values.keys.entries()) {
+      const value = values.values[at]
+      const change = {
+        position: values.positions[at] ?? 0,
+        value: value?.length === 0 ? undefined : value,
+      }
+      const known = this.#changes.get(key)
+      if (known === undefined) this.#changes.set(key, [change])
+      else known.push(change)
+    }
+  }
+
+  get values(): FormerValues {
+    return this.#values
+  }
+
+  /** In the order of events. */
+  changesOf(
+    key: string,
+  ): readonly { readonly position: number; readonly value: Uint8Array | undefined }[] {
+    return this.#changes.get(key) ?? []
+  }
+}
+
+/** By their numbers; what a record has never changes. */
+export class OpenedRecords {
+  readonly #opened = new Map<number, OpenedRecord>()
+
+  get(number: number): OpenedRecord | undefined {
+    const known = this.#opened.get(number)
+    if (known === undefined) return undefined
+    this.#opened.delete(number)
+    this.#opened.set(number, known)
+    return known
+  }
+
+  set(number: number, record: OpenedRecord): void {
+    this.#opened.set(number, record)
+    if (this.#opened.size <= MOST_OPEN) return
+    for (const oldest of this.#opened.keys()) {
+      this.#opened.delete(oldest)
+      return
+    }
+  }
+}
+
+const OPENED = new WeakMap<object, OpenedRecords>()
+
+export function recordsOf(store: object): OpenedRecords {
+  let known = OPENED.get(store)
+  if (known === undefined) {
+    known = new OpenedRecords()
+    OPENED.set(store, known)
+  }
+  return known
 }

@@ -4,37 +4,35 @@
  *
  * What must stay true: rows are in one write with the changes that they are of, so a store that has
  * folded a commit has them. A store that was brought up to the changelog, which has none, remembers
- * from there on: `FormerReach` says since when nothing is missing. The changes of a key are a chain
- * that begins with its `LastChange`, so that an old value is found by reads of whole keys.
+ * from there on: `FormerReach` says since when nothing is missing. Old values lie in records as the
+ * log has them, each with what some events changed; a record is known by the position of its last
+ * event, and each key has a list of its records, so that an old value is found by reads of whole keys.
  *
- * Not here: which facts are kept (core/graph/table.ts).
+ * Not here: which facts are kept (core/graph/table.ts), the lists (former-chain.ts).
  */
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type {
-  FormerReach,
-  FormerValue,
-  LastChange,
-  PackedFormers,
-} from '../../../../ports/record/former-value.ts'
+import type { FormerReach, PackedFormers } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { lastChangeOf, numbersBack, PendingRows, putNumber } from './former-chain.ts'
 import {
+  chainKey,
   changedFrom,
   changedKey,
   lastKey,
   positionOfChanged,
   REACH_KEY,
-  wasKey,
 } from './former-key.ts'
-import { type Folded, type FormerChange, valuesIn } from './former-record.ts'
+import {
+  type Folded,
+  type FormerChange,
+  OpenedRecord,
+  recordsOf,
+  valuesIn,
+} from './former-record.ts'
 
-/** Changes between two marks: a search takes so many steps at most, and one for each mark. */
-const MARK_EVERY = 64
-/** Commits of which what they changed is forgotten at once. */
-const FORGOTTEN_COMMITS = 2
-
-const NO_BYTES = new Uint8Array()
-const NOTHING = { previous: null, mark: null, value: NO_BYTES }
+/** Records of which what they changed is forgotten at once. */
+const FORGOTTEN_RECORDS = 8
 
 /** A commit: its changes in the order of events, and the records of the log that have them. */
 export interface Formers {
@@ -49,25 +47,30 @@ export function formerRows(
   { changes, records, folded }: Formers,
 ): StoreChange[] {
   const rows: StoreChange[] = []
-  const lasts = new Map<string, LastChange>()
-  const put = (key: string, at: number, row: Omit<FormerValue, 'type'>): void => {
-    rows.push([wasKey(key, at), codec.encode({ type: 'FormerValue', ...row })])
-  }
-  for (const { key, position: offset, before } of changes) {
-    const position = Number(offset)
-    const last = lasts.get(key) ?? lastChangeOf(store, codec, key)
-    if (last?.isNew) put(key, last.position, NOTHING)
-    const [previous, mark] = [last?.position ?? null, last?.mark ?? null]
-    const isNew = last === undefined && before === undefined
-    if (!isNew) put(key, position, { previous, mark, value: before ?? NO_BYTES })
-    const count = (last?.count ?? 0) + 1
-    const isMark = count % MARK_EVERY === 0
-    lasts.set(key, { type: 'LastChange', position, count, isNew, mark: isMark ? position : mark })
-  }
-  for (const [key, last] of lasts) rows.push([lastKey(key), codec.encode(last)])
+  const lists = new PendingRows(store)
+  for (const { number, newest } of inRecords(changes, records))
+    for (const [key, position] of newest) putNumber(lists, codec, key, { number, position })
+  rows.push(...lists.changes)
   if (changes.length > 0) for (const record of records) rows.push(changedRow(codec, record))
   rows.push([REACH_KEY, codec.encode(reachAfter(reachOf(store, codec), folded))])
   return rows
+}
+
+/** Of each record the keys that it has, with their newest change in it. */
+function* inRecords(
+  changes: readonly FormerChange[],
+  records: readonly PackedFormers[],
+): Generator<{ readonly number: number; readonly newest: ReadonlyMap<string, number> }> {
+  let next = 0
+  for (const { to } of records) {
+    const newest = new Map<string, number>()
+    for (; next < changes.length; next++) {
+      const { key, position } = changes[next]!
+      if (Number(position) >= to) break
+      newest.set(key, Number(position))
+    }
+    yield { number: to - 1, newest }
+  }
 }
 
 export function changedRow(codec: Codec, record: PackedFormers): StoreChange {
@@ -91,20 +94,8 @@ export function reachOf(store: Pick<Store, 'get'>, codec: Codec): FormerReach | 
   return reach
 }
 
-export function lastChangeOf(
-  store: Pick<Store, 'get'>,
-  codec: Codec,
-  key: string,
-): LastChange | undefined {
-  const bytes = store.get(lastKey(key))
-  if (bytes === undefined) return undefined
-  const last = codec.decode(bytes)
-  invariant(last.type === 'LastChange', 'a key of the state has a last change')
-  return last
-}
-
 /**
- * Forgets what was changed by events before a position, some commits at a time; none where all is
+ * Forgets what was changed by events before a position, some records at a time; none where all is
  * forgotten already. To be written with `FormerReach` by who folds: a store has one writer.
  */
 export async function forgottenRows(
@@ -114,99 +105,86 @@ export async function forgottenRows(
 ): Promise<StoreChange[]> {
   const reach = reachOf(store, codec)
   if (reach === undefined || reach.begin >= Number(before)) return []
-  const range = { ...changedFrom(0), limit: FORGOTTEN_COMMITS }
+  const range = { ...changedFrom(0), limit: FORGOTTEN_RECORDS }
   const rows: StoreChange[] = []
   let begin = (reach.older ?? reach).begin
-  const { rows: commits, isCut } = await store.page(range)
+  const { rows: records, isCut } = await store.page(range)
   let isDone = !isCut
-  for (const [row, bytes] of commits) {
-    const last = positionOfChanged(row)
-    if (last >= Number(before)) {
+  for (const [row, bytes] of records) {
+    const number = positionOfChanged(row)
+    if (number >= Number(before)) {
       isDone = true
       break
     }
-    const { keys, positions } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
-    for (const [index, key] of keys.entries())
-      rows.push(...forgotten(store, codec, key, positions[index] ?? 0))
+    const { keys } = valuesIn(codec, codec.decode(bytes) as PackedFormers)
+    for (const key of new Set(keys)) rows.push(...forgotten(store, codec, key, number))
     rows.push([row, null])
-    begin = last + 1
+    begin = number + 1
   }
-  // Of a commit that the position cuts all is left, and none of it is asked any more.
+  // Of a record that the position cuts all is left, and none of it is asked any more.
   if (isDone) begin = Math.max(reach.begin, Math.min(Number(before), reach.end))
   if (rows.length === 0 && begin <= reach.begin) return []
   const { older } = reach
   const left = older !== null && older.end > begin ? { ...older, begin } : null
-  // What lies below is forgotten: chains of changes end there, and nothing is filled any more.
+  // What lies below is forgotten: lists of records end there, and nothing is filled any more.
   const isFilled = reach.isFilled || begin >= reach.begin
   const known = { ...reach, begin: Math.max(begin, reach.begin), isFilled, older: left }
   return [...rows, [REACH_KEY, codec.encode(known)]]
 }
 
-/** With its newest change of a key that holds nothing any more, the key is forgotten. */
+/** The part of its list that ends with the record; with its newest change all that is kept of a key. */
 function forgotten(
   store: Pick<Store, 'get'>,
   codec: Codec,
   key: string,
-  position: number,
+  number: number,
 ): StoreChange[] {
-  const isLast = lastChangeOf(store, codec, key)?.position === position
-  const row: StoreChange = [wasKey(key, position), null]
-  return isLast ? [row, [lastKey(key), null]] : [row]
+  const part = chainKey(key, number)
+  if (store.get(part) !== undefined) return [[part, null]]
+  return lastChangeOf(store, codec, key)?.records.at(-1) === number ? [[lastKey(key), null]] : []
 }
 
-/**
- * What a key held before the first change that is not before a position; undefined where it has not
- * changed since.
- */
+/** What a key held before a change. */
+export interface FormerValue {
+  /** Of the event that changed it. */
+  readonly position: number
+  /** Undefined: nothing. */
+  readonly value: Uint8Array | undefined
+}
+
+/** The first change of a key that is not before a position; undefined where it has not changed since. */
 export function formerAt(
   store: Pick<Store, 'get'>,
   codec: Codec,
   key: string,
   position: number,
-): Omit<FormerValue, 'type'> | undefined {
-  const at = successorOf(store, codec, key, position)
-  if (at === undefined) return undefined
-  const former = rowAt(store, codec, key, at)
-  invariant(former !== undefined, 'a change that is remembered has what was there before it')
-  return former
-}
-
-/** The first change of a key that is not before a position. */
-export function successorOf(
-  store: Pick<Store, 'get'>,
-  codec: Codec,
-  key: string,
-  position: number,
-): number | undefined {
+): FormerValue | undefined {
   const last = lastChangeOf(store, codec, key)
   if (last === undefined || last.position < position) return undefined
-  const isBehind = (at: number | null): at is number => at !== null && at >= position
-  let at = isBehind(last.mark) ? last.mark : last.position
-  for (;;) {
-    const row = rowAt(store, codec, key, at)
-    invariant(row !== undefined, 'a change that is remembered has what was there before it')
-    const { mark, previous } = row
-    if (isBehind(mark)) at = mark
-    else if (isBehind(previous)) at = previous
-    else return at
+  for (const { number, behind } of numbersBack(store, codec, key, position)) {
+    for (const change of openedRecord(store, codec, number)?.changesOf(key) ?? [])
+      if (change.position >= position) return change
+    // All of its changes in that one came before.
+    const next = behind === undefined ? undefined : openedRecord(store, codec, behind)
+    const [change] = next?.changesOf(key) ?? []
+    invariant(change !== undefined, 'a change that is remembered has what was there before it')
+    return change
   }
+  return undefined
 }
 
-/** What a key held before the change at a position; undefined where that is not remembered. */
-export function rowAt(
+/** Undefined where it is forgotten. */
+export function openedRecord(
   store: Pick<Store, 'get'>,
   codec: Codec,
-  key: string,
-  position: number,
-): Omit<FormerValue, 'type'> | undefined {
-  const bytes = store.get(wasKey(key, position))
-  if (bytes !== undefined) return formerIn(codec, bytes)
-  const last = lastChangeOf(store, codec, key)
-  return last?.isNew && last.position === position ? NOTHING : undefined
-}
-
-export function formerIn(codec: Codec, bytes: Uint8Array): FormerValue {
-  const former = codec.decode(bytes)
-  invariant(former.type === 'FormerValue', 'what was there before a change is a former value')
-  return former
+  number: number,
+): OpenedRecord | undefined {
+  const opened = recordsOf(store)
+  const known = opened.get(number)
+  if (known !== undefined) return known
+  const bytes = store.get(changedKey(number))
+  if (bytes === undefined) return undefined
+  const record = new OpenedRecord(valuesIn(codec, codec.decode(bytes) as PackedFormers))
+  opened.set(number, record)
+  return record
 }

@@ -9,9 +9,16 @@
  * Not here: whether the position is remembered (`reachOf`), what is kept (former-rows.ts).
  */
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { KeyRange, Store, StoreEntry, StorePage } from '../../../../ports/store.ts'
-import { END_OF_STATE, wasBehind, wasFrom, wasIn, wasKey } from './former-key.ts'
-import { formerAt, formerIn, lastChangeOf } from './former-rows.ts'
+import {
+  entriesIn,
+  type KeyRange,
+  type Store,
+  type StoreEntry,
+  type StorePage,
+} from '../../../../ports/store.ts'
+import { lastChangeIn } from './former-chain.ts'
+import { END_OF_STATE, keyOfLast, lastKey } from './former-key.ts'
+import { formerAt } from './former-rows.ts'
 
 /** What a question reads of a store. */
 export type StoreReader = Pick<Store, 'get' | 'page'>
@@ -44,8 +51,7 @@ class Then {
   /** Null: there was none. Undefined: it holds now what it held then. */
   former(key: string): Uint8Array | null | undefined {
     const former = formerAt(this.#store, this.#codec, key, this.#position)
-    if (former === undefined) return undefined
-    return former.value.length === 0 ? null : former.value
+    return former === undefined ? undefined : (former.value ?? null)
   }
 
   async page({ gte, lt, limit, take }: KeyRange): Promise<StorePage> {
@@ -56,8 +62,6 @@ class Then {
       const last = now.rows.at(-1)
       const upTo = now.isCut && last !== undefined ? `${last[0]}\0` : end
       const held = new Map<string, Uint8Array | null>(now.rows)
-      // Before former values are read: with its second change a key has one of its first.
-      for (const key of held.keys()) if (this.#isNewer(key)) held.set(key, null)
       for (const [key, value] of await this.#formers(from, upTo)) held.set(key, value)
       const keys = [...held.keys()].sort()
       for (const key of keys) {
@@ -72,29 +76,15 @@ class Then {
     return { rows: take === 'last' ? rows.slice(-limit) : rows.slice(0, limit), isCut }
   }
 
-  /** It was put for the first time behind the position. */
-  #isNewer(key: string): boolean {
-    const last = lastChangeOf(this.#store, this.#codec, key)
-    return last?.isNew === true && last.position >= this.#position
-  }
-
   /** Of the keys in a range that changed since: what each held then. */
   async #formers(gte: string, lt: string): Promise<Map<string, Uint8Array | null>> {
     const found = new Map<string, Uint8Array | null>()
-    const end = wasFrom(lt)
-    for (let from = wasFrom(gte); from < end; ) {
-      const { rows, isCut } = await this.#store.page({ gte: from, lt: end, limit: PAGE_ROWS })
-      for (const [row, bytes] of rows) {
-        const { key, position } = wasIn(row)
-        if (position < this.#position || found.has(key)) continue
-        const { value } = formerIn(this.#codec, bytes)
-        found.set(key, value.length === 0 ? null : value)
-      }
-      const last = rows.at(-1)
-      if (!isCut || last === undefined) break
-      // Of a key that changed very often neither older changes are read nor all newer ones.
-      const { key } = wasIn(last[0])
-      from = found.has(key) ? wasBehind(key) : wasKey(key, this.#position)
+    const range = { gte: lastKey(gte), lt: lastKey(lt), limit: PAGE_ROWS }
+    for await (const [row, bytes] of entriesIn(this.#store, range)) {
+      if (lastChangeIn(this.#codec, bytes).position < this.#position) continue
+      const key = keyOfLast(row)
+      const former = this.former(key)
+      if (former !== undefined) found.set(key, former)
     }
     return found
   }

@@ -8,7 +8,6 @@
  *
  * Not here: what would happen (plan.ts).
  */
-import { countOf } from '../../../../core/graph/graph.ts'
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
@@ -402,9 +401,9 @@ function lookedAt(view: View, uid: Uid): Looked | undefined {
     obstacle: obstacleOf(view, node),
     waiting: isWaiting ? waitingOf(view, node) : null,
     solid: node.object.ownerReferences.flatMap((reference) => {
-      const { standing } = standingOf(view.reader, view.cluster, node.object, reference)
+      const { standing } = standingOf(view.facts, node.object, reference)
       if (standing !== 'solid') return []
-      const owner = identityNamed(view.reader, view.cluster, node.object, reference)
+      const owner = identityNamed(view.facts, node.object, reference)
       return owner === undefined ? [] : identityKey(owner)
     }),
   }
@@ -421,9 +420,9 @@ async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterab
   }
 }
 
-function waitingOf({ reader, cluster }: View, node: Node): WaitingOwner {
+function waitingOf({ facts }: View, node: Node): WaitingOwner {
   const { object, verdict } = node
-  const count = countOf(reader, cluster, object.uid, object)
+  const count = facts.count(object.uid, object)
   return {
     ...nameOf(object),
     phase: nodePhase(node),

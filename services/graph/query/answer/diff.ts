@@ -9,7 +9,6 @@
  * Not here: whether the moments can be asked (view/open-view.ts), who deleted what is deleted
  * (record/diff-question.ts).
  */
-import { kindOf } from '../../../../core/graph/graph.ts'
 import { lastPart, nodesPrefix } from '../../../../core/graph/key.ts'
 import { type Node, nodePhase } from '../../../../core/model/node.ts'
 import type { Coordinates, Uid } from '../../../../core/model/object.ts'
@@ -126,7 +125,7 @@ function positionOf({ moment, partition }: View): number {
 /** At both moments: an object that comes or goes without that may have been there all the while. */
 function isWatched({ from, to }: TwoViews, object: Coordinates): boolean {
   return [from, to].every((view) => {
-    return kindOf(view.reader, view.cluster, object)?.phase !== 'unmonitored'
+    return view.facts.kind(object)?.phase !== 'unmonitored'
   })
 }
 

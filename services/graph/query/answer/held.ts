@@ -7,15 +7,9 @@
  * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what was held at a moment of the past (past-held.ts).
  */
 import { createHash } from 'node:crypto'
-import { firstApprovalOf } from '../../../../core/admit/approval.ts'
 import { openBreakerOf } from '../../../../core/admit/breaker.ts'
-import {
-  clusterOf,
-  directivesOf,
-  policyOf,
-  type StateReader,
-} from '../../../../core/graph/graph.ts'
-import { planOf } from '../../../../core/graph/held-plan.ts'
+import type { ClusterFacts } from '../../../../core/graph/facts.ts'
+import { directivesOf, policyOf, type StateReader } from '../../../../core/graph/graph.ts'
 import { heldPrefix, lastPart, namespaceBreakersPrefix } from '../../../../core/graph/key.ts'
 import type { SetHash } from '../../../../core/model/hash.ts'
 import { isSameSet } from '../../../../core/model/hash.ts'
@@ -194,19 +188,15 @@ export async function heldBySources(
 
 /** The cluster's own, and those of its namespaces. */
 export async function* openBreakersOf(view: View): AsyncIterable<OpenBreakerOfCluster> {
-  const { reader, cluster } = view
-  yield* openOne(reader, cluster, '')
+  const { facts, cluster } = view
+  yield* openOne(facts, '')
   for await (const [key] of view.entries(namespaceBreakersPrefix(cluster))) {
-    yield* openOne(reader, cluster, lastPart(key))
+    yield* openOne(facts, lastPart(key))
   }
 }
 
-export function openOne(
-  reader: StateReader,
-  cluster: ClusterId,
-  namespace: string,
-): OpenBreakerOfCluster[] {
-  const open = openBreakerOf(reader, cluster, namespace)
+function openOne(facts: ClusterFacts, namespace: string): OpenBreakerOfCluster[] {
+  const open = openBreakerOf(facts, namespace)
   return open === undefined ? [] : [{ namespace, since: open.openedAt, because: open.because }]
 }
 
@@ -312,17 +302,17 @@ export async function heldPlanOf(
 }
 
 /** What waits for approval just now. */
-export function approvalSetOf({ reader, cluster }: View): ApprovalSet {
-  const set = planOf(reader, cluster)
+export function approvalSetOf({ facts, cluster }: View): ApprovalSet {
+  const set = facts.plan
   const text = JSON.stringify([cluster, [set.count, set.high, set.low]])
   return { digest: createHash('sha256').update(text).digest('hex'), set }
 }
 
 /** Who of two people has approved just that; null for nobody. */
-export function firstApprovalIn({ reader, cluster }: View): ApprovalSoFar | null {
-  const first = firstApprovalOf(reader, cluster)
-  const isOver = first === undefined || first.until <= (clusterOf(reader, cluster)?.now ?? 0)
-  if (isOver || !isSameSet(first.set, planOf(reader, cluster))) return null
+export function firstApprovalIn({ facts }: View): ApprovalSoFar | null {
+  const first = facts.firstApproval
+  const isOver = first === undefined || first.until <= (facts.state?.now ?? 0)
+  if (isOver || !isSameSet(first.set, facts.plan)) return null
   return { who: first.who, why: first.why, until: first.until }
 }
 

@@ -29,7 +29,7 @@ export async function standsWithNamesakes(
 ): Promise<readonly Stand[]> {
   const told: Stand[] = []
   let left = MOST_LOOKED_UP
-  for (const stand of standsOf(view.reader, view.cluster, node)) {
+  for (const stand of standsOf(view.facts, node)) {
     const isLookedUp = stand.standing === 'dangling' && left-- > 0
     const also = isLookedUp ? await namesakeOf(view, index, stand, sight) : ''
     told.push(also === '' ? stand : { ...stand, reason: `${stand.reason}; ${also}` })
@@ -39,9 +39,7 @@ export async function standsWithNamesakes(
 
 /** What to add to a verdict on an object; empty where no deleted owner has a namesake. */
 export async function namesakeText(view: View, index: NameIndex, node: Node): Promise<string> {
-  const dangling = standsOf(view.reader, view.cluster, node).filter(
-    ({ standing }) => standing === 'dangling',
-  )
+  const dangling = standsOf(view.facts, node).filter(({ standing }) => standing === 'dangling')
   for (const stand of dangling.slice(0, MOST_LOOKED_UP)) {
     const also = await namesakeOf(view, index, stand, WHOLE)
     if (also !== '') return `; ${also}`

@@ -3,7 +3,6 @@
  *
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
  */
-import { clusterOf, kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import { identityOf } from '../../../../core/graph/identity.ts'
 import { kindStatus, watchedAt } from '../../../../core/graph/kind-status.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
@@ -93,12 +92,12 @@ export async function obstacleOfWaiting(
 }
 
 /** The server has removed it, or is about to, and nothing was delivered of its kind since it was asked to: its watch may be broken. */
-function unconfirmedOf({ reader, cluster }: View, node: Node): Obstacle | null {
+function unconfirmedOf({ facts }: View, node: Node): Obstacle | null {
   const { object, attempt } = node
   const phase = nodePhase(node)
   if (phase !== 'reaped' && phase !== 'deleting') return null
-  const state = clusterOf(reader, cluster)
-  const kind = kindOf(reader, cluster, object)
+  const { state } = facts
+  const kind = facts.kind(object)
   const aliveAt = state && watchedAt(state, object)
   if (state === undefined || kind === undefined || aliveAt === undefined) return null
   const group = object.group === '' ? '' : `.${object.group}`
@@ -129,10 +128,10 @@ function untried(by: Obstacle['by'], reason: string): Obstacle {
 }
 
 /** Of the owners that are being asked for, the lookup that was tried most. */
-function lookupOf({ reader, cluster }: View, node: Node): Look | undefined {
+function lookupOf({ facts }: View, node: Node): Look | undefined {
   const looks = node.object.ownerReferences.flatMap((reference) => {
-    const { place } = ownerPlace(reader, cluster, node.object, reference)
-    const look = place && lookOf(ownerOf(reader, cluster, reference.uid, place))
+    const { place } = ownerPlace(facts, node.object, reference)
+    const look = place && lookOf(facts.owner(reference.uid, place))
     return look == null || look.state === 'answered' ? [] : look
   })
   return looks.sort((a, b) => b.count - a.count)[0]

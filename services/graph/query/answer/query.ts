@@ -3,7 +3,6 @@
  *
  * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
  */
-import { kindOf, ownerOf } from '../../../../core/graph/graph.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
 import type { OwnerReference } from '../../../../core/model/object.ts'
@@ -135,7 +134,7 @@ export function createQuery(
       const view = of && clusters.view(of)
       const isThere = view === undefined ? !object.isGone : view.node(object.uid) !== undefined
       const isAny = uid !== undefined || kind === ''
-      const its = view && kindOf(view.reader, view.cluster, object)
+      const its = view && view.facts.kind(object)
       return isAny || word.is(object, its) ? [{ object, clusterName, isThere }] : []
     })
   }
@@ -251,9 +250,8 @@ function standingIn(
 ): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'history'> & {
   readonly node: Node | undefined
 } {
-  const { cluster, reader } = view
   const node = view.node(object.uid)
-  const owner = ownerOf(reader, cluster, object.uid, object)
+  const owner = view.facts.owner(object.uid, object)
   const verdict = node?.verdict ?? null
   return {
     node,

@@ -6,7 +6,6 @@
  *
  * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and drawings (cli/ask/tree.ts).
  */
-import { ownerOf } from '../../../../core/graph/graph.ts'
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
 import { standingOf } from '../../../../core/judge/standing.ts'
@@ -136,15 +135,15 @@ export class Tree {
   }
 
   #ownerNode(node: Node, ref: OwnerReference): TreeNode {
-    const { cluster, reader } = this.#view
+    const { facts } = this.#view
     const edge = edgeOf(this.#view, node, ref)
-    const { place } = ownerPlace(reader, cluster, node.object, ref)
+    const { place } = ownerPlace(facts, node.object, ref)
     const { group, kind } = place ?? kindOfReference(ref)
     const owner = this.#view.node(ref.uid)
     if (owner !== undefined && place !== undefined && isSamePlace(owner.object, place)) {
       return this.#leaf(owner, edge)
     }
-    const known = place === undefined ? undefined : ownerOf(reader, cluster, ref.uid, place)
+    const known = place === undefined ? undefined : facts.owner(ref.uid, place)
     return {
       group,
       kind,
@@ -163,12 +162,12 @@ export class Tree {
 
 /** Of one of its references. */
 export function edgeOf(
-  { reader, cluster }: View,
+  { facts }: View,
   node: Node,
   reference: OwnerReference,
 ): DependentList['objects'][number]['edge'] {
   return {
-    standing: standingOf(reader, cluster, node.object, reference).standing,
+    standing: standingOf(facts, node.object, reference).standing,
     controller: reference.controller === true,
     blocking: reference.blockOwnerDeletion === true,
   }

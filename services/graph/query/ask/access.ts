@@ -7,7 +7,7 @@
  * Not here: who somebody is (runtime/http/principal.ts), asking the cluster (runtime/http/authority.ts).
  */
 import type { FastifyRequest } from 'fastify'
-import { kindOf } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { Coordinates } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Access as Wanted } from '../../../../ports/review.ts'
@@ -79,7 +79,7 @@ export function createAccess(parts: AccessParts): Access {
   }: Omit<Place, 'name'>): Promise<string | undefined> {
     const known = await clusters.one(cluster)
     const view = known && clusters.view(known)
-    return view && kindOf(view.reader, cluster, { group, kind })?.resource
+    return view && factsOf(view.reader, cluster).kind({ group, kind })?.resource
   }
 
   async function mayRead(

@@ -8,7 +8,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/directive.ts'
-import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
 import type { ClusterId } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
@@ -84,9 +83,9 @@ async function ownOf(views: readonly View[], clock: Clock): Promise<Own> {
 }
 
 async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
-  const { cluster, reader, partition } = view
-  const state = clusterOf(reader, cluster)
-  const { mode, preset } = policyOf(reader).policy
+  const { cluster, facts, partition } = view
+  const { state } = facts
+  const { mode, preset } = facts.policy.policy
   const tallies = partition.counts()
   // Of a cluster without objects there is no tally.
   const tally = tallies?.find((each) => each.cluster === cluster)
@@ -98,9 +97,9 @@ async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
     monitored: state?.monitored ?? 0,
     synced: state?.synced ?? 0,
     lagEntries: Number(partition.status().lagEntries),
-    isPaused: pausedBecause(reader, cluster) !== '',
-    pauses: directivesOf(reader)
-      .pauses.filter((each) => each.cluster === '' || each.cluster === cluster)
+    isPaused: pausedBecause(facts) !== '',
+    pauses: facts.directives.pauses
+      .filter((each) => each.cluster === '' || each.cluster === cluster)
       .map(({ cluster: of, who, why }) => ({ isOfAll: of === '', who, why })),
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),

@@ -6,7 +6,6 @@
  * an object and names another leads to a vertex of its own, never to that object. Of several processes each writes its own clusters, and none is held in
  * memory while they are put together.
  */
-import { ownerOf } from '../../../../core/graph/graph.ts'
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import {
   coordinatesIn,
@@ -193,7 +192,7 @@ class Component {
       await view.turns.take()
       const object = this.#nodeAt(identity)?.object
       for (const reference of object?.ownerReferences ?? []) {
-        const owner = object && identityNamed(view.reader, view.cluster, object, reference)
+        const owner = object && identityNamed(view.facts, object, reference)
         if (owner !== undefined) this.#reach(owner)
       }
       for await (const uid of view.dependents(identity)) {
@@ -292,14 +291,14 @@ function nodeText(view: View, key: string, node: Node): string {
 
 /** Of an owner that is no node: all that is known is what the reference says, and whether it is proven absent. */
 function missingText(
-  { reader, cluster, name }: View,
+  { facts, name }: View,
   key: string,
   { object }: Node,
   reference: OwnerReference,
 ): string {
-  const { place } = ownerPlace(reader, cluster, object, reference)
+  const { place } = ownerPlace(facts, object, reference)
   const { group, kind } = place ?? kindOfReference(reference)
-  const owner = place && ownerOf(reader, cluster, reference.uid, place)
+  const owner = place && facts.owner(reference.uid, place)
   return vertexText(key, {
     group,
     kind,

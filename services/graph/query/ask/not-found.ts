@@ -3,8 +3,6 @@
  *
  * What must stay true: it is said to those only who may see the whole graph (question.ts); the words are those of the question, over HTTP as in a terminal.
  */
-
-import { clusterOf } from '../../../../core/graph/graph.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ClusterRef } from '../../api/document.ts'
 import { labelOf } from '../../api/word.ts'
@@ -134,7 +132,7 @@ async function kindsOf(
 function isListing(clusters: Clusters, named: readonly KnownCluster[]): boolean {
   return named.some((each) => {
     const view = clusters.view(each)
-    const { monitored = 0, synced = 0 } = (view && clusterOf(view.reader, view.cluster)) ?? {}
+    const { monitored = 0, synced = 0 } = view?.facts.state ?? {}
     return monitored > synced
   })
 }

@@ -7,7 +7,7 @@
  * Not here: reading the log (record-stream.ts).
  */
 import type { FastifyRequest } from 'fastify'
-import { kindOf } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { ClusterId, GroupKind } from '../../../../core/model/object.ts'
 import { clusterOfHome, objectKey } from '../../../../core/model/partition.ts'
 import type { PublicRecord } from '../../../../ports/record/lineage.ts'
@@ -80,7 +80,7 @@ async function filterOf(
     if (known !== undefined) return known
     const view = views.get(id)
     const object = { group, kind: its }
-    const is = word.is(object, view && kindOf(view.reader, id, object))
+    const is = word.is(object, view && factsOf(view.reader, id).kind(object))
     meant.set(key, is)
     return is
   }

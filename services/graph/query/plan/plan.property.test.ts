@@ -6,7 +6,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
-import { nodeOf } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { Outcome } from '../../../../core/graph/outcome.ts'
 import type { Command } from '../../../../core/model/command.ts'
 import type { Event } from '../../../../core/model/event.ts'
@@ -141,7 +141,7 @@ for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
       fc.asyncProperty(actions, fc.nat(), async (all, pick) => {
         const loop = worldOf(all)
         const objects = [...loop.cluster.objects.values()].filter(
-          ({ uid }) => nodeOf(loop.folder.graph, CLUSTER, uid) !== undefined,
+          ({ uid }) => factsOf(loop.folder.graph, CLUSTER).node(uid) !== undefined,
         )
         const root = objects[pick % Math.max(1, objects.length)]
         if (root === undefined) return

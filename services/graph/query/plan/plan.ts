@@ -8,7 +8,6 @@
  */
 import { brokenBecause } from '../../../../core/admit/breaker.ts'
 import { pausedBecause } from '../../../../core/admit/directive.ts'
-import { clusterOf, policyOf } from '../../../../core/graph/graph.ts'
 import { InvariantError, invariant } from '../../../../core/model/invariant.ts'
 import type { PropagationPolicy, Uid } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
@@ -150,19 +149,19 @@ function countOfAll(all: readonly PlannedObject[]): PlanCount[] {
 }
 
 /** What is not seen yet is in no plan. */
-function unsynced({ reader, cluster }: View): string {
-  const { monitored = 0, synced = 0 } = clusterOf(reader, cluster) ?? {}
+function unsynced({ facts }: View): string {
+  const { monitored = 0, synced = 0 } = facts.state ?? {}
   return monitored <= synced ? '' : `${monitored - synced} kinds of the cluster are not listed yet`
 }
 
 /** What the orders and the policy of now would have wait; the plan itself is the same without them. */
 function holdsOf(
-  { reader, cluster }: View,
+  { facts }: View,
   namespaces: ReadonlySet<string>,
   evidence: ReadonlyMap<Evidence, number>,
   sight: Sight,
 ): readonly string[] {
-  const { mode, holds: waits } = policyOf(reader).policy
+  const { mode, holds: waits } = facts.policy.policy
   const holds: string[] = []
   // There no order holds anything, and nothing waits.
   if (mode === 'observe') {
@@ -173,10 +172,10 @@ function holdsOf(
   if (mode === 'dry-run') {
     holds.push('Kinfold is in mode dry-run and will not delete these dependents')
   }
-  const paused = pausedBecause(reader, cluster)
+  const paused = pausedBecause(facts)
   const broken = new Set<string>()
   for (const namespace of namespaces) {
-    const because = brokenBecause(reader, cluster, namespace)
+    const because = brokenBecause(facts, namespace)
     // It may tell of any object of the cluster.
     broken.add(sight.isWhole || because === '' ? because : 'a breaker is open')
     if (broken.size > MOST_NAMED) break

@@ -5,8 +5,9 @@
  *
  * Not here: folding over it (rehearsal.ts).
  */
+import { factsOf } from '../../../../core/graph/facts.ts'
 import type { Graph, StateReader } from '../../../../core/graph/graph.ts'
-import { clusterOf, directivesOf, policyOf } from '../../../../core/graph/graph.ts'
+import { directivesOf, policyOf } from '../../../../core/graph/graph.ts'
 import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../../core/graph/key.ts'
 import { tableOf } from '../../../../core/graph/table.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
@@ -33,7 +34,7 @@ export function stageOf({ store, cluster, codec }: View): Stage {
   const decoded = new DecodedValues(store, codec)
   const read = new Map<string, string>()
   const graph = graphOver({ get: (key) => asRead(key, decoded, read) })
-  const state = clusterOf(graph, cluster)
+  const state = factsOf(graph, cluster).state
   if (state !== undefined) graph.put(clusterKey(cluster), later(state))
   const policy = policyOf(graph)
   graph.put(POLICY_KEY, {

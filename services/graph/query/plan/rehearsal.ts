@@ -8,7 +8,7 @@
  * Not here: what the API server would do with a command (plan.ts).
  */
 import { foldRecordFrom } from '../../../../core/fold.ts'
-import { clusterOf, nodeOf } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
 import { lastPart } from '../../../../core/graph/key.ts'
 import type { Command } from '../../../../core/model/command.ts'
 import type { Event } from '../../../../core/model/event.ts'
@@ -44,7 +44,7 @@ export class Rehearsal {
 
   /** As it stands in the rehearsal. */
   node(uid: Uid): Node | undefined {
-    return nodeOf(this.#stage.graph, this.#view.cluster, uid)
+    return factsOf(this.#stage.graph, this.#view.cluster).node(uid)
   }
 
   /** The objects that reference it as an owner now. */
@@ -93,7 +93,7 @@ export class Rehearsal {
       partition: partition.partition,
       partitions: 1,
       position: this.#position,
-      timestamp: clusterOf(graph, cluster)?.now ?? 0,
+      timestamp: factsOf(graph, cluster).state?.now ?? 0,
     }
     const { commands, continues } = await foldRecordFrom(graph, event, at, async (page) => {
       await turns.take()

@@ -6,7 +6,6 @@
  *
  * Not here: what follows from their deletion (plan-run.ts).
  */
-import { kindOf } from '../../../../core/graph/graph.ts'
 import {
   groupKindIn,
   kindsPrefix,
@@ -60,7 +59,7 @@ export async function unwatchedText(view: View, { namespace }: ObjectPlace): Pro
   const names: string[] = []
   for await (const [key] of view.entries(kindsPrefix(view.cluster))) {
     const { group, kind } = groupKindIn(key)
-    const state = kindOf(view.reader, view.cluster, { group, kind })
+    const state = view.facts.kind({ group, kind })
     if (state?.phase !== 'unmonitored' || !mayHide(kind, state)) continue
     if (state.reason === NEVER_COLLECTED) continue
     // What is in no namespace is never owned by what is in one.
@@ -92,7 +91,7 @@ async function* inNamespace(view: View, namespace: string): AsyncIterable<Uid> {
 async function ofDefinition(view: View, name: string, limit: number): Promise<TakenAlong> {
   for await (const [key] of view.entries(kindsPrefix(view.cluster))) {
     const kind = groupKindIn(key)
-    const state = kindOf(view.reader, view.cluster, kind)
+    const state = view.facts.kind(kind)
     if (state === undefined || `${state.resource}.${kind.group}` !== name) continue
     const uids = await first(ofKind(view, kind), limit)
     const isListed = state.phase === 'synced'
@@ -117,7 +116,7 @@ async function unseenKinds(view: View): Promise<UnseenKinds> {
   const [unknown, leftOut]: [string[], string[]] = [[], []]
   for await (const [key] of view.entries(kindsPrefix(view.cluster))) {
     const { group, kind } = groupKindIn(key)
-    const state = kindOf(view.reader, view.cluster, { group, kind })
+    const state = view.facts.kind({ group, kind })
     if (state === undefined || state.scope !== 'Namespaced' || !mayHide(kind, state)) continue
     const isChosen = state.phase === 'unmonitored' && isLeftOut(state.reason)
     const names = isChosen ? leftOut : unknown

@@ -5,7 +5,8 @@
  *
  * Not here: what to do when another process has it (forward.ts).
  */
-import { clusterOf, kindOf, type StateReader } from '../../../../core/graph/graph.ts'
+import { factsOf } from '../../../../core/graph/facts.ts'
+import type { StateReader } from '../../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../../core/model/object.ts'
 import { readAssignments } from '../../../../ports/assignment.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -76,7 +77,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
 
   function known(id: ClusterId, partition: number): KnownCluster {
     const local = here(partition)
-    const state = local && clusterOf(readerOf(local.store, codec), id)
+    const state = local && factsOf(readerOf(local.store, codec), id).state
     return { id, name: state?.name ?? index.clusterName(id) ?? id, partition }
   }
 
@@ -106,7 +107,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
     async resourceOf(kind) {
       const cluster = await one(kind.cluster)
       const local = cluster && view(cluster)
-      const own = local && kindOf(local.reader, local.cluster, kind)?.resource
+      const own = local?.facts.kind(kind)?.resource
       return own ?? (await kindWords.resourceOf(kind))
     },
     readers() {

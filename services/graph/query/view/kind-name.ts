@@ -5,7 +5,6 @@
  *
  * Not here: short names (kind-word.ts).
  */
-import { kindOf } from '../../../../core/graph/graph.ts'
 import { groupKindIn, kindsPrefix } from '../../../../core/graph/key.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import type { Kind } from '../../../../core/model/state.ts'
@@ -23,7 +22,7 @@ export async function kindsIn(view: View): Promise<readonly KnownKind[]> {
   const kinds: KnownKind[] = []
   for await (const [key] of view.entries(kindsPrefix(view.cluster))) {
     const kind = groupKindIn(key)
-    const state = kindOf(view.reader, view.cluster, kind)
+    const state = view.facts.kind(kind)
     if (state === undefined) continue
     const { phase, reason, resource, scope, versions, listedBy, listedAt } = state
     kinds.push({ ...kind, phase, reason, resource, scope, versions, listedBy, listedAt })

@@ -7,7 +7,6 @@
  *
  * Not here: how the store of then is read (fold/former/store-at.ts).
  */
-import { clusterOf } from '../../../../core/graph/graph.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import { type Log, LogError } from '../../../../ports/log.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
@@ -47,7 +46,7 @@ export function createOpenView({
     const { partition } = view.partition
     try {
       const { entries } = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
-      return entries[0]?.timestamp ?? clusterOf(view.reader, view.cluster)?.now ?? 0
+      return entries[0]?.timestamp ?? view.facts.state?.now ?? 0
     } catch (error) {
       if (error instanceof LogError && error.code === 'OUT_OF_RANGE') return undefined
       throw error
@@ -121,7 +120,7 @@ function isPassed(view: View, asked: Asked): boolean {
   const { state, position } = view.partition.status()
   if (state !== 'folding') return false
   if (asked.type === 'position') return position >= asked.position
-  return (clusterOf(view.reader, view.cluster)?.now ?? 0) > asked.at
+  return (view.facts.state?.now ?? 0) > asked.at
 }
 
 function notYet(view: View, asked: Asked): Problem {
@@ -137,7 +136,7 @@ function notYet(view: View, asked: Asked): Problem {
       `pos:${partition}-${asked.position} is not folded yet; the newest is pos:${partition}-${position}`,
     )
   }
-  const newest = timeOf((clusterOf(view.reader, view.cluster)?.now ?? 1) - 1)
+  const newest = timeOf((view.facts.state?.now ?? 1) - 1)
   return new Problem(
     425,
     `nothing of cluster ${view.name} was recorded after ${timeOf(asked.at)} yet, so what was there then is not known; the newest moment is ${newest}`,

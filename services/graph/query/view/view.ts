@@ -6,8 +6,8 @@
  *
  * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
+import { type ClusterFacts, factsOf } from '../../../../core/graph/facts.ts'
 import type { StateReader } from '../../../../core/graph/graph.ts'
-import { clusterOf, isNamed, nodeOf } from '../../../../core/graph/graph.ts'
 import type { Identity } from '../../../../core/graph/identity.ts'
 import { identityNamed, identityOf, isSameIdentity } from '../../../../core/graph/identity.ts'
 import { coordinatesPart, edgesPrefix, lastPart } from '../../../../core/graph/key.ts'
@@ -66,6 +66,8 @@ export class View {
   /** Of the moment. */
   readonly store: StoreReader
   readonly reader: StateReader
+  /** Of the cluster, at the moment. */
+  readonly facts: ClusterFacts
   /** To be taken between any two objects that are read. */
   readonly turns: Turns
   readonly #parts: ViewParts
@@ -79,6 +81,7 @@ export class View {
     const { store } = partition
     this.store = moment === null ? store : storeAt(store, codec, BigInt(moment.position))
     this.reader = readerOf(this.store, codec)
+    this.facts = factsOf(this.reader, cluster)
     this.turns = new Turns(clock)
     this.#parts = parts
   }
@@ -94,11 +97,11 @@ export class View {
   }
 
   get name(): string {
-    return clusterOf(this.reader, this.cluster)?.name ?? this.cluster
+    return this.facts.state?.name ?? this.cluster
   }
 
   node(uid: Uid): Node | undefined {
-    return nodeOf(this.reader, this.cluster, uid)
+    return this.facts.node(uid)
   }
 
   identityOf(object: Coordinates & { readonly uid: Uid }): Identity {
@@ -108,7 +111,7 @@ export class View {
   /** Whether this reference of an object names that owner. */
   isNamed(owner: Identity, object: ObjectMeta, reference: OwnerReference): boolean {
     if (reference.uid !== owner.uid) return false
-    return isSameIdentity(owner, identityNamed(this.reader, this.cluster, object, reference))
+    return isSameIdentity(owner, identityNamed(this.facts, object, reference))
   }
 
   /** By which an object names that owner. Undefined where it does not. */
@@ -117,7 +120,7 @@ export class View {
   }
 
   hasDependents(owner: Identity): boolean {
-    return isNamed(this.reader, this.cluster, owner.uid, owner)
+    return this.facts.isNamed(owner.uid, owner)
   }
 
   /** Uids of the objects that reference it as an owner, in the order of keys, from a part of one on. */
@@ -146,14 +149,14 @@ export class View {
       return { partition, position: isTime ? null : position, time: timeOf(at) }
     }
     const position = Number(this.partition.status().position)
-    const time = timeOf(clusterOf(this.reader, this.cluster)?.now ?? null)
+    const time = timeOf(this.facts.state?.now ?? null)
     return { partition, position, time }
   }
 
   /** Why an answer may be incomplete; empty when it is not. */
   partial(): string {
     if (this.moment !== null) {
-      const isRecorded = clusterOf(this.reader, this.cluster) !== undefined
+      const isRecorded = this.facts.state !== undefined
       return isRecorded ? '' : 'nothing of this cluster was recorded by then'
     }
     if (this.partition.status().state === 'folding') return ''

@@ -1,0 +1,282 @@
+/**
+ * What can be asked of one cluster at one moment: all that the rules of judging, admitting and issuing read.
+ *
+ * What must stay true: above this interface nobody knows how a subject lies in memory or under which key it is stored, so that another form of the state
+ * is another implementation and no other rule. A rule asks for single facts; it is given no cluster, since the facts are those of one. An answer is that of
+ * now: what a record has changed is seen at once.
+ *
+ * Made once for a cluster and a record (fold) or a question (view), never for each call.
+ *
+ * Not here: changing them (cluster-graph.ts), the agenda, which is one for all clusters (agenda.ts), pages of keys (services/graph).
+ */
+import type { SetHash } from '../model/hash.ts'
+import { EMPTY_SET } from '../model/hash.ts'
+import type { Node } from '../model/node.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { KnownOwner } from '../model/owner.ts'
+import type { BudgetClass } from '../model/policy.ts'
+import type {
+  Breaker,
+  Budget,
+  ClusterState,
+  Count,
+  DefinitionSpan,
+  Directives,
+  FirstApproval,
+  Gets,
+  HeldNode,
+  Kind,
+  Lane,
+  MinuteCounts,
+  Pace,
+  PlanRuling,
+  PolicyState,
+  Queued,
+  Ring,
+  RingVisit,
+  Seen,
+  Verification,
+  Work,
+} from '../model/state.ts'
+import type { StateReader } from './graph.ts'
+import { directivesOf, policyOf, typed } from './graph.ts'
+import {
+  approvalKey,
+  breakerKey,
+  breakerKeyOf,
+  budgetKey,
+  clusterKey,
+  countKey,
+  definitionKey,
+  endingKey,
+  getsKey,
+  heldKey,
+  kindKey,
+  kindNameKey,
+  laneKey,
+  nodeKey,
+  ownerKey,
+  paceKey,
+  planKey,
+  queuedKey,
+  ringKey,
+  ringVisitKey,
+  rulingKey,
+  seenKey,
+  shareKey,
+  unreadableHomeKey,
+  unreadableKey,
+  verificationKey,
+  workKey,
+} from './key.ts'
+
+export interface ClusterFacts {
+  /** Empty: facts that are about all clusters. */
+  readonly cluster: ClusterId
+  /** Undefined until its first watcher has started. */
+  readonly state: ClusterState | undefined
+  /** Of all clusters. */
+  readonly policy: PolicyState
+  /** Of all clusters: each names its own. */
+  readonly directives: Directives
+
+  /** An object, with what was decided about it. */
+  node(uid: Uid): Node | undefined
+  /** The version at which it was seen, and by which list. */
+  seen(kind: GroupKind, uid: Uid): Seen | undefined
+  /** What is known of an owner that is no node at these coordinates. */
+  owner(uid: Uid, place: Coordinates): KnownOwner | undefined
+  /** Of the references that name an owner at these coordinates. */
+  count(owner: Uid, place: Coordinates): Count | undefined
+  /** An owner by where it is, or by the object that it is. */
+  isNamed(owner: Uid, place: Coordinates): boolean
+  /** How far its owners are looked up. */
+  verification(uid: Uid): Verification | undefined
+  /** That it is on the agenda by itself. */
+  queued(uid: Uid): Queued | undefined
+  /** What holds it, and since which record. */
+  held(uid: Uid): HeldNode | undefined
+
+  kind(of: GroupKind): Kind | undefined
+  /** The kinds that are equal to this one in lower case. */
+  kindsWritten(lower: GroupKind): readonly string[]
+  /** When a CustomResourceDefinition of that name was being deleted. */
+  definitionSpans(name: string): readonly DefinitionSpan[]
+  /** A namespace is being deleted, or was until just now. */
+  isEnding(namespace: string): boolean
+  /** Offset of the last record about a namespace or the whole cluster that could not be read; -1 for none. */
+  unreadableAt(namespace: string): bigint
+
+  /** Of a namespace, or (empty) of the cluster; whether it is open is said by breaker.ts. */
+  breaker(namespace: string): Breaker | undefined
+  /** That of all clusters. */
+  readonly breakerOfAll: Breaker | undefined
+  budget(budget: BudgetClass): Budget | undefined
+  /** How the commands of a minute settle, in a namespace or (empty) in the cluster. */
+  pace(namespace: string): Pace | undefined
+  /** Owners of a kind that others deleted, by minute. */
+  share(kind: GroupKind): readonly MinuteCounts[]
+  /** The objects that wait for approval. */
+  readonly plan: SetHash
+  readonly ruling: PlanRuling | undefined
+  readonly firstApproval: FirstApproval | undefined
+
+  gets(lane: string): Gets | undefined
+  lane(name: string): Lane | undefined
+  work(lane: string, number: number): Work | undefined
+  ring(root: Uid): Ring | undefined
+  ringVisit(root: Uid, visited: Uid): RingVisit | undefined
+}
+
+export function factsOf(reader: StateReader, cluster: ClusterId): ClusterFacts {
+  return new StoredFacts(reader, cluster)
+}
+
+/** The facts of each cluster that one reader has: made once for each. */
+export class FactsByCluster {
+  readonly #reader: StateReader
+  readonly #facts = new Map<ClusterId, ClusterFacts>()
+
+  constructor(reader: StateReader) {
+    this.#reader = reader
+  }
+
+  of(cluster: ClusterId): ClusterFacts {
+    const known = this.#facts.get(cluster)
+    if (known !== undefined) return known
+    const facts = factsOf(this.#reader, cluster)
+    this.#facts.set(cluster, facts)
+    return facts
+  }
+}
+
+/** The facts as they are stored today: a value under a key each. */
+export class StoredFacts<Reader extends StateReader = StateReader> implements ClusterFacts {
+  readonly cluster: ClusterId
+  protected readonly reader: Reader
+
+  constructor(reader: Reader, cluster: ClusterId) {
+    this.reader = reader
+    this.cluster = cluster
+  }
+
+  get state(): ClusterState | undefined {
+    return typed(this.reader.get(clusterKey(this.cluster)), 'ClusterState')
+  }
+
+  get policy(): PolicyState {
+    return policyOf(this.reader)
+  }
+
+  get directives(): Directives {
+    return directivesOf(this.reader)
+  }
+
+  node(uid: Uid): Node | undefined {
+    return typed(this.reader.get(nodeKey(this.cluster, uid)), 'Node')
+  }
+
+  seen(kind: GroupKind, uid: Uid): Seen | undefined {
+    return typed(this.reader.get(seenKey(this.cluster, kind, uid)), 'Seen')
+  }
+
+  owner(uid: Uid, place: Coordinates): KnownOwner | undefined {
+    return typed(this.reader.get(ownerKey(this.cluster, uid, place)), 'Owner')?.known
+  }
+
+  count(owner: Uid, place: Coordinates): Count | undefined {
+    return typed(this.reader.get(countKey(this.cluster, owner, place)), 'Count')
+  }
+
+  isNamed(owner: Uid, place: Coordinates): boolean {
+    return this.count(owner, place) !== undefined
+  }
+
+  verification(uid: Uid): Verification | undefined {
+    return typed(this.reader.get(verificationKey(this.cluster, uid)), 'Verification')
+  }
+
+  queued(uid: Uid): Queued | undefined {
+    return typed(this.reader.get(queuedKey(this.cluster, uid)), 'Queued')
+  }
+
+  held(uid: Uid): HeldNode | undefined {
+    return typed(this.reader.get(heldKey(this.cluster, uid)), 'HeldNode')
+  }
+
+  kind(of: GroupKind): Kind | undefined {
+    return typed(this.reader.get(kindKey(this.cluster, of)), 'Kind')
+  }
+
+  kindsWritten(lower: GroupKind): readonly string[] {
+    return typed(this.reader.get(kindNameKey(this.cluster, lower)), 'KindName')?.kinds ?? []
+  }
+
+  definitionSpans(name: string): readonly DefinitionSpan[] {
+    return typed(this.reader.get(definitionKey(this.cluster, name)), 'Definition')?.spans ?? []
+  }
+
+  isEnding(namespace: string): boolean {
+    if (namespace === '') return false
+    return this.reader.get(endingKey(this.cluster, namespace)) !== undefined
+  }
+
+  unreadableAt(namespace: string): bigint {
+    const ofHome = this.reader.get(unreadableHomeKey(this.cluster, namespace))
+    const ofCluster = this.reader.get(unreadableKey(this.cluster))
+    const [a, b] = [ofHome, ofCluster].map((at) => typed(at, 'UnreadableHome')?.position ?? -1n)
+    return a !== undefined && b !== undefined && a > b ? a : (b ?? -1n)
+  }
+
+  breaker(namespace: string): Breaker | undefined {
+    return typed(this.reader.get(breakerKeyOf(this.cluster, namespace)), 'Breaker')
+  }
+
+  get breakerOfAll(): Breaker | undefined {
+    return typed(this.reader.get(breakerKey('')), 'Breaker')
+  }
+
+  budget(budget: BudgetClass): Budget | undefined {
+    return typed(this.reader.get(budgetKey(this.cluster, budget)), 'Budget')
+  }
+
+  pace(namespace: string): Pace | undefined {
+    return typed(this.reader.get(paceKey(this.cluster, namespace)), 'Pace')
+  }
+
+  share(kind: GroupKind): readonly MinuteCounts[] {
+    return typed(this.reader.get(shareKey(this.cluster, kind)), 'Share')?.minutes ?? []
+  }
+
+  get plan(): SetHash {
+    return typed(this.reader.get(planKey(this.cluster)), 'HeldPlan')?.set ?? EMPTY_SET
+  }
+
+  get ruling(): PlanRuling | undefined {
+    return typed(this.reader.get(rulingKey(this.cluster)), 'PlanRuling')
+  }
+
+  get firstApproval(): FirstApproval | undefined {
+    return typed(this.reader.get(approvalKey(this.cluster)), 'FirstApproval')
+  }
+
+  gets(lane: string): Gets | undefined {
+    return typed(this.reader.get(getsKey(this.cluster, lane)), 'Gets')
+  }
+
+  lane(name: string): Lane | undefined {
+    return typed(this.reader.get(laneKey(this.cluster, name)), 'Lane')
+  }
+
+  work(lane: string, number: number): Work | undefined {
+    return typed(this.reader.get(workKey(this.cluster, lane, number)), 'Work')
+  }
+
+  ring(root: Uid): Ring | undefined {
+    return typed(this.reader.get(ringKey(this.cluster, root)), 'Ring')
+  }
+
+  ringVisit(root: Uid, visited: Uid): RingVisit | undefined {
+    return typed(this.reader.get(ringVisitKey(this.cluster, root, visited)), 'RingVisit')
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The rows of a page, such as the dependents of an owner or the tickets of a budget: what each names, and which page has them.
+ *
+ * What must stay true: the rules take a row from a page and give it back here, to a question about it or as the place where work continues; they never
+ * take it apart. That a row is the key of a stored value is known below this file only.
+ *
+ * Not here: reading pages (services/graph), the keys themselves (key.ts).
+ */
+import type { ClusterId, Coordinates, Uid } from '../model/object.ts'
+import type { DependentsTodo } from '../model/state.ts'
+import type { PageRequest } from './agenda.ts'
+import { coordinatesIn, coordinatesPart, countKeyOfEdges, edgesPrefix, lastPart } from './key.ts'
+
+/** The subject of a row: the dependent of an edge, the visited object of a search. */
+export function subjectOf(row: string): Uid {
+  return lastPart(row)
+}
+
+export function namespaceOfTicket(row: string): string {
+  return decodeURIComponent(row.split('/')[3] ?? '')
+}
+
+/** After all tickets of that ticket's namespace. */
+export function endOfNamespaceTickets(row: string): string {
+  return `${row.slice(0, row.lastIndexOf('/'))}/~`
+}
+
+/** The owner whose dependents are judged. */
+export function ownerIn({ owner, place }: DependentsTodo): {
+  readonly uid: Uid
+  readonly place: Coordinates
+} {
+  return { uid: owner, place: coordinatesIn(place) }
+}
+
+/** Coordinates as a todo has them. */
+export function placeText(place: Coordinates): string {
+  return coordinatesPart(place)
+}
+
+/** The dependents that name an owner at coordinates; none where those are empty. */
+export function pageOfDependents(
+  cluster: ClusterId,
+  { owner, place }: Pick<DependentsTodo, 'owner' | 'place'>,
+): Pick<PageRequest, 'prefix' | 'countKey'> {
+  const prefix = edgesPrefix(cluster, owner, place)
+  return { prefix, countKey: countKeyOfEdges(prefix) }
+}

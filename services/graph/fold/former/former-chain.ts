@@ -1,0 +1,140 @@
+/**
+ * In which records a key was changed: a list for each key, its newest part beside the key's last
+ * change, older parts in rows of their own.
+ *
+ * What must stay true: a part of the list begins behind the one that it names as older, and that one
+ * is known by its last number, which never changes. Numbers of records that are forgotten may stay in
+ * a list: nobody asks for what lies so far back.
+ *
+ * Not here: what is in a record (former-record.ts).
+ */
+import { invariant } from '../../../../core/model/invariant.ts'
+import type { Codec } from '../../../../ports/record/codec.ts'
+import type { FormerChain, LastChange } from '../../../../ports/record/former-value.ts'
+import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { chainKey, lastKey } from './former-key.ts'
+
+/** Longer lists lose their older half to a row of its own. */
+const MOST_NUMBERS = 128
+
+type Reader = Pick<Store, 'get'>
+type Part = Pick<FormerChain, 'records' | 'older'>
+
+/** Rows that are not written yet, before those that are. */
+export class PendingRows {
+  readonly #store: Reader
+  readonly #rows = new Map<string, Uint8Array>()
+
+  constructor(store: Reader) {
+    this.#store = store
+  }
+
+  get changes(): readonly StoreChange[] {
+    return [...this.#rows]
+  }
+
+  get(key: string): Uint8Array | undefined {
+    return this.#rows.get(key) ?? this.#store.get(key)
+  }
+
+  put(key: string, value: Uint8Array): void {
+    this.#rows.set(key, value)
+  }
+}
+
+/** Undefined where no change of the key is remembered. */
+export function lastChangeOf(store: Reader, codec: Codec, key: string): LastChange | undefined {
+  const bytes = store.get(lastKey(key))
+  return bytes === undefined ? undefined : lastChangeIn(codec, bytes)
+}
+
+export function lastChangeIn(codec: Codec, bytes: Uint8Array): LastChange {
+  const last = codec.decode(bytes)
+  invariant(last.type === 'LastChange', 'a key of the state has a last change')
+  return last
+}
+
+/** `position`: of the newest of its changes in that record. Known already: nothing is put. */
+export function putNumber(
+  rows: PendingRows,
+  codec: Codec,
+  key: string,
+  { number, position }: { readonly number: number; readonly position: number },
+): void {
+  const head = lastChangeOf(rows, codec, key)
+  if (head === undefined) {
+    const first = { type: 'LastChange', position, records: [number], older: null } as const
+    rows.put(lastKey(key), codec.encode(first))
+    return
+  }
+  let part: Part = head
+  let at: number | null = null
+  while (part.older !== null && number <= part.older) {
+    const older = partAt(rows, codec, key, part.older)
+    if (older === undefined) break
+    ;[at, part] = [part.older, older]
+  }
+  const index = firstFrom(part.records, number)
+  if (part.records[index] === number) return
+  const records = part.records.toSpliced(index, 0, number)
+  let { older } = part
+  if (records.length > MOST_NUMBERS) {
+    const moved = records.splice(0, records.length >> 1)
+    const end = moved.at(-1) ?? 0
+    rows.put(chainKey(key, end), codec.encode({ type: 'FormerChain', records: moved, older }))
+    older = end
+  }
+  if (at !== null) {
+    rows.put(chainKey(key, at), codec.encode({ type: 'FormerChain', records, older }))
+    return
+  }
+  const newest = Math.max(head.position, position)
+  rows.put(lastKey(key), codec.encode({ type: 'LastChange', position: newest, records, older }))
+}
+
+/**
+ * Numbers of the records of a key: the first one that is not before a position, then those before it,
+ * the newest first. `behind`: the one that follows the first, if there is one.
+ */
+export function* numbersBack(
+  store: Reader,
+  codec: Codec,
+  key: string,
+  position: number,
+): Generator<{ readonly number: number; readonly behind: number | undefined }> {
+  let part: Part | undefined = lastChangeOf(store, codec, key)
+  let behind: number | undefined
+  while (part !== undefined && part.older !== null && part.older >= position) {
+    behind = part.records[0]
+    part = partAt(store, codec, key, part.older)
+  }
+  for (let from: number | null = position; part !== undefined; from = null) {
+    const { records, older }: Part = part
+    const first = from === null ? records.length - 1 : firstFrom(records, from)
+    for (let index = first; index >= 0; index--) {
+      const number = records[index]
+      if (number !== undefined) yield { number, behind: records[index + 1] ?? behind }
+    }
+    behind = records[0]
+    part = older === null ? undefined : partAt(store, codec, key, older)
+  }
+}
+
+function partAt(store: Reader, codec: Codec, key: string, end: number): FormerChain | undefined {
+  const bytes = store.get(chainKey(key, end))
+  if (bytes === undefined) return undefined
+  const part = codec.decode(bytes)
+  invariant(part.type === 'FormerChain', 'an older part of a list of records is one')
+  return part
+}
+
+/** Index of the first that is not before it. */
+function firstFrom(sorted: readonly number[], number: number): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? 0) < number) low = middle + 1
+    else high = middle
+  }
+  return low
+}
