@@ -2,9 +2,9 @@
  * What is first of an object that was deleted: who did it, how long ago, how much it took along, what
  * it was part of, and how to get it back.
  *
- * What must stay true: the count is of recorded deletions; where not all were looked through it is
- * "at least". Owners and dependents are those of the moment before its deletion began. What was in a
- * namespace references no owner for that, so it is found by when it was deleted, and said so.
+ * What must stay true: the count is of recorded deletions that followed from its own; where not all
+ * were looked through it is "at least". Owners and dependents are those of the moment before its
+ * deletion began.
  *
  * Not here: those trees (former.ts).
  */
@@ -29,8 +29,6 @@ interface Cascade {
   /** Uids of what it took along. */
   readonly along: ReadonlySet<string>
   readonly isAll: boolean
-  /** It was a namespace: what was deleted in it meanwhile. Undefined: that is not known. */
-  readonly within: number | undefined
 }
 
 /** Watches of two kinds may report one moment so far apart. */
@@ -147,7 +145,7 @@ function Who({
       { class: 'verdict' },
       isRecorded ? `Deleted ${agoText(at, Date.now())}` : 'It does not exist',
       h(Phrases, { phrases, cluster: cluster.scope }),
-      answer === undefined || !isRecorded ? '.' : `. ${takenText(object, answer)}`,
+      answer === undefined || !isRecorded ? '.' : `. ${takenText(answer)}`,
     ),
     h('p', { class: 'quiet' }, isRecorded ? timeText(at) : 'Its deletion is not in the record.'),
     // Who may not list deletions is told who did it all the same.
@@ -155,13 +153,8 @@ function Who({
   )
 }
 
-function takenText(object: Named, { along, isAll, within }: Cascade): string {
+function takenText({ along, isAll }: Cascade): string {
   const count = along.size
-  if (isNamespace(object)) {
-    if (within === undefined) return 'How many objects in it were deleted with it is not known.'
-    const some = countOf(within, 'object was', 'objects were')
-    return `While it was being deleted, ${isAll ? '' : 'at least '}${some} deleted in it.`
-  }
   if (count === 0 && isAll) return 'It took nothing along.'
   return `It took ${isAll ? '' : 'at least '}${countOf(count, 'object')} along.`
 }
@@ -178,16 +171,8 @@ async function cascadeOf(
     { cluster: cluster.scope, namespace, root, since },
     signal,
   )
-  const span = spanOf(end)
   along.delete(object.uid)
-  if (!isNamespace(object) || span === undefined) return { along, ...read, within: undefined }
-  const content = await deletionsOf(
-    { cluster: cluster.scope, namespace: object.name, ...span },
-    signal,
-  )
-  const partials = new Set([read.partial, content.partial].filter((text) => text !== ''))
-  const isAll = read.isAll && content.isAll
-  return { along, partial: [...partials].join('; '), isAll, within: content.uids.size }
+  return { along, ...read }
 }
 
 async function deletionsOf(

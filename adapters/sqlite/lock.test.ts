@@ -18,7 +18,7 @@ test('a second opener in this process is refused by name of the directory', asyn
   const directory = temporary(t)
   const log = await openSqliteLog({ directory, partitions: 1, clock })
   await rejects(openSqliteLog({ directory, partitions: 1, clock }), (error: Error) => {
-    match(error.message, new RegExp(`in ${directory} is in use`))
+    match(error.message, new RegExp(`^The directory ${directory} is in use`))
     return 'code' in error && error.code === 'LOCKED'
   })
   await log.append('events', 0, one)

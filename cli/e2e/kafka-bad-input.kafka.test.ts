@@ -1,6 +1,6 @@
 /** Where Kafka cannot be used as asked, a command ends soon, with a sentence that says what to do, and changes nothing (F41, F42). */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -267,7 +267,7 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
   })
 
   test('a directory that is in use, other partitions, and topics made anew', async (t) => {
-    const { application, graph } = fresh()
+    const { application, graph, data } = fresh()
     const { child, ended } = startKinfold(graph)
     t.after(() => child.kill('SIGKILL'))
     let said = ''
@@ -279,7 +279,13 @@ suite('Kafka that cannot be used as asked', { skip, ...FEW }, () => {
     })
     await eventually('it folds', async () => /"url"/.test(said) || said)
 
-    await fails(t, graph, 4, /the store in .* is in use by another process; end that one/)
+    const about = (): string => readFileSync(join(data, 'http.json'), 'utf8')
+    await eventually('it says where it is', async () => existsSync(join(data, 'http.json')))
+    const written = about()
+    const inUse = /The directory \S+ is in use by another process: stop that one/
+    await fails(t, graph, 4, inUse)
+    await fails(t, [...graph, '--application', `${application}-other`], 4, inUse)
+    equal(about(), written)
     const partitions = [...graph, '--partitions', '3']
     await fails(t, partitions, 4, /\.events has 1 partition, not 3: .*give --partitions 1/)
 

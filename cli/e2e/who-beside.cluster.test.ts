@@ -11,6 +11,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { type Audited, startAudited } from '../../testing/process/audited-plane.ts'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'
 import {
+  CONFIG_MAP,
   collectionPath,
   DEPLOYMENT,
   type Kind,
@@ -18,6 +19,7 @@ import {
   make,
   mergePatch,
   missingOf,
+  NAMESPACE,
   POD,
   pathOf,
   REPLICA_SET,
@@ -44,7 +46,9 @@ suite('who, beside another collector', { skip }, () => {
       users: USERS.map((name) => ({ name, groups: ['system:masters'] })),
       flags: ['--mode', 'observe'],
       prepare: async (started) => {
-        const extraArgs = ['--controllers=deployment-controller,replicaset-controller']
+        const extraArgs = [
+          '--controllers=deployment-controller,replicaset-controller,namespace-controller',
+        ]
         const lifted = { collector: true, clientLimitsLifted: true, extraArgs }
         await started.startControllerManager(lifted)
       },
@@ -98,6 +102,54 @@ suite('who, beside another collector', { skip }, () => {
       match(diff.stdout, new RegExp(`^deleted .* deployment\\.apps/${name} +by alice .*\\)$`, 'm'))
     })
   }
+
+  test('what the namespace controller deleted leads to who deleted the namespace, and what a user deleted in it to that user (C2)', async () => {
+    const shop = await make(plane, { kind: NAMESPACE, name: 'shop' })
+    const [held, one, two] = await Promise.all(
+      ['held', 'one', 'two'].map(async (name) => {
+        const finalizers = name === 'held' ? ['example.com/hold'] : []
+        return await make(plane, { kind: CONFIG_MAP, name, namespace: 'shop', finalizers })
+      }),
+    )
+    ok(held !== undefined && one !== undefined && two !== undefined)
+    await eventually('all are observed', async () => {
+      const verdicts = await audited.kinfold.verdicts([held, one, two])
+      return verdicts.every((each) => each === 'keep' || each === 'none') || verdicts.join()
+    })
+    await deleted('alice', two, 'Background')
+    await untilGone(plane, [two])
+    await deleted('bob', shop, 'Background')
+    await untilGone(plane, [one])
+    await mergePatch(plane, pathOf(held), { metadata: { finalizers: null } })
+    await untilGone(plane, [held, shop])
+    for (const each of [one, held]) {
+      const { deletion } = await attributed(each.uid)
+      equal(deletion?.root?.uid, shop.uid, JSON.stringify(deletion))
+      deepEqual([deletion?.rootDeletedBy?.user, deletion?.isInferred], ['bob', true])
+    }
+    const { deletion } = await attributed(two.uid)
+    deepEqual(
+      [deletion?.deletedBy?.user, deletion?.root, deletion?.isRootKnown],
+      ['alice', null, true],
+    )
+    const said = await kinfold('why', `uid:${one.uid}`)
+    const because = 'because bob \\(kubectl/v1\\.33\\.0\\) deleted Namespace/shop \\(inferred\\)'
+    match(
+      said,
+      new RegExp(
+        `^Deleted \\d+ (s|min) ago.* by admin \\(kube-controller-manager/\\S+\\), ${because}\\.\n`,
+      ),
+    )
+    match(
+      said,
+      /^Namespace\/shop deleted by bob .*; inferred: the namespace controller followed it\.$/m,
+    )
+    match(await kinfold('cascade', 'ns/shop'), / Dependents: [2-9] done, 0 remaining\n/)
+    const listed = await kinfold('deletions', '--cascade', `uid:${shop.uid}`, '-A', '-o', 'name')
+    for (const name of ['configmap/one', 'configmap/held', 'namespace/shop'])
+      ok(listed.includes(name), listed)
+    ok(!listed.includes('configmap/two'), listed)
+  })
 
   test('what a controller deleted is of nobody else, whoever deletes its owner later', async () => {
     const { root, set, pods } = await makeDeployment('scaled', 2)

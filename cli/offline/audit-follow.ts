@@ -23,7 +23,7 @@ import { AuditDecoder } from '../../services/graph/actors/audit-decoder.ts'
 import { JsonError } from '../../services/graph/actors/json-projection.ts'
 import { addConnectionOptions, type KafkaFlags, kafkaConfig } from '../config/kafka-config.ts'
 import { bad } from '../config/setting.ts'
-import { type ClientFlags, serverOf, withServer } from '../reach/client.ts'
+import { type ClientFlags, serversOf, withServer } from '../reach/client.ts'
 import { SOURCE_HINT } from './audit-import.ts'
 import { AuditSender, type Found } from './audit-sender.ts'
 
@@ -59,7 +59,7 @@ export function addAuditFollow(audit: Command): void {
     const { settings, topic } = placeOf(hub, flags)
     const { source, group = groupOf(source) } = flags
     const signal = stopSignal()
-    const sender = new AuditSender(serverOf(flags), flags.cluster, {
+    const sender = new AuditSender(serversOf(flags), flags.cluster, {
       signal,
       onWait: (why) => say(`${why}; trying again, nothing is lost meanwhile`),
     })

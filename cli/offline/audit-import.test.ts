@@ -25,10 +25,21 @@ interface Received {
   readonly paths: string[]
   /** The next body. */
   next(): Promise<string>
+  stop(): void
+}
+
+interface ReceiverOptions {
+  readonly refusals?: number
+  readonly overShare?: number
+  /** It refuses whoever means another process. */
+  readonly instance?: string
 }
 
 /** Takes all that is sent to it, after it has refused so many requests for a second. */
-async function receiver(t: TestContext, refusals = 0, overShare = 0): Promise<Received> {
+async function receiver(
+  t: TestContext,
+  { refusals = 0, overShare = 0, instance }: ReceiverOptions = {},
+): Promise<Received> {
   const [bodies, paths]: [string[], string[]] = [[], []]
   let left = refusals
   let told: (body: string) => void = () => undefined
@@ -42,6 +53,10 @@ async function receiver(t: TestContext, refusals = 0, overShare = 0): Promise<Re
       body += part.toString()
     })
     request.on('end', () => {
+      const meant = request.headers['kinfold-instance'] ?? instance
+      if (meant !== instance) {
+        return response.writeHead(421).end('{"detail":"this is another kinfold"}')
+      }
       if (left-- > 0) return response.writeHead(429, { 'retry-after': '1' }).end('{}')
       bodies.push(body)
       told(body)
@@ -55,8 +70,13 @@ async function receiver(t: TestContext, refusals = 0, overShare = 0): Promise<Re
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, paths, next }
+  const stop = (): void => {
+    server.close()
+    server.closeAllConnections()
+  }
+  t.after(stop)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, bodies, paths, next, stop }
 }
 
 function fileOf(text: string): string {
@@ -73,7 +93,7 @@ function line(name: string, more: object = {}): object {
 }
 
 test('of a log what names a deletion is sent, in parts, and waits when it is told to', async (t) => {
-  const to = await receiver(t, 1)
+  const to = await receiver(t, { refusals: 1 })
   const many = Array.from({ length: 250 }, (_, index) => line(`a${index}`))
   const file = fileOf(lines(line('w', { verb: 'watch' }), ...many, line('x', { stage: 'Panic' })))
   const { code, stdout, stderr } = await runKinfold([
@@ -104,7 +124,7 @@ test('a list is read as well, of one line or of many', async (t) => {
 })
 
 test('what is above a share is said, and what to do', async (t) => {
-  const { url } = await receiver(t, 0, 1)
+  const { url } = await receiver(t, { overShare: 1 })
   const file = fileOf(lines(line('a'), line('b')))
   const { code, stdout, stderr } = await runKinfold(['audit', 'import', file, '--server', url])
   deepEqual(
@@ -151,6 +171,8 @@ test('what comes through a pipe is sent before the pipe ends', async (t) => {
   const to = await receiver(t)
   const child = spawn(process.execPath, [MAIN, 'audit', 'import', '-', '--server', to.url])
   t.after(() => child.stdin.destroy())
+  // Whether it may send is known before anything comes.
+  match(await to.next(), /"items":\[\]/)
   for (const name of ['a', 'b']) {
     const sent = to.next()
     child.stdin.write(lines(line(name)))
@@ -158,6 +180,47 @@ test('what comes through a pipe is sent before the pipe ends', async (t) => {
   }
   child.stdin.end()
   deepEqual(await once(child, 'exit'), [0, null])
+})
+
+test('a pipe goes on with the kinfold that has the data directory by then, and with no other one', async (t) => {
+  const data = mkdtempSync(join(folder, 'data-'))
+  const about = join(data, 'http.json')
+  const serves = (url: string, instance: string): void =>
+    writeFileSync(about, JSON.stringify({ url, instance }))
+  const one = await receiver(t, { instance: 'one' })
+  serves(one.url, 'one')
+  const first = one.next()
+  const child = spawn(process.execPath, [MAIN, 'audit', 'import', '-', '--data', data])
+  t.after(() => child.kill())
+  let said = ''
+  child.stderr.on('data', (part: Buffer) => {
+    said += part.toString()
+  })
+  const saysThat = async (expected: RegExp): Promise<void> => {
+    while (!expected.test(said)) await once(child.stderr, 'data')
+  }
+  await first
+  const sent = one.next()
+  child.stdin.write(lines(line('a')))
+  match(await sent, /"name":"a"/)
+  // It is stopped, and another one answers where the data directory has its address still.
+  const other = await receiver(t, { instance: 'other' })
+  serves(other.url, 'one')
+  one.stop()
+  child.stdin.write(lines(line('b')))
+  await saysThat(/^this is another kinfold; waiting for it, nothing is lost meanwhile\n/)
+  rmSync(about)
+  await saysThat(/no kinfold answers from .*; waiting for it/)
+  const two = await receiver(t, { instance: 'two' })
+  const later = two.next()
+  serves(two.url, 'two')
+  match(await later, /"name":"b"/)
+  child.stdin.end()
+  deepEqual(await once(child, 'exit'), [0, null])
+  deepEqual(other.bodies, [])
+  // Of the cluster that the first one said.
+  deepEqual(new Set([...one.paths.slice(1), ...two.paths]), new Set(['/v1/audit-events?cluster=c']))
+  equal(said.split('\n').length, 3, said)
 })
 
 const wrong: readonly (readonly [string, RegExp])[] = [

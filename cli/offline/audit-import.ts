@@ -6,7 +6,7 @@
  * however long the file, a line or an event is. It is read to its end or to the first line that is
  * no audit event, which is named; what was before it is kept, and may be sent again. Of what a cloud
  * wraps the rest is read as well, and what could not be read is said in the end. What a pipe has
- * brought is sent before more of it is read.
+ * brought is sent before more of it is read, and it waits for a Kinfold that restarts.
  *
  * Not here: how it is read (services/graph/actors/audit-decoder.ts), how it is sent
  * (audit-sender.ts).
@@ -27,8 +27,12 @@ import {
 } from '../../services/graph/actors/audit-decoder.ts'
 import { API_VERSION, type Asked } from '../../services/graph/actors/audit-event.ts'
 import { JsonError } from '../../services/graph/actors/json-projection.ts'
-import { type ClientFlags, serverOf, withServer } from '../reach/client.ts'
+import { type ClientFlags, serversOf, withServer } from '../reach/client.ts'
 import { AuditSender } from './audit-sender.ts'
+
+const PIPE = '-'
+/** Whoever ends the pipe, or stops the command, ends it. */
+const NEVER = new AbortController().signal
 
 interface ImportFlags extends ClientFlags {
   readonly cluster?: string
@@ -55,7 +59,8 @@ export function addAuditImport(audit: Command): void {
     )
     .option('--source <id>', `${SOURCE_HINT}; entries of others are left out`)
     .action(async (file: string, flags: ImportFlags) => {
-      const sender = new AuditSender(serverOf(flags), flags.cluster)
+      const sender = new AuditSender(serversOf(flags), flags.cluster)
+      if (file === PIPE) await waitOnwards(sender)
       const log = await sendAll(file, flags, sender)
       const { sent, overShare, cluster } = await sender.end()
       const where = cluster === undefined ? '' : ` of cluster ${cluster}`
@@ -68,6 +73,15 @@ export function addAuditImport(audit: Command): void {
       if (log.unreadable > 0) throw bad(`${file}: ${unreadableText(log)}`)
       process.exitCode = EXIT.ok
     })
+}
+
+/** Whether it may send at all is known before anything is read; then no restart of Kinfold ends it. */
+async function waitOnwards(sender: AuditSender): Promise<void> {
+  await sender.end()
+  sender.waitFromNowOn({
+    signal: NEVER,
+    onWait: (why) => process.stderr.write(`${why}; waiting for it, nothing is lost meanwhile\n`),
+  })
 }
 
 /** As events of an API server nothing has to be said. */
@@ -99,7 +113,7 @@ async function sendAll(
   try {
     for await (const bytes of inputOf(file)) {
       for await (const _ of log.read(bytes)) await to.add(found.splice(0))
-      if (file === '-') await to.sendWaiting()
+      if (file === PIPE) await to.sendWaiting()
     }
     log.end()
   } catch (error) {
@@ -119,7 +133,7 @@ async function sendAll(
 
 /** Decompressed, where it begins as gzip does. */
 async function* inputOf(file: string): AsyncIterable<Uint8Array> {
-  const input = file === '-' ? process.stdin : createReadStream(await readable(file))
+  const input = file === PIPE ? process.stdin : createReadStream(await readable(file))
   const parts = (input as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
   const first = await parts.next()
   if (first.done === true) return

@@ -2,7 +2,9 @@
  * Sends what audit logs say of deletions to a running Kinfold.
  *
  * What must stay true: no more of an event is sent than is kept; what was answered is on Kinfold's
- * log. What is not answered was not sent, and is sent again: twice counts once.
+ * log. What is not answered was not sent, and is sent again: twice counts once. Who waits for a
+ * Kinfold that restarts sends to no other one: it is asked for where it was found, and for the
+ * cluster of its first answer.
  *
  * Not here: where it comes from (audit-import.ts, audit-follow.ts).
  */
@@ -26,8 +28,15 @@ export interface Patience {
   readonly onWait: (why: string) => void
 }
 
+interface Answered {
+  readonly server: Server
+  readonly response: Response
+}
+
 /** Where nobody says when to come again. */
-const AGAIN_MS = 5_000
+const AGAIN_MS = 1_000
+/** Another process has the address. */
+const MISDIRECTED = 421
 
 export interface Sent {
   readonly sent: number
@@ -37,21 +46,26 @@ export interface Sent {
 
 /** Sends as much at once as is taken, and waits as long as it is told to. */
 export class AuditSender {
-  readonly #server: Server
-  readonly #path: string
+  readonly #serverNow: () => Server
+  #path: string
   #waiting: object[] = []
   #sent = 0
   #overShare = 0
-  #cluster: string | undefined
-  readonly #patience: Patience | undefined
+  #cluster: AuditEventsResult['cluster'] | undefined
+  #patience: Patience | undefined
   #reason = ''
 
   /** With `patience` it waits for a Kinfold that is away, until the signal aborts. */
-  constructor(server: Server, cluster: string | undefined, patience?: Patience) {
-    this.#server = server
+  constructor(serverNow: () => Server, cluster: string | undefined, patience?: Patience) {
+    this.#serverNow = serverNow
     this.#patience = patience
-    const params = cluster === undefined ? '' : `?${new URLSearchParams({ cluster })}`
-    this.#path = `${AUDIT_PATH}${params}`
+    this.#path = pathTo(cluster)
+  }
+
+  /** From now on it waits, for the Kinfold that has answered. */
+  waitFromNowOn(patience: Patience): void {
+    this.#patience = patience
+    this.#path = pathTo(this.#cluster?.id)
   }
 
   async add(found: readonly Found[]): Promise<void> {
@@ -70,7 +84,7 @@ export class AuditSender {
   }
 
   counts(): Sent {
-    return { sent: this.#sent, overShare: this.#overShare, cluster: this.#cluster }
+    return { sent: this.#sent, overShare: this.#overShare, cluster: this.#cluster?.name }
   }
 
   async #send(): Promise<void> {
@@ -78,24 +92,26 @@ export class AuditSender {
     const body = JSON.stringify({ kind: 'EventList', apiVersion: API_VERSION, items })
     for (;;) {
       this.#patience?.signal.throwIfAborted()
-      const response = await this.#answer(body)
-      if (response?.ok) {
-        const { kept, overShare, cluster } = (await response.json()) as AuditEventsResult
+      const answered = await this.#answer(body)
+      if (answered?.response.ok) {
+        const result = (await answered.response.json()) as AuditEventsResult
+        const { kept, overShare, cluster } = result
         this.#sent += kept
         this.#overShare += overShare
-        this.#cluster = cluster.name
+        this.#cluster = cluster
         this.#waiting.splice(0, items.length)
         this.#reason = ''
         return
       }
-      await this.#wait(response)
+      await this.#wait(answered)
     }
   }
 
   /** Undefined: none, and it is asked again. */
-  async #answer(body: string): Promise<Response | undefined> {
+  async #answer(body: string): Promise<Answered | undefined> {
     try {
-      return await sendAnyway(this.#server, this.#path, body)
+      const server = this.#serverNow()
+      return { server, response: await sendAnyway(server, this.#path, body) }
     } catch (error) {
       if (this.#patience === undefined || !(error instanceof ExitError)) throw error
       this.#say(error.message)
@@ -103,13 +119,14 @@ export class AuditSender {
     }
   }
 
-  async #wait(response: Response | undefined): Promise<void> {
+  async #wait(answered: Answered | undefined): Promise<void> {
+    const { response, server } = answered ?? {}
     const seconds = Number(response?.headers.get('retry-after') ?? 0)
     const status = response?.status ?? 503
     const isLater = (status === 429 || status === 503) && seconds > 0
-    const isAway = this.#patience !== undefined && status >= 500
-    if (response !== undefined && !isLater) {
-      const refusal = await refusalOf(response, this.#server)
+    const isAway = this.#patience !== undefined && (status >= 500 || status === MISDIRECTED)
+    if (response !== undefined && server !== undefined && !isLater) {
+      const refusal = await refusalOf(response, server)
       if (!isAway) throw refusal
       this.#say(refusal.message)
     } else await response?.body?.cancel()
@@ -123,6 +140,10 @@ export class AuditSender {
     if (reason !== this.#reason) this.#patience?.onWait(reason)
     this.#reason = reason
   }
+}
+
+function pathTo(cluster: string | undefined): string {
+  return cluster === undefined ? AUDIT_PATH : `${AUDIT_PATH}?${new URLSearchParams({ cluster })}`
 }
 
 /** What could not be read is an event without all but its time: Kinfold says the gap. */

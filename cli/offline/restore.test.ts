@@ -234,6 +234,12 @@ suite('kinfold restore, over a playground,', () => {
     match(refused.stderr, /--dry-run: "client" is none of server/)
   })
 
+  test('of a namespace it says how what was in it is restored', async () => {
+    const { code, stderr } = await kinfoldRestore('ns/shop')
+    equal(code, 2)
+    match(stderr, /^error: ns\/shop: a namespace is in no archive; create it .* object by object/m)
+  })
+
   test('--only of an object that is not in the archive says so, and restores nothing', async () => {
     const { code, stderr } = await restore('cart', '--only', '--yes')
     equal(code, 2)

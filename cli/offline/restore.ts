@@ -21,6 +21,7 @@ import {
 } from '../../services/restore/archive-reader.ts'
 import { failedDeletes } from '../../services/restore/delete-result.ts'
 import { GUARDS, type Guard, guardOf } from '../../services/restore/guarded-kind.ts'
+import { unseenText } from '../../services/restore/last-sign.ts'
 import { planRestore } from '../../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../../services/restore/restore-run.ts'
 import { isUnmanaged, type LostOwners, type Step } from '../../services/restore/restore-step.ts'
@@ -166,7 +167,9 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
   const failures = await failuresOf(source, chosen, signal)
   const rights = await rightsOf(source, steps, keys, signal)
-  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown]
+  const about = { id: cluster, name: restorer.name }
+  const unseen = await unseenText(log, source.codec, about, systemClock().now())
+  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown, unseen]
   const partial = reasons.filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
@@ -272,6 +275,11 @@ async function rootsNamed(
 function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
   const [root, another] = roots
   const asked = words.join(' ')
+  if (root === undefined && isNamespaceWord(words)) {
+    throw bad(
+      `${asked}: a namespace is in no archive; create it with kubectl, then restore what was in it, object by object: "kinfold deletions -n NAMESPACE" lists it`,
+    )
+  }
   if (root === undefined) {
     const then = at === undefined ? '' : `, that existed at ${at} and was deleted since`
     throw bad(`${asked}: the archive knows no such object, and none that it owned${then}`)
@@ -290,6 +298,10 @@ function onlyRoot(roots: readonly Root[], words: readonly string[], at: string |
   throw bad(
     `${asked}: ${roots.length} objects had that name, one after the other; say which, or when (--at): ${some.join(', ')}. The newest: ${again}`,
   )
+}
+
+function isNamespaceWord([first = '']: readonly string[]): boolean {
+  return /^(ns|namespaces?)(\/|$)/i.test(first)
 }
 
 /** What was typed, about another object. */

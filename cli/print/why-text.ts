@@ -55,14 +55,19 @@ const MATCH_TEXT: Readonly<Record<DeletedBy['match'], string>> = {
 /** A guess says that it is one. `asked`: the uid of the object that the question is about. */
 function deletedByText(by: DeletedBy, asked: string): string {
   const { object, match, others, at, verb } = by
-  const what = object.uid === asked ? '' : `Owner ${object.kind}/${object.name} `
+  const isNamespace = object.group === '' && object.kind === 'Namespace'
+  const named = `${isNamespace ? '' : 'Owner '}${object.kind}/${object.name} `
+  const what = object.uid === asked ? '' : named
   const deleted = verb === 'evict' ? 'evicted' : 'deleted'
   const said = `${what}${isGuess(by) ? 'probably ' : ''}${deleted} by ${actorText(by)}`
   const more = others === 0 ? '' : `; ${others} of other users fit as well`
-  const inferred = by.isInferred ? '; inferred: after it another collector deleted this' : ''
+  const follower = isNamespace ? 'the namespace controller followed it' : FOLLOWED
+  const inferred = by.isInferred ? `; inferred: ${follower}` : ''
   const sentence = `${said}, ${MATCH_TEXT[match]}, ${at === null ? '' : time(at)}${more}${inferred}.`
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`
 }
+
+const FOLLOWED = 'after it another collector deleted this'
 
 /** When it was over, or else when it was asked for. */
 function endOf({ phase, asOwner, history }: WhyDocument): {

@@ -117,6 +117,17 @@ export function serverOf(flags: ClientFlags): Server {
   }
 }
 
+/**
+ * For a command that outlives the process which answers: a Kinfold is its log, so one that was found
+ * by its data directory is found there again, whatever process serves it by then, and nowhere else.
+ */
+export function serversOf(flags: ClientFlags): () => Server {
+  const first = serverOf(flags)
+  if (first.instance === undefined) return () => first
+  const data = flags.data ?? (process.env['KINFOLD_DATA'] || defaultDataDirectory())
+  return () => serverOf({ ...flags, data })
+}
+
 /** The endpoint that a command without flags asks. */
 export function urlWithoutFlags(): string {
   const named = process.env['KINFOLD_DATA'] ? undefined : process.env['KINFOLD_SERVER']

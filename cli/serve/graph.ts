@@ -7,7 +7,7 @@ import { policyName } from '../../services/graph/graph.ts'
 import { addGraphRoutes, addShadow } from '../../services/graph/http.ts'
 import { openGraph } from '../../services/graph/main.ts'
 import { clusterLabels } from '../../services/graph/query/view/cluster-label.ts'
-import { graphOptionsOf, makeDataDirectory } from '../config/config.ts'
+import { graphOptionsOf } from '../config/config.ts'
 import { serveAddress } from '../process/address-file.ts'
 import { openNotifications } from '../process/notify.ts'
 import {
@@ -28,7 +28,6 @@ export async function openGraphService(parts: ServiceParts, standbys: number): P
   const log = kafka.cloudEvents
     ? withCloudEvents(parts.log, { codec, application, registry })
     : parts.log
-  makeDataDirectory(config.data)
   const options = graphOptionsOf(config)
   const made = await openGraph({
     ...{ log, codec, clock, logger, cuts },

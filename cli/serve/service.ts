@@ -1,8 +1,11 @@
 /**
  * What the services that run apart have in common: their flags, Kafka, an endpoint, an end.
  *
- * What must stay true: what is opened is closed in reverse order, also after a failure.
+ * What must stay true: what is opened is closed in reverse order, also after a failure. A data
+ * directory is one process's, whatever that runs, before anything is written there.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Meter } from '@opentelemetry/api'
 import type { FastifyInstance } from 'fastify'
 import { avroCodec } from '../../adapters/avro/codec.ts'
@@ -10,6 +13,7 @@ import { registeredCodec } from '../../adapters/avro/registry.ts'
 import { type KafkaLog, openKafkaLog } from '../../adapters/kafka/log.ts'
 import { createKafkaPlacement, type KafkaPlacement } from '../../adapters/kafka/placement.ts'
 import { TopicsMissing } from '../../adapters/kafka/topics.ts'
+import { lockDirectory } from '../../adapters/sqlite/lock.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Log, LogError } from '../../ports/log.ts'
 import type { Placement } from '../../ports/placement.ts'
@@ -26,7 +30,13 @@ import { createLogger } from '../../runtime/logger.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { ResourceStack } from '../../runtime/resource-stack.ts'
 import { Cuts } from '../../runtime/shares/cuts.ts'
-import { configFile, type UpConfig, type UpFlags, upConfig } from '../config/config.ts'
+import {
+  configFile,
+  makeDataDirectory,
+  type UpConfig,
+  type UpFlags,
+  upConfig,
+} from '../config/config.ts'
 import { type KafkaConfig, type KafkaFlags, kafkaConfig } from '../config/kafka-config.ts'
 import { VERSION } from '../print/version.ts'
 import { becomeLean, keepCompiled } from '../process/lean-process.ts'
@@ -99,6 +109,7 @@ export async function runService(
   const isRegistered = isGraph && kafka.registry !== undefined
   const codec = isRegistered ? await registeredCodec(kafka.registry) : avroCodec()
   await using brokers = await openLog({ name, kafka, config, clock, logger }, signal)
+  using _lock = isGraph ? lockData(config) : undefined
   await using telemetry = await openTelemetry({
     ...{ service: `kinfold-${name}`, codec, clock, logger },
   })
@@ -145,6 +156,13 @@ export async function runService(
     await served.server.close()
   }
   process.exitCode = EXIT.ok
+}
+
+/** Two applications have stores of their own there, and an embedded Kinfold its log, but one address is written. */
+function lockData({ data }: UpConfig): Disposable {
+  makeDataDirectory(data)
+  const log = join(data, 'log')
+  return lockDirectory(existsSync(log) ? log : data)
 }
 
 interface PlacementParts extends Pick<ServiceParts, 'kafka' | 'log' | 'clock' | 'logger'> {

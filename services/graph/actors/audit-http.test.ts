@@ -298,6 +298,50 @@ test('what was deleted while nothing was seen is of the request with its uid, an
   deepEqual((await rig.why('cm-a')).told, [])
 })
 
+test('what was deleted while nothing was seen is probably of the only one who asked for that name, and leads to the root', async (t) => {
+  let behind = 60_000
+  const rig = await rigFor(t, { behindMs: () => behind })
+  behind = 0
+  for (const line of ['delete pod/y', 'delete rs/x', 'delete deploy/web', 'delete cm/b']) {
+    await rig.tell(line)
+  }
+  const then = Date.now() - 30_000
+  const asked = (
+    auditID: string,
+    resource: string,
+    name: string,
+    more: AuditFields,
+  ): AuditFields => {
+    const apiGroup = resource === 'pods' || resource === 'configmaps' ? '' : 'apps'
+    const objectRef = { apiGroup, resource, namespace: 'ns', name, apiVersion: 'v1' }
+    return auditEvent(name, then, { auditID, objectRef, ...more })
+  }
+  const kcm = 'kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/60a317e'
+  const collector = {
+    user: { username: 'admin' },
+    userAgent: `${kcm}/generic-garbage-collector`,
+  }
+  await rig.send(
+    eventList(
+      asked('1', 'deployments', 'web', { user: { username: 'alice' } }),
+      asked('2', 'replicasets', 'x', collector),
+      asked('3', 'pods', 'y', collector),
+      asked('4', 'pods', 'y', { user: { username: 'system:node:n1' } }),
+      asked('5', 'configmaps', 'b', { user: { username: 'bob' } }),
+    ),
+  )
+  deepEqual((await rig.why('pod-y')).told, [
+    ...['name-and-time admin pod-y 0', 'name-and-time admin rs-x 0'],
+    'name-and-time alice deploy-web 0',
+  ])
+  deepEqual((await rig.why('cm-b')).told, ['name-and-time bob cm-b 0'])
+  // A user may act by another client, and then nobody knows which it was.
+  await rig.send(eventList(asked('6', 'pods', 'y', { user: { username: 'admin' } })))
+  deepEqual((await rig.why('pod-y')).told, [])
+  await rig.send(eventList(asked('7', 'configmaps', 'b', { user: { username: 'carol' } })))
+  deepEqual((await rig.why('cm-b')).told, [])
+})
+
 const POD = { resource: 'pods', namespace: 'ns', name: 'y', apiVersion: 'v1' }
 const EVICTION: AuditFields = {
   ...{ auditID: 'evict', verb: 'create', objectRef: { ...POD, subresource: 'eviction' } },
@@ -327,9 +371,9 @@ for (const [what, asked, how] of asks) {
     deepEqual(await rig.deleters('pod-y'), [])
     await rig.send(eventList(auditEvent('y', now, asked)))
     deepEqual(await rig.deleters('pod-y'), [`${how} alice pod-y 0`])
-    // The grace period may be short.
+    // The grace period may be short: a kubelet ends what another one asked to delete.
     await rig.send(eventList(auditEvent('y', now + 1_300, KUBELET)))
-    deepEqual(await rig.deleters('pod-y'), [`${how} alice pod-y 1`])
+    deepEqual(await rig.deleters('pod-y'), [`${how} alice pod-y 0`])
   })
 
   test(`where ${what} came before a delete with the uid, and no time is known, nobody is named`, async (t) => {

@@ -471,7 +471,7 @@ export const HORIZON = document('Horizon', 'How far back each question reaches, 
   ...FRESH,
   bounds: listOf(
     record({
-      source: oneOf(['history', 'index', 'moments', 'events', 'remember']),
+      source: oneOf(['history', 'index', 'moments', 'actors', 'events', 'remember']),
       questions: say('In words of the command line.', listOf(TEXT)),
       ...BOUND,
       partitions: listOf(

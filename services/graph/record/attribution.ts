@@ -1,6 +1,6 @@
 /**
- * Who deleted an object, and after the deletion of which owner: the one place that decides it, for
- * every answer that names anybody.
+ * Who deleted an object, and after the deletion of which owner, or of its namespace: the one place
+ * that decides it, for every answer that names anybody.
  *
  * What must stay true: what is inferred is called so; nothing is inferred from a user's request, nor
  * from one of a controller; where a collector followed an owner that nobody knows, that is said
@@ -13,14 +13,14 @@ import { type Identity, identityOf, isSameIdentity } from '../../../core/graph/i
 import type { DeletedBy, DeletedObject, FoundActor } from '../query/answer/actor.ts'
 import { type Cause, causeNow, causeOf, type Deletion } from '../query/answer/deletion-cause.ts'
 import type { Deleters } from './deleter.ts'
-import { type Life, type Lives, MOST_OF_CHAIN } from './life.ts'
+import { type Life, type Lives, MOST_OF_CHAIN, type OwnerBehind } from './life.ts'
 
 /** Owners above each other. */
 const MOST_LEVELS = 100
 
 export interface Attribution {
   readonly deletion: Deletion
-  /** Owners by whose deletion it was deleted, the nearest first. */
+  /** Owners by whose deletion it was deleted, the nearest first; behind them its namespace. */
   readonly owners: readonly Identity[]
   /** Of it and of those: each that anybody is known to have asked for. */
   readonly deletedBy: readonly DeletedBy[]
@@ -63,14 +63,14 @@ export async function ownersDeletedBy(
   return (await chainOf(parts, of, causeNow(life.history))).deletedBy
 }
 
-function causeIn({ reaped, history }: Life, actor: FoundActor | null): Cause {
-  return causeOf({ decidedAt: reaped?.at ?? null, history }, actor)
+function causeIn({ reaped, ...life }: Life, actor: FoundActor | null): Cause {
+  return causeOf({ ...life, decidedAt: reaped?.at ?? null }, actor)
 }
 
 type Chain = Pick<Deletion, 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown'> &
   Pick<Attribution, 'owners' | 'deletedBy'>
 
-/** Up to the owner that no collector deleted. */
+/** Up to the owner, or the namespace, that neither a collector nor the namespace controller deleted. */
 async function chainOf(parts: Attributors, of: Identity, first: Cause): Promise<Chain> {
   const { lives, deleters } = parts
   const owners: Identity[] = []
@@ -81,19 +81,18 @@ async function chainOf(parts: Attributors, of: Identity, first: Cause): Promise<
   let last: { readonly life: Life; readonly actor: FoundActor | null } | undefined
   let [below, cause] = [of, first]
   for (let level = 0; level < MOST_LEVELS && lives.read - begun < MOST_OF_CHAIN; level++) {
-    if (await isOwn(parts, below, cause)) {
+    const above = await causeAbove(lives, below, cause)
+    if (above === 'own') {
       const root = last?.life.object ?? null
       const rootDeletedBy = root === null ? null : (last?.actor ?? null)
       isInferred &&= root !== null
       return { root, rootDeletedBy, isInferred, isRootKnown: true, owners, deletedBy }
     }
-    if (cause.type !== 'owner') break
-    const above = await lives.ownerBehind(below, cause)
-    if (above === 'there' || above === 'unknown') break
+    if (above === 'unknown') break
     const { owner, life } = above
     if (owners.some((each) => isSameIdentity(each, owner))) break
     owners.push(owner)
-    isInferred ||= cause.isInferred
+    isInferred ||= above.isInferred
     const actor = await deleters.ofOwner(owner, life)
     if (actor !== null) deletedBy.push({ object: namedOf(owner), isInferred, ...actor })
     last = { life, actor }
@@ -103,10 +102,34 @@ async function chainOf(parts: Attributors, of: Identity, first: Cause): Promise<
   return { ...nobody, owners, deletedBy }
 }
 
-/** Nothing above it was the cause. */
-async function isOwn({ lives }: Attributors, of: Identity, cause: Cause): Promise<boolean> {
-  if (cause.type !== 'unknown' || cause.at === null) return cause.type === 'own'
-  return (await lives.ownerBehind(of, { at: cause.at, isInferred: true })) === 'there'
+type Above = OwnerBehind & { readonly isInferred: boolean }
+
+/** `own`: nothing above it was the cause. */
+async function causeAbove(
+  lives: Lives,
+  of: Identity,
+  cause: Cause,
+): Promise<Above | 'own' | 'unknown'> {
+  if (cause.type === 'own') return 'own'
+  if (cause.type === 'owner') {
+    const above = await lives.ownerBehind(of, cause)
+    if (above === 'there' || above === 'unknown') return 'unknown'
+    return { ...above, isInferred: cause.isInferred }
+  }
+  const { begun } = cause
+  const namespace = begun === null ? undefined : await lives.namespaceBehind(of, begun)
+  const above = namespace && { ...namespace, isInferred: true }
+  if (cause.type === 'namespace') return above ?? 'unknown'
+  const { at } = cause
+  const owner = at === null ? 'unknown' : await lives.ownerBehind(of, { at, isInferred: true })
+  const isThere = owner === 'there' || owner === 'unknown'
+  // An owner that was deleted before the namespace was may be the nearer cause.
+  if (above !== undefined && (isThere || endOf(owner) >= endOf(above))) return above
+  return owner === 'there' ? 'own' : 'unknown'
+}
+
+function endOf({ life }: OwnerBehind): number {
+  return life.endedAt ?? 0
 }
 
 function namedOf({ group, kind, namespace, name, uid }: Identity): DeletedBy['object'] {

@@ -9,14 +9,17 @@
 
 import type { FastifyInstance } from 'fastify'
 import { policyOf } from '../../../core/graph/graph.ts'
+import { timeText } from '../../../core/model/text.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Horizon as HorizonDocument } from '../api/answer-schema.ts'
 import type { AnswerOf, Row } from '../api/document.ts'
 import { type AsOf, documentOf, timeOf } from '../api/document.ts'
 import { reachOf as formerReachOf } from '../fold/former/former-rows.ts'
+import type { ActorIndex } from '../query/index/actor-index.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
 import { type Reach, reachOf } from '../query/index/log-reach.ts'
 import { spanText } from '../query/plan/span-text.ts'
+import type { KnownCluster } from '../query/view/clusters.ts'
 import type { View } from '../query/view/view.ts'
 import { horizonOf } from './horizon.ts'
 import type { LogParts } from './log-page.ts'
@@ -30,7 +33,14 @@ export type PartitionBound = Row<Bound['partitions']>
 
 export type HorizonAnswer = AnswerOf<HorizonDocument>
 
-export function addHorizon(server: FastifyInstance, parts: LogParts): void {
+export interface HorizonParts extends LogParts {
+  readonly actors: Pick<ActorIndex, 'keptSince' | 'newest'> | undefined
+}
+
+/** Clusters that are named. */
+const MOST_NAMED = 5
+
+export function addHorizon(server: FastifyInstance, parts: HorizonParts): void {
   server.get('/v1/horizon', async () => {
     const { log, clusters } = parts
     const all = await clusters.all()
@@ -42,6 +52,7 @@ export function addHorizon(server: FastifyInstance, parts: LogParts): void {
       boundOf('history', ['history -n', 'deletions'], history),
       indexBound(parts.index, history),
       await momentBound(parts, views),
+      actorBound(parts, all),
       boundOf('events', ['audit verify'], await reachOf(log, 'events')),
       rememberBound(parts),
     ]
@@ -130,6 +141,24 @@ function rememberBound({ clusters, clock }: LogParts): Bound {
     ...bound,
     earliest: timeOf(clock.now() - rememberMs),
     because: `an object that was deleted is forgotten after "remember" (${spanText(rememberMs)}), unless a reference names it`,
+  }
+}
+
+/** Where an audit log ends names are missing, and nothing else says so: the longest silent first. */
+function actorBound({ actors }: HorizonParts, all: readonly KnownCluster[]): Bound {
+  const bound = { source: 'actors', questions: ['who'], partitions: [] } as const
+  const heard = all
+    .flatMap(({ id, name }) => ({ name, at: actors?.newest(id) ?? 0 }))
+    .filter(({ at }) => at > 0)
+    .toSorted((a, b) => a.at - b.at)
+  if (heard.length === 0) return { ...bound, earliest: null, because: 'no audit log has come' }
+  const named = heard.slice(0, MOST_NAMED).map(({ name, at }) => `${name} ${timeText(at)}`)
+  const more = heard.length > named.length ? ` and ${heard.length - named.length} more` : ''
+  const since = actors?.keptSince() ?? 0
+  return {
+    ...bound,
+    earliest: since === 0 ? null : timeOf(since),
+    because: `the newest request of each cluster's audit log: ${named.join(', ')}${more}`,
   }
 }
 

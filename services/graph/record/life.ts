@@ -8,7 +8,7 @@
  *
  * Not here: who somebody else is (deleter.ts): this record does not say it.
  */
-import { type Identity, identityKey } from '../../../core/graph/identity.ts'
+import { type Identity, identityKey, identityOf } from '../../../core/graph/identity.ts'
 import type { CommandSettled } from '../../../core/model/event.ts'
 import type { CommandId } from '../../../core/model/id.ts'
 import type { Coordinates, Uid } from '../../../core/model/object.ts'
@@ -19,7 +19,7 @@ import { type Log, LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
-import type { By } from '../query/answer/deletion-cause.ts'
+import type { Begun, By } from '../query/answer/deletion-cause.ts'
 import { ownersMeant } from '../query/answer/owner-of-record.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
 import type { Turns } from '../turns.ts'
@@ -87,7 +87,7 @@ interface Read {
 export interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf' | 'spans'>
+  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf' | 'named' | 'spans'>
   readonly turns: Turns
 }
 
@@ -172,6 +172,30 @@ export class Lives {
       isUnknown ||= !isSeen && isInferred
     }
     return isUnknown || cause === undefined ? 'unknown' : cause
+  }
+
+  /**
+   * The namespace that was being deleted when the deletion of an object in it began. Of several that
+   * had its name in turn, so shortly after each other that either may be meant, none.
+   */
+  async namespaceBehind(
+    { cluster, namespace }: Identity,
+    { from, to }: Begun,
+  ): Promise<OwnerBehind | undefined> {
+    if (namespace === '') return undefined
+    const { found } = await this.#parts.index.named({
+      ...{ cluster, namespace: '', name: namespace, at: to },
+    })
+    const behind: OwnerBehind[] = []
+    for (const each of found.filter(isNamespace)) {
+      const owner = identityOf(cluster, each)
+      const life = await this.lastOf(owner)
+      const { endedAt, history } = life
+      const goneAt = history.find(({ change }) => change === 'gone')?.at ?? null
+      const isBefore = endedAt !== null && endedAt <= to
+      if (isBefore && (goneAt === null || goneAt >= from)) behind.push({ owner, life })
+    }
+    return behind.length === 1 ? behind[0] : undefined
   }
 
   /** The last life that is recorded of it. */
@@ -308,6 +332,10 @@ function isEnd({ change, phase, evidence }: History): boolean {
 
 function reapedBy({ command, evidence, at, text }: History): Reaped | null {
   return command === null || evidence === null ? null : { command, evidence, at, text }
+}
+
+function isNamespace({ group, kind }: Pick<Named, 'group' | 'kind'>): boolean {
+  return group === '' && kind === 'Namespace'
 }
 
 function namedOf({ group, kind, namespace, name, uid }: History): Named {

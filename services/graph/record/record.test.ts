@@ -587,6 +587,121 @@ test('where no audit log names anybody, what was being deleted before its owner 
   equal(partial, "1 more deletion may fit: it is not known after which owner's deletion")
 })
 
+/** A user deletes a namespace, and the namespace controller what is in it. */
+const EMPTIED = [
+  ...['policy observe parity', 'serve namespace', 'relist namespace'],
+  ...['put namespace/shop', 'put cm/a in shop', 'put cm/b in shop', 'put cm/c in shop'],
+  ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put pod/a in shop <- rs/web'],
+  ...['delete cm/c in shop', 'put namespace/shop [deleting]', 'delete deploy/web in shop'],
+  ...[
+    'delete rs/web in shop',
+    'delete pod/a in shop',
+    'delete cm/a in shop',
+    'delete cm/b in shop',
+  ],
+  'delete namespace/shop',
+]
+const EMPTIER = `${KCM}/system:serviceaccount:kube-system:namespace-controller`
+
+async function emptiedRig(t: TestContext, story: readonly string[]): Promise<Rig> {
+  const rig = await rigFor(t, { story })
+  const begun = (await rig.all('/v1/changes?kind=namespace')).find(
+    ({ change }) => change === 'phase',
+  )
+  const rows = await rig.all('/v1/deletions?')
+  const asked = (uid: string, username: string, userAgent: string): AuditFields => {
+    const { kind, at, namespace } = rows.find((each) => each.uid === uid) ?? fail(uid)
+    const [apiGroup, resource] = PLURALS[kind] ?? fail(kind)
+    const when = Date.parse(kind === 'Namespace' ? (begun?.at ?? at) : at)
+    const objectRef = { apiGroup, resource, namespace, name: uid.replace(/^.*-/, ''), uid }
+    return auditEvent(uid, when, { user: { username }, userAgent, objectRef })
+  }
+  await sendAudit(rig.process, [
+    asked('namespace-shop', 'bob', 'kubectl/v1.33.0'),
+    asked('deploy-web', 'admin', EMPTIER),
+    asked('rs-web', 'admin', `${KCM}/generic-garbage-collector`),
+    asked('pod-a', 'admin', `${KCM}/generic-garbage-collector`),
+    asked('cm-a', 'admin', EMPTIER),
+    // In the namespace that bob deletes a user deletes one by hand.
+    asked('cm-b', 'carol', 'kubectl/v1.33.0'),
+  ])
+  return rig
+}
+
+async function rootsIn({ all }: Rig): Promise<readonly string[]> {
+  const told = (await all('/v1/deletions?')).map(({ uid, root, rootDeletedBy, ...rest }) => {
+    return `${uid} ${root?.uid ?? '-'} ${rootDeletedBy?.user ?? '-'} ${rest.isInferred} ${rest.isRootKnown}`
+  })
+  return told.toSorted()
+}
+
+test('what the namespace controller deleted follows from the deletion of the namespace, as inferred (C2)', async (t) => {
+  const rig = await emptiedRig(t, EMPTIED)
+  deepEqual(await rootsIn(rig), [
+    'cm-a namespace-shop bob true true',
+    'cm-b - - false true',
+    // It was deleted before the namespace was.
+    'cm-c - - false true',
+    'deploy-web namespace-shop bob true true',
+    'namespace-shop - - false true',
+    'pod-a namespace-shop bob true true',
+    'rs-web namespace-shop bob true true',
+  ])
+  const { deletedBy } = (await rig.ask('/v1/why?uid=pod-a')) as unknown as {
+    deletedBy: readonly { object: { uid: string }; user: string; isInferred: boolean }[]
+  }
+  deepEqual(
+    deletedBy.map(({ object, user, isInferred }) => `${object.uid} ${user} ${isInferred}`),
+    [
+      ...['pod-a admin false', 'rs-web admin true', 'deploy-web admin true'],
+      'namespace-shop bob true',
+    ],
+  )
+  const cascade = await rig.all('/v1/deletions?root=uid:namespace-shop')
+  deepEqual(cascade.map(({ uid }) => uid).toSorted(), [
+    ...['cm-a', 'deploy-web', 'namespace-shop', 'pod-a', 'rs-web'],
+  ])
+})
+
+test('where no audit log names anybody, what was in a namespace that was being deleted went with it', async (t) => {
+  const rig = await rigFor(t, { story: EMPTIED })
+  deepEqual(await rootsIn(rig), [
+    ...[
+      'cm-a namespace-shop - true true',
+      'cm-b namespace-shop - true true',
+      'cm-c - - false true',
+    ],
+    ...['deploy-web namespace-shop - true true', 'namespace-shop - - false true'],
+    ...['pod-a namespace-shop - true true', 'rs-web namespace-shop - true true'],
+  ])
+})
+
+for (const [what, story] of [
+  ['is not watched', EMPTIED.filter((line) => !line.includes('namespace/'))],
+  ['of this name is being deleted', EMPTIED.filter((line) => !/namespace.*deleting/.test(line))],
+] as const) {
+  test(`where no namespace ${what}, nothing follows from one`, async (t) => {
+    const { all } = await rigFor(t, { story })
+    const rows = await all('/v1/deletions?')
+    ok(rows.every(({ root }) => root?.kind !== 'Namespace'))
+  })
+}
+
+test('a namespace that has the name of one that was deleted is another one', async (t) => {
+  const rig = await rigFor(t, {
+    story: [
+      ...['policy observe parity', 'serve namespace', 'put namespace/shop', 'put cm/a in shop'],
+      ...['put namespace/shop [deleting]', 'delete cm/a in shop', 'delete namespace/shop'],
+      ...['put namespace/shop@again', 'put cm/b in shop', 'delete cm/b in shop'],
+      ...['put namespace/shop@again [deleting]', 'put cm/d in shop', 'delete cm/d in shop'],
+    ],
+  })
+  deepEqual(await rootsIn(rig), [
+    ...['cm-a namespace-shop - true true', 'cm-b - - false true', 'cm-d again - true true'],
+    'namespace-shop - - false true',
+  ])
+})
+
 test('a collector that followed an owner whom nobody saw is said to have, and nobody is named (C3)', async (t) => {
   const { process, ask, all } = await rigFor(t, {
     story: ['put pod/a in shop <- rs/never', 'put cm/b in shop', 'delete pod/a in shop'],
@@ -638,6 +753,7 @@ const PLURALS: Readonly<Record<string, readonly [group: string, resource: string
   ReplicaSet: ['apps', 'replicasets'],
   ConfigMap: ['', 'configmaps'],
   Pod: ['', 'pods'],
+  Namespace: ['', 'namespaces'],
 }
 
 function fail(what: string): never {
@@ -764,13 +880,32 @@ test('the horizon says of each question since when it is answered, and why', asy
       ['history', 2],
       ['index', 2],
       ['moments', 1],
+      ['actors', 0],
       ['events', 2],
       ['remember', 0],
     ],
   )
   match(told.bounds[0]?.because ?? '', /^the record begins then/)
   match(told.bounds[2]?.because ?? '', /^the record begins then: /)
-  match(told.bounds[4]?.because ?? '', /forgotten after "remember" \(720h\)/)
+  match(told.bounds[3]?.because ?? '', /^no audit log has come$/)
+  match(told.bounds[5]?.because ?? '', /forgotten after "remember" \(720h\)/)
+})
+
+test('the horizon says of each cluster when its audit log was heard last', async (t) => {
+  const { process } = await rigFor(t, { story: ['put cm/a'] })
+  const heardAt = async (): Promise<string | undefined> => {
+    const { bounds } = (await (await fetch(`${process.url}/v1/horizon`)).json()) as {
+      bounds: readonly { source: string; because: string }[]
+    }
+    return bounds.find(({ source }) => source === 'actors')?.because
+  }
+  const last = Date.UTC(2026, 10, 27, 12, 3, 4)
+  await sendAudit(process, [auditEvent('a', last), auditEvent('b', last - 60_000)])
+  await eventually('it is heard', async () => (await heardAt()) !== 'no audit log has come')
+  match((await heardAt()) ?? '', /: \S+ 2026-11-27T12:03:04Z$/)
+  // What is imported later may be older.
+  await sendAudit(process, [auditEvent('c', last - 120_000)])
+  match((await heardAt()) ?? '', /: \S+ 2026-11-27T12:03:04Z$/)
 })
 
 test('who may list one kind in one namespace sees that, and nothing of the rest (T12)', async (t) => {

@@ -117,7 +117,8 @@ async function requestFor(
   if (certain !== undefined && !all.some((each) => mayBeInstead(each, certain))) {
     return answerOf(certain, 'uid', 0)
   }
-  return sign === undefined || from < to ? undefined : guess(all, sign)
+  if (sign === undefined) return undefined
+  return from < to ? onlyOne(all) : guess(all, sign)
 }
 
 /** Whose uid is that of the object, in time: the one that began its deletion, by what it says. */
@@ -176,8 +177,19 @@ async function noteGaps(
   if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
-/** The nearest in time; among those that are as near as clocks say, one about its name. */
-function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
+/** Nobody knows when it was, so none is nearer: one of a client with which all that fit agree. */
+function onlyOne(found: readonly Actor[]): FoundActor | undefined {
+  const [first, ...rest] = askingIn(found)
+  if (first === undefined) return undefined
+  const isSame = rest.every((each) => !isOther(each, first) && each.agent === first.agent)
+  return isSame ? answerOf(first, guessOf(first), 0) : undefined
+}
+
+/**
+ * The nearest in time; among those that are as near as clocks say, one about its name.
+ */
+function guess(found: readonly Actor[], sign: number): FoundActor | undefined {
+  const all = askingIn(found)
   const seconds = (each: Actor): number => Math.floor(distanceOf(each, sign, sign) / CLOCK_MS)
   const rank = ({ name }: Actor): number => (name === '' ? 1 : 0)
   const [nearest] = all.toSorted((a, b) => {
@@ -185,8 +197,21 @@ function guess(all: readonly Actor[], sign: number): FoundActor | undefined {
     return near || distanceOf(a, sign, sign) - distanceOf(b, sign, sign)
   })
   if (nearest === undefined) return undefined
-  const match = nearest.name === '' ? 'collection-and-time' : 'name-and-time'
-  return answerOf(nearest, match, all.filter((each) => isOther(each, nearest)).length)
+  return answerOf(nearest, guessOf(nearest), all.filter((each) => isOther(each, nearest)).length)
+}
+
+function guessOf({ name }: Actor): ActorMatch {
+  return name === '' ? 'collection-and-time' : 'name-and-time'
+}
+
+/** A kubelet ends pods that others asked to delete, so its requests count where there is no other. */
+function askingIn(found: readonly Actor[]): readonly Actor[] {
+  const asking = found.filter((each) => !isKubelet(each))
+  return asking.length === 0 ? found : asking
+}
+
+function isKubelet({ user, group, resource }: Actor): boolean {
+  return user.startsWith('system:node:') && group === '' && resource === 'pods'
 }
 
 function isOther(a: Actor, b: Actor): boolean {
@@ -200,6 +225,13 @@ function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
 }
 
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+
+/** It deletes what is in namespaces that are being deleted, and nothing else. */
+export function isNamespaceController({ user, agent }: Pick<Actor, 'user' | 'agent'>): boolean {
+  return user === NAMESPACE_CONTROLLER || /[/:]namespace-controller$/.test(agent)
+}
+
+const NAMESPACE_CONTROLLER = 'system:serviceaccount:kube-system:namespace-controller'
 
 /** Of the request from a time that is known to lie between two; zero where they may be one. */
 function distanceOf({ from, at }: Actor, first: number, last: number): number {

@@ -1,8 +1,10 @@
 /**
- * How the cascade of an owner that is being deleted, or has gone, stands: over all that hangs on it, what is done and what is left, and why.
+ * How the cascade of an owner that is being deleted, or was deleted, proceeds: over all its dependents
+ * what is done and what is left, and why. Of a namespace: over all that is in it.
  *
- * What must stay true: what is there is read from the graph, only what was there from the index; what hangs on an owner names it by uid and coordinates; bounded
- * work, cut with a word; others get their turn between pages.
+ * What must stay true: what is there is read from the graph, only what was there from the index; a
+ * dependent names its owner by uid and coordinates; what is in a namespace of the same name that came
+ * later is no part of it; bounded work, cut with a word; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
  */
@@ -14,7 +16,7 @@ import type { Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Cascade as AnsweredCascade } from '../../api/answer-schema.ts'
 import type { AnswerOf, AsOf, Row } from '../../api/document.ts'
-import type { HistoryIndex, Named } from '../index/history-index.ts'
+import type { HistoryIndex, Indexed, Named } from '../index/history-index.ts'
 import { type SpanIndex, uidIn } from '../index/span-index.ts'
 import { hiddenText, type Sight, WHOLE } from '../view/sight.ts'
 import { PAGE_KEYS, type View } from '../view/view.ts'
@@ -29,6 +31,8 @@ const NAMED_LIMIT = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
+/** Watches of two kinds may report one moment so far apart. */
+const SKEW_MS = 2_000
 /** How long and how often it is looked whether a deletion begins. */
 const BEGIN_MS = 5_000
 const BEGIN_LOOK_MS = 200
@@ -85,6 +89,7 @@ export function createCascades(
     const from = isUnindexed ? Number.POSITIVE_INFINITY : since
     const walk = new Walk({ view, index, limit, since: from, sight })
     const phase = walk.root(root.uid)
+    if (isNamespace(root)) await walk.content(root)
     await walk.all(view.identityOf(root))
     const doubts = [
       view.partial(),
@@ -144,6 +149,10 @@ function isGoing(view: View, { uid }: Named): boolean {
   const node = view.node(uid)
   if (node === undefined || nodePhase(node) === 'reaped') return true
   return node.object.deletedAt !== null
+}
+
+function isNamespace({ group, kind }: Named): boolean {
+  return group === '' && kind === 'Namespace'
 }
 
 /** Another one whenever there may be something new, or the task is another process' now. */
@@ -214,6 +223,40 @@ class Walk {
     return looked && nodePhase(looked.node)
   }
 
+  /** All that is in a namespace: it is deleted with it, whoever owns it. */
+  async content(root: Named): Promise<void> {
+    const { view, index, limit } = this.#options
+    const end = view.node(root.uid) === undefined ? index.lastOf(view.cluster, root.uid) : undefined
+    const until = end?.isGone === true ? end.at + SKEW_MS : Number.POSITIVE_INFINITY
+    let read = 0
+    for await (const last of index.within(view.cluster, root.name)) {
+      await view.turns.take()
+      read += 1
+      if (read > limit) {
+        this.isCut = true
+        return
+      }
+      await this.#meetWithin(last, until)
+    }
+  }
+
+  async #meetWithin(last: Indexed, until: number): Promise<void> {
+    const { view, since } = this.#options
+    const key = identityKey(view.identityOf(last))
+    const looked = lookedAt(view, last.uid)
+    if (looked !== undefined) {
+      // It may be in a namespace that has the same name by now.
+      if ((looked.node.object.createdAt ?? 0) > until) return
+      this.#seen.set(key, true)
+      await this.#countThere(looked)
+      return
+    }
+    const isWithin = since !== null && last.at >= since - SKEW_MS && last.at <= until
+    if (last.isGone && !isWithin) return
+    this.#seen.set(key, true)
+    await this.#countGone(last)
+  }
+
   async all(root: Identity): Promise<void> {
     const { view, index } = this.#options
     const queue = [root]
@@ -250,9 +293,7 @@ class Walk {
       // Gone long before: no part of this.
       if (last?.isGone && since !== null && last.at < since) return false
       this.#seen.set(key, true)
-      const isUnknown = last?.isGone !== true && view.partial() !== ''
-      if (isUnknown) this.#progress.unknown += 1
-      if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
+      await this.#countGone(last)
       return true
     }
     const { object } = looked.node
@@ -261,13 +302,21 @@ class Walk {
       this.#seen.set(key, true)
       return false
     }
-    if (!isKnown) {
-      const isShown = await this.#count(object, 'remaining')
-      this.#progress[this.#note(looked, isShown)] += 1
-    }
+    if (!isKnown) await this.#countThere(looked)
     const goes = !this.#keepsOthers(looked)
     this.#seen.set(key, goes)
     return goes
+  }
+
+  async #countThere(looked: Looked): Promise<void> {
+    const isShown = await this.#count(looked.node.object, 'remaining')
+    this.#progress[this.#note(looked, isShown)] += 1
+  }
+
+  async #countGone(last: Indexed | undefined): Promise<void> {
+    const isUnknown = last?.isGone !== true && this.#options.view.partial() !== ''
+    if (isUnknown) this.#progress.unknown += 1
+    if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
   }
 
   /** It only loses a reference: what hangs on it stays. */

@@ -1,10 +1,11 @@
 /**
  * Why an object was deleted, as far as its own record and the request say: by a collector, whose
- * cause is the deletion of its owners, or by anybody else, whose cause is nowhere else.
+ * cause is the deletion of its owners, by the namespace controller, whose cause is the deletion of
+ * its namespace, or by anybody else, whose cause is nowhere else.
  *
- * What must stay true: where a user or a controller deleted it, nothing follows from it: a controller
- * scales, cleans up and empties namespaces for reasons that no owner reference says. What is inferred
- * is called so. It is read from fields of records; no sentence is read back.
+ * What must stay true: where a user or another controller deleted it, nothing follows from it: a
+ * controller scales and cleans up for reasons that no record says. What is inferred is called so. It
+ * is read from fields of records; no sentence is read back.
  *
  * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
  */
@@ -12,7 +13,7 @@ import type { History } from '../../../../core/model/record.ts'
 import type { Unshaped } from '../../api/document.ts'
 import type { Deletion as AnsweredDeletion } from '../../api/part-schema.ts'
 import { HIDDEN } from '../view/sight.ts'
-import { BEGUN, type FoundActor } from './actor.ts'
+import { BEGUN, type FoundActor, isNamespaceController } from './actor.ts'
 
 export type By = Deletion['by']
 
@@ -22,31 +23,45 @@ export type Deletion = Unshaped<AnsweredDeletion>
 export type Cause =
   /** The deletion of its owners, which was recorded by `at`. */
   | { readonly type: 'owner'; readonly at: number; readonly isInferred: boolean }
+  /** The deletion of its namespace, which is all that the namespace controller follows. */
+  | { readonly type: 'namespace'; readonly begun: Begun }
   /** Whoever deleted it decided that. */
   | { readonly type: 'own' }
-  /** Either, if all its owners were deleted by `at`; `own` if one was not. Null: nobody can say. */
-  | { readonly type: 'unknown'; readonly at: number | null }
+  /**
+   * Either, if all its owners were deleted by `at`; `own` if one was not. Null: nobody can say.
+   * `begun`: no request is known, so a namespace whose deletion had begun may be the cause.
+   */
+  | { readonly type: 'unknown'; readonly at: number | null; readonly begun: Begun | null }
+
+/** When its deletion began, in log time: between these, as far as is known. */
+export interface Begun {
+  readonly from: number
+  readonly to: number
+}
 
 /** A life of an object as it was read. */
 export interface Ended {
   /** When Kinfold decided the delete that it carried out; null where it carried out none. */
   readonly decidedAt: number | null
   readonly history: readonly History[]
+  /** It ended since then, of a cluster of which nothing was seen; null: it was seen at once. */
+  readonly unseenSince: number | null
 }
 
 /** Two watches may report one moment so far apart. */
 const SKEW_MS = 2_000
 /** An owner whose deletion is recorded so much later was there: a watch that is behind by more has no term. */
 const BEHIND_MS = 60_000
-const NOBODY_KNOWS: Cause = { type: 'unknown', at: null }
+const NOBODY_KNOWS: Cause = { type: 'unknown', at: null, begun: null }
 
-export function causeOf({ decidedAt, history }: Ended, actor: FoundActor | null): Cause {
+export function causeOf(ended: Ended, actor: FoundActor | null): Cause {
+  const { decidedAt, history } = ended
   if (decidedAt !== null) return { type: 'owner', at: decidedAt, isInferred: false }
   if (actor?.match === 'audit-id') return ofCommand(history, actor.auditId)
   const begun = beginOf(history)
-  const either: Cause = { type: 'unknown', at: begun === undefined ? null : begun.at + BEHIND_MS }
   if (actor !== null && !actor.isCollector) {
-    return actor.others === 0 ? { type: 'own' } : either
+    if (actor.others > 0) return eitherOf(begun)
+    return isNamespaceController(actor) ? ofNamespace(ended, begun) : { type: 'own' }
   }
   // Of what happened between two lists nobody knows whom it named last.
   const isSeen = !history.some(
@@ -54,9 +69,27 @@ export function causeOf({ decidedAt, history }: Ended, actor: FoundActor | null)
   )
   if (begun === undefined || !isSeen) return NOBODY_KNOWS
   // It may be faster than the watch by which the record learns of the owner's deletion.
-  if (actor !== null) return { type: 'owner', at: begun.at + SKEW_MS, isInferred: true }
+  if (actor !== null) return { type: 'owner', at: latestOf(ended, begun), isInferred: true }
   const decided = decidedIn(history.slice(0, history.indexOf(begun)))
-  return decided === undefined ? either : { type: 'owner', at: decided.at, isInferred: true }
+  if (decided !== undefined) return { type: 'owner', at: decided.at, isInferred: true }
+  // It may have been deleted as early as that, by anybody.
+  const from = ended.unseenSince ?? begun.at
+  return { ...eitherOf(begun), begun: { from, to: from } }
+}
+
+function eitherOf(begun: History | undefined): Cause & { readonly type: 'unknown' } {
+  return { type: 'unknown', at: begun === undefined ? null : begun.at + BEHIND_MS, begun: null }
+}
+
+function ofNamespace(ended: Ended, begun: History | undefined): Cause {
+  if (begun === undefined) return NOBODY_KNOWS
+  const from = ended.unseenSince ?? begun.at - SKEW_MS
+  return { type: 'namespace', begun: { from, to: latestOf(ended, begun) } }
+}
+
+/** By then it is recorded what a controller followed. Behind an outage each watch reports in its own time. */
+function latestOf({ unseenSince }: Ended, { at }: History): number {
+  return at + (unseenSince === null ? SKEW_MS : BEHIND_MS)
 }
 
 /** Of one that exists: what the record has decided of it, before anybody deleted it. */

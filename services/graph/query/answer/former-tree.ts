@@ -26,32 +26,99 @@ export interface FormerParts {
 }
 
 const UNKNOWN = 'the tree before its deletion is not known'
+/** Owners that were deleted before it, of which each is read at a moment of its own. */
+const MOST_MOMENTS = 20
 
 export async function formerTree(
-  { index, open }: FormerParts,
+  parts: FormerParts,
   view: View,
   present: TreeNode,
   isUp: boolean,
 ): Promise<Answer<TreeNode>> {
+  const then = await grownBefore(parts, view, present, isUp)
+  if (then.former === undefined) return { answer: present, partial: textOf(then.why) }
+  const { former, before, cut } = then
+  const doubt = isUp ? await addFormerOwners(parts, view, former, before) : ''
+  const partial = [cut, doubt].filter((text) => text !== '').join('; ')
+  return { answer: joined(view, former, present), partial }
+}
+
+function textOf(why: string): string {
+  return why === '' ? UNKNOWN : `${UNKNOWN}: ${why}`
+}
+
+interface Grown {
+  readonly former: TreeNode
+  /** The moment before its deletion began. */
+  readonly before: View
+  readonly cut: string
+}
+
+/** `why`: that moment cannot be asked; empty where its deletion is not recorded. */
+async function grownBefore(
+  { index, open }: FormerParts,
+  view: View,
+  of: TreeNode,
+  isUp: boolean,
+): Promise<Grown | { readonly former: undefined; readonly why: string }> {
   const { cluster, moment } = view
-  const { entries } = await historiesAt(index, moment).history(identityOf(cluster, present))
+  const { entries } = await historiesAt(index, moment).history(identityOf(cluster, of))
   const begun = beginIn(entries)
-  if (begun === undefined) return { answer: present, partial: UNKNOWN }
+  if (begun === undefined) return { former: undefined, why: '' }
   const { partition, position } = begun
   try {
     const before = await open(view, { type: 'position', partition, position })
-    const root = before.node(present.uid)?.object
-    if (root === undefined || !isSamePlace(root, present))
-      return { answer: present, partial: UNKNOWN }
+    const root = before.node(of.uid)?.object
+    if (root === undefined || !isSamePlace(root, of)) return { former: undefined, why: '' }
     const told = await readThen(before, async () => {
       return await new Tree(before).grown({ ...root, cluster, at: 0 }, isUp)
     })
-    return { answer: joined(view, told.answer, present), partial: told.cut }
+    return { former: told.answer, before, cut: told.cut }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return { answer: present, partial: `${UNKNOWN}: ${error.message}` }
+    return { former: undefined, why: error.message }
   }
 }
+
+/**
+ * An owner that was deleted before its dependent was is no part of that moment: whom it named itself
+ * is read just before its own deletion. Answers with why some may be missing.
+ */
+async function addFormerOwners(
+  parts: FormerParts,
+  view: View,
+  former: TreeNode,
+  before: View,
+): Promise<string> {
+  const keyOf = (node: TreeNode): string => identityKey(identityOf(view.cluster, node))
+  const seen = new Set<string>()
+  const doubts = new Set<string>()
+  const queue: { readonly node: TreeNode; readonly view: View }[] = [{ node: former, view: before }]
+  let moments = 0
+  for (const { node, view: then } of queue) {
+    seen.add(keyOf(node))
+    let at = then
+    const there = then.node(node.uid)
+    if (!node.repeated && (there === undefined || !isSamePlace(there.object, node))) {
+      moments += 1
+      if (moments > MOST_MOMENTS) return `owners above ${MOST_MOMENTS} deleted ones are left out`
+      const grown = await grownBefore(parts, view, node, true)
+      if (grown.former === undefined) {
+        if (grown.why !== '') doubts.add(`owners of ${node.kind}/${node.name}: ${grown.why}`)
+      } else {
+        at = grown.before
+        const above = grown.former.children
+        node.children.push(
+          ...above.map((each) => (seen.has(keyOf(each)) ? { ...each, ...REPEATED } : each)),
+        )
+      }
+    }
+    for (const child of node.children) queue.push({ node: child, view: at })
+  }
+  return [...doubts].join('; ')
+}
+
+const REPEATED = { repeated: true, children: [] }
 
 /** Of its last life, where its deletion was recorded first. */
 function beginIn(history: readonly History[]): History | undefined {

@@ -16,7 +16,7 @@ const START = Date.parse('2026-01-31T09:00:00Z')
 
 type Told = Document & Partial<ListAnswer> & { readonly root?: TreeNode; readonly asOf: AsOf[] }
 
-function shape(node: TreeNode | undefined): string {
+function shape(node: Tree['root'] | TreeNode | undefined): string {
   if (node === undefined) return ''
   const below = node.children.map(shape).join(' ')
   const phase = node.phase === 'observed' ? '' : ` ${node.phase}`
@@ -78,6 +78,30 @@ test('the tree of what was deleted is that before its deletion, with each object
   deepEqual([up.deletion?.root, up.deletion?.isRootKnown], [null, false])
   const there = await rig.get<Tree>('/v1/tree?uid=cm-freed')
   deepEqual([there.deletion, there.deletedAt], [null, null])
+})
+
+test('the owners of what was deleted are all levels, also where each was deleted before its dependent', async (t) => {
+  const rig = await rigged(t)
+  await rig.minute(
+    'policy observe parity',
+    'put deploy/web',
+    'put rs/one <- deploy/web',
+    'put cm/other',
+  )
+  await rig.minute('put pod/z <- rs/one, cm/other', 'put pod/y <- rs/one, cm/other')
+  await rig.minute('delete deploy/web')
+  await rig.minute('delete rs/one')
+  await rig.minute('delete cm/other')
+  await rig.minute('put pod/z <- rs/one, cm/other [deleting]')
+  await rig.minute('delete pod/z')
+  for (const uid of ['pod-z', 'rs-one']) {
+    const { root, partial } = await rig.get<Tree>(`/v1/tree?uid=${uid}&owners=true`)
+    const set = 'ReplicaSet/one gone(Deployment/web gone)'
+    deepEqual(
+      [shape(root), partial],
+      [uid === 'rs-one' ? set : `Pod/z gone(ConfigMap/other gone ${set})`, ''],
+    )
+  }
 })
 
 test('of a name that was given again the one that was there then is meant', async (t) => {

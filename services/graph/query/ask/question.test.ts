@@ -502,6 +502,30 @@ test('what went before its owner was deleted is no part of the cascade', async (
   deepEqual(told && standing(told.answer), { done: 0, remaining: 1, isOver: false, reaping: 1 })
 })
 
+test('the cascade of a namespace is over all that was in it, and of no later one of its name', async (t) => {
+  const asked = await ask(t, [
+    ...['policy observe parity', 'serve namespace', 'put namespace/shop', 'put cm/old in shop'],
+    ...['put cm/a in shop', 'put rs/r in shop', 'put pod/p in shop <- rs/r', 'put cm/x in other'],
+    'delete cm/old in shop',
+  ])
+  await asked.tell(['put namespace/shop [deleting]', 'delete rs/r in shop'], 60_000)
+  const begun = await asked.cascade('namespace-shop')
+  deepEqual(begun && [begun.answer.done, begun.answer.remaining, begun.answer.isOver], [
+    1,
+    2,
+    false,
+  ])
+  await asked.tell(['delete pod/p in shop', 'delete cm/a in shop', 'delete namespace/shop'])
+  await asked.tell(['put namespace/shop@again', 'put cm/b in shop [created:9000000]'], 60_000)
+  await asked.tell(['delete cm/b in shop', 'put cm/d in shop [created:9000000]'], 60_000)
+  const over = await asked.cascade('namespace-shop')
+  deepEqual(over && [over.answer.done, over.answer.remaining, over.answer.isOver], [3, 0, true])
+  deepEqual(
+    over?.answer.kinds.map(({ kind, done }) => `${kind} ${done}`),
+    ['ConfigMap 1', 'Pod 1', 'ReplicaSet 1'],
+  )
+})
+
 test('the graph of a component has its vertices, then its edges, both ways', async (t) => {
   const asked = await ask(t, [...FAMILY, 'put pod/x <- job/gone'])
   const dot = await asked.dot('rs-a')

@@ -11,12 +11,13 @@
  * Not here: which request a deletion was (actor.ts), which events are kept at all
  * (actors/audit-event.ts).
  */
+import type { ClusterId } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Entry, Log } from '../../../../ports/log.ts'
 import { type Codec, CodecError } from '../../../../ports/record/codec.ts'
 import type { Actor, ActorGap } from '../../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { type About, actorKey, ageKey, gapKey, type Span } from './actor-key.ts'
+import { type About, actorKey, ageKey, gapKey, newestKey, type Span } from './actor-key.ts'
 import { type Found, gapsIn, offsetIn, requestsIn, withOffset } from './actor-search.ts'
 import { isAway, isOutdated } from './history-index.ts'
 
@@ -42,6 +43,8 @@ export interface ActorIndex {
   gaps(of: Pick<About, 'cluster' | 'namespace'>, span: Span): Promise<Found<ActorGap>>
   /** What was answered before is not kept any more; zero: nothing was forgotten. */
   keptSince(): number
+  /** When the newest request that is known of a cluster was answered; undefined: none ever was. */
+  newest(cluster: ClusterId): number | undefined
   /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
   caughtUp(): Promise<bigint>
 }
@@ -81,10 +84,27 @@ export function createActorIndex({
     if (next === end) return false
     const from = next < start ? start : next
     const page = await log.read('actors', 0, from, { limit: PAGE_LIMIT, waitMs: 0 })
-    const changes = page.entries.flatMap((entry) => changesOf(entry, codec))
-    changes.push([AT_KEY, Buffer.from(page.next.toString())])
+    const records = page.entries.flatMap((entry) => recordsOf(entry, codec))
+    const changes = records.flatMap(changesOf)
+    changes.push(...newestIn(records), [AT_KEY, Buffer.from(page.next.toString())])
     await store.write(changes, NO_CHECKPOINT)
     return true
+  }
+
+  function newest(cluster: ClusterId): number | undefined {
+    const bytes = store.get(newestKey(cluster))
+    return bytes === undefined ? undefined : Number(Buffer.from(bytes).toString())
+  }
+
+  /** Of each cluster one that is newer than what is known. */
+  function newestIn(records: readonly Recorded[]): StoreChange[] {
+    const times = new Map<ClusterId, number>()
+    for (const { record } of records) {
+      const { cluster } = record
+      const known = times.get(cluster) ?? newest(cluster) ?? 0
+      if (record.type === 'Actor' && record.at > known) times.set(cluster, record.at)
+    }
+    return [...times].map(([cluster, at]) => [newestKey(cluster), Buffer.from(`${at}`)])
   }
 
   /** Append time of the first that is kept. */
@@ -145,6 +165,7 @@ export function createActorIndex({
     requests: async (about, span) => await requestsIn(store, codec, about, span),
     gaps: async (of, span) => await gapsIn(store, codec, of, span),
     keptSince: () => known.since,
+    newest,
     async caughtUp() {
       const { end } = await log.bounds('actors', 0)
       const until = clock.monotonicMs() + CATCH_UP_MS
@@ -158,9 +179,18 @@ export function createActorIndex({
   }
 }
 
-function changesOf({ offset, value }: Entry, codec: Codec): StoreChange[] {
+interface Recorded {
+  readonly offset: bigint
+  readonly value: Uint8Array
+  readonly record: Actor | ActorGap
+}
+
+function recordsOf({ offset, value }: Entry, codec: Codec): readonly Recorded[] {
   const record = value === null ? undefined : recordIn(value, codec)
-  if (value === null || record === undefined) return []
+  return value === null || record === undefined ? [] : [{ offset, value, record }]
+}
+
+function changesOf({ offset, value, record }: Recorded): StoreChange[] {
   const key = record.type === 'Actor' ? actorKey(record) : gapKey(record)
   return [
     [key, withOffset(value, offset)],

@@ -68,6 +68,11 @@ export function ageKey(offset: bigint): string {
   return `age/${offset.toString().padStart(19, '0')}`
 }
 
+/** Of a cluster, when its newest request was answered. */
+export function newestKey(cluster: string): string {
+  return `newest/${part(cluster)}`
+}
+
 function gapPrefix(cluster: string, namespace: string | null): string {
   return `gap/${part(cluster)}/${namespace === null ? ANY : `=${part(namespace)}`}/`
 }

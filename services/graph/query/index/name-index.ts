@@ -72,6 +72,8 @@ export interface NameIndex {
   near(namespace: string, name: string): Promise<readonly Indexed[]>
   /** What exists or existed under a name, in any namespace; not all of very many namespaces are looked through. */
   anywhere(name: string): Promise<readonly Indexed[]>
+  /** All that exist, or existed, in a namespace. */
+  within(cluster: ClusterId, namespace: string): AsyncIterable<Indexed>
   /** All that have the name, or had it: those behind a key, or (empty) the first, in an order that nothing changes. */
   listed(asked: NamesListed, after: string): AsyncIterable<readonly [key: string, last: Indexed]>
 }
@@ -187,6 +189,14 @@ export function createNameIndex(
       const of = `${namePart(namespace, name)}${part(cluster)}/${kindPart(group, kind)}/`
       for await (const [key] of entriesIn(store, prefixRange(`there/${of}`, PAGE_KEYS))) {
         yield identityIn(key)[1]
+      }
+    },
+    async *within(cluster, namespace) {
+      const range = prefixRange(`${listPrefix(true)}${part(namespace)}/`, PAGE_KEYS)
+      for await (const [key] of entriesIn(store, range)) {
+        const [of, uid] = identityIn(key)
+        const last = of === cluster ? lastOf(of, uid) : undefined
+        if (last !== undefined) yield last
       }
     },
     async *listed({ cluster, namespaces, name, isGone }, after) {
