@@ -7,14 +7,15 @@
  */
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { PackedFormers } from '../../../../ports/record/former-value.ts'
-import { entriesIn } from '../../../../ports/store.ts'
-import { changedFrom } from './former-key.ts'
+import { entriesIn, prefixRange } from '../../../../ports/store.ts'
+import { changedFrom, lastKey } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
 import { formerAt, lastChangeOf, rowAt } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
 
-/** Commits of which what they changed is read at once. */
+/** Commits of which what they changed is read at once, and keys that changed. */
 const PAGE_COMMITS = 8
+const PAGE_KEYS = 500
 
 /** Of events from a position on, up to another one. */
 export interface Span {
@@ -49,6 +50,36 @@ export async function* changedBetween(
       yield { key, position: of, at: times[at] ?? 0, cursor: `${of}.${at}` }
     }
   }
+}
+
+/** Keys that begin so and changed before a position, whether they hold anything now or not. */
+export async function* keysChanged(
+  store: StoreReader,
+  codec: Codec,
+  prefix: string,
+  before: number,
+): AsyncGenerator<string> {
+  const begin = lastKey('').length
+  for await (const [row] of entriesIn(store, prefixRange(lastKey(prefix), PAGE_KEYS))) {
+    const key = row.slice(begin)
+    if (lastChangeBefore(store, codec, key, before) !== undefined) yield key
+  }
+}
+
+/**
+ * What a key held last before a position at which it holds nothing, and the position of the event
+ * that removed it; undefined where that is not remembered.
+ */
+export function lastHeld(
+  store: Pick<StoreReader, 'get'>,
+  codec: Codec,
+  key: string,
+  before: number,
+): { readonly position: number; readonly value: Uint8Array } | undefined {
+  for (const change of changesBack(store, codec, key, before)) {
+    if (change.value.length > 0) return change
+  }
+  return undefined
 }
 
 /** Changes of one key before a position, the newest first, with what it held before each. */

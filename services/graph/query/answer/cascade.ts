@@ -1,8 +1,8 @@
 /**
- * How the cascade of an owner that is being deleted, or has gone, stands: over all that hangs on it, what is done and what is left, and why.
+ * How far the cascade of an owner has come that is being deleted or was deleted: over all its dependents, what is done, what remains, and why.
  *
- * What must stay true: what is there is read from the graph, only what was there from the index; what hangs on an owner names it by uid and coordinates; bounded
- * work, cut with a word; others get their turn between pages.
+ * What must stay true: what is there, and what was, is read from the graph of one moment; only when the deletion began is read from its history. A dependent references
+ * its owner by uid and coordinates. The work is bounded, and an answer that is cut says so; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
  */
@@ -11,14 +11,15 @@ import { type Identity, identityKey, identityNamed } from '../../../../core/grap
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { nodePhase } from '../../../../core/model/node.ts'
-import type { Uid } from '../../../../core/model/object.ts'
+import type { ObjectMeta, Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Cascade as AnsweredCascade } from '../../api/answer-schema.ts'
 import type { AnswerOf, AsOf, Row } from '../../api/document.ts'
+import { reachOf } from '../../fold/former/former-rows.ts'
+import { type Histories, historiesAt } from '../index/history-at.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { type SpanIndex, uidIn } from '../index/span-index.ts'
 import { hiddenText, type Sight, WHOLE } from '../view/sight.ts'
-import { PAGE_KEYS, type View } from '../view/view.ts'
+import type { View } from '../view/view.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 import { cutText } from './query.ts'
@@ -73,18 +74,13 @@ export function createCascades(
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function cascade(
-    view: View,
-    root: Named,
-    lag: bigint,
-    sight: Sight,
-  ): Promise<CascadeAnswer | undefined> {
-    if (!isGoing(view, root)) return undefined
+  async function cascade(view: View, root: Named, sight: Sight): Promise<Told> {
     const asOf = [view.asOf()]
-    const { since, isCut } = await beginOf(index, view.identityOf(root))
-    const isUnindexed = since === null && lag > 0n
-    const from = isUnindexed ? Number.POSITIVE_INFINITY : since
-    const walk = new Walk({ view, index, limit, since: from, sight })
+    const histories = historiesAt(index, view.moment)
+    const { begin, isCut } = await beginOf(histories, view.identityOf(root))
+    const isUnindexed = begin === null && (await index.lagEntries()) > 0n
+    const from = isUnindexed ? Number.POSITIVE_INFINITY : (begin?.position ?? null)
+    const walk = new Walk({ view, index, histories, limit, from, sight })
     const phase = walk.root(root.uid)
     await walk.all(view.identityOf(root))
     const doubts = [
@@ -92,23 +88,25 @@ export function createCascades(
       isUnindexed
         ? 'its deletion is not indexed yet, so what was deleted long before cannot be distinguished from what was deleted with it, and is not counted'
         : '',
-      lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
+      isUnindexed ? '' : unrememberedText(view, begin?.position ?? 0),
       isCut ? `when its deletion began is not known: ${cutText({ isCut })}` : '',
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
-    const { isOver, ...rest } = await walk.answer(root, phase, since)
+    const { isOver, ...rest } = await walk.answer(root, phase, begin?.at ?? null)
     const isSurelyOver = isOver && !isUnindexed
     // What nobody can tell of now may still be there.
-    const isFinal = isSurelyOver && view.partial() === '' && (lag === 0n || walk.isCut)
+    const isFinal = isSurelyOver && view.partial() === ''
     const answer = { ...rest, isOver: isSurelyOver, isFinal }
-    return { answer, partial: doubts.join('; '), asOf }
+    return { answer, partial: doubts.join('; '), asOf, isUnindexed }
   }
 
   return {
     async cascade(view, root, sight = WHOLE) {
       if (!isGoing(view, root)) return undefined
-      return await cascade(view, root, await index.caughtUp(), sight)
+      await index.caughtUp()
+      const { isUnindexed: _, ...told } = await cascade(view, root, sight)
+      return told
     },
     async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
@@ -118,21 +116,21 @@ export function createCascades(
       return isGoing(view, root)
     },
     async *follow(view, root, signal, sightOf = async () => WHOLE) {
-      let told = ''
-      let standing = ''
+      let [told, position] = ['', '']
+      let isUnindexed = false
       while (!signal.aborted) {
-        const now = await standOf(view, index)
-        const lag = now === standing ? 0n : await index.caughtUp()
+        const now = positionOf(view)
         const began = clock.monotonicMs()
-        if (now !== standing) {
-          standing = now
-          const answer = await cascade(view, root, lag, await sightOf())
-          if (answer === undefined) return
-          const { asOf: _, ...rest } = answer
+        if (now !== position || isUnindexed) {
+          position = now
+          if (!isGoing(view, root)) return
+          await index.caughtUp()
+          const { asOf, isUnindexed: isLater, ...rest } = await cascade(view, root, await sightOf())
+          isUnindexed = isLater
           const text = JSON.stringify(rest)
-          if (text !== told) yield answer
+          if (text !== told) yield { ...rest, asOf }
           told = text
-          if (answer.answer.isFinal) return
+          if (rest.answer.isFinal) return
         }
         const took = clock.monotonicMs() - began
         await clock.sleep(Math.max(FOLLOW_MS, took * FOLLOW_SHARE), signal)
@@ -148,9 +146,21 @@ function isGoing(view: View, { uid }: Named): boolean {
 }
 
 /** Another one whenever there may be something new, or the task is another process' now. */
-async function standOf(view: View, index: HistoryIndex): Promise<string> {
-  const { position } = view.partition.status()
-  return [position, await index.lagEntries(), view.partial()].join(' ')
+function positionOf(view: View): string {
+  return `${view.partition.status().position} ${view.partial()}`
+}
+
+interface Told extends CascadeAnswer {
+  /** Its deletion may have begun in what the index has not read yet. */
+  readonly isUnindexed: boolean
+}
+
+/** Why some that were deleted since a position may be missing. */
+function unrememberedText({ now, codec, partition }: View, since: number): string {
+  const reach = reachOf(now, codec)
+  if (reach !== undefined && reach.begin <= since) return ''
+  const what = reach === undefined ? '' : ` before pos:${partition.partition}-${reach.begin}`
+  return `what was deleted${what} is not remembered, so more may be done`
 }
 
 /**
@@ -158,24 +168,31 @@ async function standOf(view: View, index: HistoryIndex): Promise<string> {
  * since it began before the newest entries of its history.
  */
 async function beginOf(
-  index: HistoryIndex,
+  histories: Histories,
   owner: Identity,
-): Promise<{ readonly since: number | null; readonly isCut: boolean }> {
-  const { entries, isCut } = await index.history(owner)
+): Promise<{ readonly begin: Begin | null; readonly isCut: boolean }> {
+  const { entries, isCut } = await histories.history(owner)
   const phases = entries.filter(({ phase }) => phase !== null && phase !== 'suspect')
   const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
   const begun = phases[wasThere + 1] ?? entries.findLast(({ change }) => change === 'gone')
   const isBefore = isCut && wasThere < 0 && begun?.change !== 'gone'
-  if (isBefore || begun === undefined) return { since: null, isCut: isBefore }
-  return { since: Number(begun.at), isCut: false }
+  if (isBefore || begun === undefined) return { begin: null, isCut: isBefore }
+  return { begin: { at: begun.at, position: Number(begun.position) }, isCut: false }
+}
+
+/** Of the event by which it was recorded, and its append time. */
+interface Begin {
+  readonly position: number
+  readonly at: number
 }
 
 interface WalkOptions {
   readonly view: View
-  readonly index: HistoryIndex
+  readonly index: Pick<HistoryIndex, 'lastOf'>
+  readonly histories: Histories
   readonly limit: number
-  /** What went before is no part of it; null where nobody knows. */
-  readonly since: number | null
+  /** What an event before this position removed is no part of it; null where nobody knows. */
+  readonly from: number | null
   readonly sight: Sight
 }
 
@@ -186,6 +203,17 @@ interface Looked {
   readonly waiting: WaitingOwner | null
   /** Owners on whom it stands firmly, as far as is known: by `identityKey`. */
   readonly solid: readonly string[]
+}
+
+/** An object that references an owner, or did. */
+interface Met {
+  readonly object: Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
+  /** Undefined: it is not in the graph. */
+  readonly looked?: Looked
+  /** The position of the event that removed it. */
+  readonly until: number
+  /** It is, as far as is known. */
+  readonly isThere: boolean
 }
 
 class Walk {
@@ -216,30 +244,40 @@ class Walk {
   }
 
   async all(root: Identity): Promise<void> {
-    const { view, index } = this.#options
+    const { view } = this.#options
     const queue = [root]
     this.#seen.set(identityKey(root), true)
     for (const owner of queue) {
-      const former = formerDependents(index.spans, owner)
-      for (const dependents of [view.dependents(owner), former]) {
+      for (const dependents of [view.dependents(owner), view.formerDependents(owner)]) {
         for await (const uid of dependents) {
           await view.turns.take()
-          const looked = lookedAt(view, uid)
-          const object = looked?.node.object ?? index.spans.lastThere(view.cluster, uid)
-          if (object === undefined) continue
-          const dependent = view.identityOf(object)
+          const met = this.#met(uid)
+          if (met === undefined) continue
+          const dependent = view.identityOf(met.object)
           if (this.#seen.get(identityKey(dependent)) === true) continue
-          if (await this.#meet(dependent, looked, owner)) queue.push(dependent)
+          if (await this.#meet(dependent, met, owner)) queue.push(dependent)
           if (this.isCut) return
         }
       }
     }
   }
 
-  /** True when what hangs on it is to be looked at now. */
-  async #meet(dependent: Identity, looked: Looked | undefined, owner: Identity): Promise<boolean> {
-    const { view, index, since, limit } = this.#options
-    const { uid } = dependent
+  /** Undefined: nothing is known of it. In a store that is being restored it may be there. */
+  #met(uid: Uid): Met | undefined {
+    const { view, index } = this.#options
+    const looked = lookedAt(view, uid)
+    if (looked !== undefined) return { object: looked.node.object, looked, until: 0, isThere: true }
+    const former = view.lastThere(uid)
+    if (view.partial() === '') return former && { ...former, isThere: false }
+    const last = index.lastOf(view.cluster, uid)
+    const object = former?.object ?? last
+    return object && { object, until: former?.until ?? 0, isThere: last?.isGone !== true }
+  }
+
+  /** True when its dependents are to be looked at now. */
+  async #meet(dependent: Identity, met: Met, owner: Identity): Promise<boolean> {
+    const { view, from, limit } = this.#options
+    const { looked, until, isThere } = met
     const key = identityKey(dependent)
     const isKnown = this.#seen.has(key)
     if (!isKnown && this.#seen.size >= limit) {
@@ -247,13 +285,11 @@ class Walk {
       return false
     }
     if (looked === undefined) {
-      const last = index.lastOf(view.cluster, uid)
-      // Gone long before: no part of this.
-      if (last?.isGone && since !== null && last.at < since) return false
+      // It was deleted long before: no part of this.
+      if (!isThere && from !== null && until < from) return false
       this.#seen.set(key, true)
-      const isUnknown = last?.isGone !== true && view.partial() !== ''
-      if (isUnknown) this.#progress.unknown += 1
-      if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
+      if (isThere) this.#progress.unknown += 1
+      await this.#count(met.object, isThere ? 'remaining' : 'done')
       return true
     }
     const { object } = looked.node
@@ -316,14 +352,14 @@ class Walk {
     found: string | undefined,
     since: number | null,
   ): Promise<Omit<Cascade, 'isFinal'>> {
-    const { view, index } = this.#options
+    const { view, histories } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
     const { done, remaining } = this.#total
     const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
       ...nameOf(node.object),
-      ...(await withFirstSeen(index, view.cluster, node, obstacle)),
+      ...(await withFirstSeen(histories, view.cluster, node, obstacle)),
     }))
     const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
@@ -358,17 +394,6 @@ function lookedAt(view: View, uid: Uid): Looked | undefined {
       const owner = identityNamed(view.reader, view.cluster, node.object, reference)
       return owner === undefined ? [] : identityKey(owner)
     }),
-  }
-}
-
-/** Uids of all that ever named it: what is gone among them is done, perhaps long before. */
-async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterable<Uid> {
-  for (let after = ''; ; ) {
-    const page = await spans.dependentsPage(owner, after, PAGE_KEYS)
-    yield* page.map(uidIn)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_KEYS) return
-    after = last
   }
 }
 

@@ -206,7 +206,7 @@ function objectOf(
     deletionTimestamp: null,
     goneAt: isKnown && last.isGone ? timeOf(at) : null,
     verdict: null,
-    owners,
+    owners: [...new Set(owners.map((owner) => owner.uid))],
     moreOwners,
     ...(hasReferences && { references: null }),
   }

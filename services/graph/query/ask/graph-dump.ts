@@ -42,7 +42,7 @@ export interface GraphDump {
 
 export function createGraphDump(
   clusters: Clusters,
-  index: Pick<HistoryIndex, 'isKnown'>,
+  index: Pick<HistoryIndex, 'lastOf'>,
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
@@ -228,12 +228,12 @@ class Component {
 /** A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has the same one. */
 class VertexKeys {
   readonly #clusters: Clusters
-  readonly #index: Pick<HistoryIndex, 'isKnown'>
+  readonly #index: Pick<HistoryIndex, 'lastOf'>
   readonly #others: readonly KnownCluster[]
 
   constructor(
     clusters: Clusters,
-    index: Pick<HistoryIndex, 'isKnown'>,
+    index: Pick<HistoryIndex, 'lastOf'>,
     others: readonly KnownCluster[],
   ) {
     this.#clusters = clusters
@@ -248,19 +248,22 @@ class VertexKeys {
 
   /** Of the owner that a reference names; of one that bears the uid of another object, its coordinates with it. */
   async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
-    const key = await this.of(view.cluster, reference.uid)
+    const { uid } = reference
+    // Of what was never seen here, no process knows whether another cluster names it, too.
+    const isNowhere = view.node(uid) === undefined && this.#others.length > 0
+    const key = isNowhere ? `${view.cluster}/${uid}` : await this.of(view.cluster, uid)
     if (!isMisnamed(view, node, reference)) return key
     const { group, kind } = kindOfReference(reference)
     const { name } = reference
     return [key, `${kind}.${group}`, node.object.namespace, name].join('/')
   }
 
-  /** Also what is gone, and what another process has: the index knows of both, a moment later. */
+  /** Also what was deleted, and what another process has: the index knows of both, a moment later. */
   async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
     const view = this.#clusters.view(other)
     if (view?.node(uid) !== undefined) return true
     if (view !== undefined) for await (const _ of namedWith(view, uid)) return true
-    return await this.#index.isKnown(other.id, uid)
+    return this.#index.lastOf(other.id, uid) !== undefined
   }
 }
 
