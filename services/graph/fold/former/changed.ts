@@ -66,22 +66,6 @@ export async function* keysChanged(
   }
 }
 
-/**
- * What a key held last before a position at which it holds nothing, and the position of the event
- * that removed it; undefined where that is not remembered.
- */
-export function lastHeld(
-  store: Pick<StoreReader, 'get'>,
-  codec: Codec,
-  key: string,
-  before: number,
-): { readonly position: number; readonly value: Uint8Array } | undefined {
-  for (const change of changesBack(store, codec, key, before)) {
-    if (change.value.length > 0) return change
-  }
-  return undefined
-}
-
 /** Changes of one key before a position, the newest first, with what it held before each. */
 export function* changesBack(
   store: Pick<StoreReader, 'get'>,

@@ -1,7 +1,7 @@
 /**
  * How far the cascade of an owner has come that is being deleted or was deleted: over all its dependents, what is done, what remains, and why.
  *
- * What must stay true: what is there, and what was, is read from the graph of one moment; only when the deletion began is read from its history. A dependent references
+ * What must stay true: what is there, and what was, is read from the graph of one moment, and from nothing else. A dependent references
  * its owner by uid and coordinates. The work is bounded, and an answer that is cut says so; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
@@ -22,10 +22,11 @@ import { hiddenText, type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
-import { cutText } from './query.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
+/** Changes of the owner that are read back to the beginning of its deletion. */
+const CHANGES_LIMIT = 2_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
@@ -70,43 +71,34 @@ export interface Cascades {
 }
 
 export function createCascades(
-  index: HistoryIndex,
+  index: Pick<HistoryIndex, 'lastOf' | keyof Histories>,
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function cascade(view: View, root: Named, sight: Sight): Promise<Told> {
+  async function cascade(view: View, root: Named, sight: Sight): Promise<CascadeAnswer> {
     const asOf = [view.asOf()]
     const histories = historiesAt(index, view.moment)
-    const { begin, isCut } = await beginOf(histories, view.identityOf(root))
-    const isUnindexed = begin === null && (await index.lagEntries()) > 0n
-    const from = isUnindexed ? Number.POSITIVE_INFINITY : (begin?.position ?? null)
-    const walk = new Walk({ view, index, histories, limit, from, sight })
+    const { begin, isCut } = await beginOf(view, root.uid)
+    const walk = new Walk({ view, index, histories, limit, from: begin?.position ?? null, sight })
     const phase = walk.root(root.uid)
     await walk.all(view.identityOf(root))
     const doubts = [
       view.partial(),
-      isUnindexed
-        ? 'its deletion is not indexed yet, so what was deleted long before cannot be distinguished from what was deleted with it, and is not counted'
-        : '',
-      isUnindexed ? '' : unrememberedText(view, begin?.position ?? 0),
-      isCut ? `when its deletion began is not known: ${cutText({ isCut })}` : '',
+      unrememberedText(view, begin?.position ?? 0),
+      isCut ? 'when its deletion began is not remembered' : '',
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
     const { isOver, ...rest } = await walk.answer(root, phase, begin?.at ?? null)
-    const isSurelyOver = isOver && !isUnindexed
     // What nobody can tell of now may still be there.
-    const isFinal = isSurelyOver && view.partial() === ''
-    const answer = { ...rest, isOver: isSurelyOver, isFinal }
-    return { answer, partial: doubts.join('; '), asOf, isUnindexed }
+    const isFinal = isOver && view.partial() === ''
+    return { answer: { ...rest, isOver, isFinal }, partial: doubts.join('; '), asOf }
   }
 
   return {
     async cascade(view, root, sight = WHOLE) {
       if (!isGoing(view, root)) return undefined
-      await index.caughtUp()
-      const { isUnindexed: _, ...told } = await cascade(view, root, sight)
-      return told
+      return await cascade(view, root, sight)
     },
     async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
@@ -117,16 +109,13 @@ export function createCascades(
     },
     async *follow(view, root, signal, sightOf = async () => WHOLE) {
       let [told, position] = ['', '']
-      let isUnindexed = false
       while (!signal.aborted) {
         const now = positionOf(view)
         const began = clock.monotonicMs()
-        if (now !== position || isUnindexed) {
+        if (now !== position) {
           position = now
           if (!isGoing(view, root)) return
-          await index.caughtUp()
-          const { asOf, isUnindexed: isLater, ...rest } = await cascade(view, root, await sightOf())
-          isUnindexed = isLater
+          const { asOf, ...rest } = await cascade(view, root, await sightOf())
           const text = JSON.stringify(rest)
           if (text !== told) yield { ...rest, asOf }
           told = text
@@ -141,18 +130,16 @@ export function createCascades(
 
 function isGoing(view: View, { uid }: Named): boolean {
   const node = view.node(uid)
-  if (node === undefined || nodePhase(node) === 'reaped') return true
-  return node.object.deletedAt !== null
+  return node === undefined || isDeleting(node)
+}
+
+function isDeleting(node: Node): boolean {
+  return nodePhase(node) === 'reaped' || node.object.deletedAt !== null
 }
 
 /** Another one whenever there may be something new, or the task is another process' now. */
 function positionOf(view: View): string {
   return `${view.partition.status().position} ${view.partial()}`
-}
-
-interface Told extends CascadeAnswer {
-  /** Its deletion may have begun in what the index has not read yet. */
-  readonly isUnindexed: boolean
 }
 
 /** Why some that were deleted since a position may be missing. */
@@ -164,21 +151,28 @@ function unrememberedText({ now, codec, partition }: View, since: number): strin
 }
 
 /**
- * When the owner was first seen being deleted or, if it never was, gone. `isCut`: that is not known,
- * since it began before the newest entries of its history.
+ * When the owner was first seen being deleted or, if it never was, deleted. `isCut`: that is not
+ * known, since it is too long ago.
  */
 async function beginOf(
-  histories: Histories,
-  owner: Identity,
+  view: View,
+  owner: Uid,
 ): Promise<{ readonly begin: Begin | null; readonly isCut: boolean }> {
-  const { entries, isCut } = await histories.history(owner)
-  const phases = entries.filter(({ phase }) => phase !== null && phase !== 'suspect')
-  const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
-  const begun = phases[wasThere + 1] ?? entries.findLast(({ change }) => change === 'gone')
-  const isBefore = isCut && wasThere < 0 && begun?.change !== 'gone'
-  if (isBefore || begun === undefined) return { begin: null, isCut: isBefore }
-  return { begin: { at: begun.at, position: Number(begun.position) }, isCut: false }
+  let changes = 0
+  for (const { position, node } of view.changes(owner)) {
+    // Before that it was there, or it was seen for the first time while it was being deleted.
+    if (node === undefined || !isDeleting(node)) {
+      const at = await view.timeOf(position)
+      return at === undefined ? TOO_LONG_AGO : { begin: { at, position }, isCut: false }
+    }
+    changes += 1
+    if (changes >= CHANGES_LIMIT) return TOO_LONG_AGO
+    await view.turns.take()
+  }
+  return changes === 0 ? { begin: null, isCut: false } : TOO_LONG_AGO
 }
+
+const TOO_LONG_AGO = { begin: null, isCut: true } as const
 
 /** Of the event by which it was recorded, and its append time. */
 interface Begin {

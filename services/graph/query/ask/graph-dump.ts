@@ -22,6 +22,7 @@ import { isSamePlace, versionOf } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
 /** Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component is cut, and such owners may be told twice. */
@@ -36,8 +37,12 @@ const CLOSING = '}'
 const COMMENT = '  // '
 
 export interface GraphDump {
-  /** The components, in both directions, of these uids; of none: everything. */
-  dot(views: readonly View[], uids: readonly Uid[]): AsyncIterable<string>
+  /** The components, in both directions, of these uids; of none: everything. `doubts`: what it may lack. */
+  dot(
+    views: readonly View[],
+    uids: readonly Uid[],
+    doubts?: readonly string[],
+  ): AsyncIterable<string>
 }
 
 export function createGraphDump(
@@ -46,14 +51,14 @@ export function createGraphDump(
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
-    async *dot(views, uids) {
+    async *dot(views, uids, others = []) {
       const all = await clusters.all()
       const sections: Section[] = []
       for (const view of views.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))) {
         const component = uids.length === 0 ? undefined : new Component(view, limit)
         await component?.gather(uids)
-        const others = all.filter(({ id }) => id !== view.cluster)
-        sections.push({ view, component, keys: new VertexKeys(clusters, index, others) })
+        const besides = all.filter(({ id }) => id !== view.cluster)
+        sections.push({ view, component, keys: new VertexKeys(clusters, index, besides) })
       }
       yield `${OPENING}\n`
       if (sections.some(({ component }) => component?.isCut)) {
@@ -63,7 +68,8 @@ export function createGraphDump(
       for (const section of sections) yield* definitions(section, limit)
       yield `${EDGES}\n`
       for (const section of sections) yield* edges(section)
-      const doubts = new Set(views.map((view) => view.partial()))
+      const own = views.flatMap((view) => [view.partial(), forgottenText(view)])
+      const doubts = new Set([...own, ...others])
       for (const doubt of doubts) if (doubt !== '') yield incomplete(doubt)
       yield `${CLOSING}\n`
     },

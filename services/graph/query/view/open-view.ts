@@ -107,13 +107,16 @@ export async function readThen<T>(view: View, read: () => Promise<T>): Promise<T
   }
 }
 
-function assertRemembered({ moment, now, codec, name }: View): void {
+function assertRemembered(view: View): void {
+  const text = forgottenText(view)
+  if (text !== '') throw new Problem(410, text)
+}
+
+/** Empty while the moment of a view is remembered, and of now. */
+export function forgottenText({ moment, now, codec, name }: View): string {
   const reach = moment && reachOf(now, codec)
-  if (moment === null || (reach != null && reach.begin <= moment.position)) return
-  throw new Problem(
-    410,
-    `that moment of cluster ${name} was forgotten meanwhile: ask about a later one`,
-  )
+  if (moment === null || (reach != null && reach.begin <= moment.position)) return ''
+  return `that moment of cluster ${name} was forgotten meanwhile: ask about a later one`
 }
 
 /** Everything before it is folded, and nothing that comes can be before it. */

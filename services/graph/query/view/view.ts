@@ -25,7 +25,7 @@ import type { Store, StoreEntry } from '../../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
-import { keysChanged, lastHeld } from '../../fold/former/changed.ts'
+import { changesBack, keysChanged, timeOfChange } from '../../fold/former/changed.ts'
 import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
 import type { Task } from '../../fold/task.ts'
 import { Turns } from '../../turns.ts'
@@ -51,6 +51,12 @@ export interface ViewMoment extends Omit<Extract<Moment, { readonly type: 'posit
 export interface LastThere {
   readonly object: ObjectMeta
   readonly until: number
+}
+
+/** The position of the event, and the object before it. */
+export interface NodeChange {
+  readonly position: number
+  readonly node: Node | undefined
 }
 
 export interface ViewParts {
@@ -140,13 +146,27 @@ export class View {
 
   /** Of an object that is not there. Undefined: what it was is not remembered. */
   lastThere(uid: Uid): LastThere | undefined {
+    for (const { node, position } of this.changes(uid)) {
+      if (node !== undefined) return { object: node.object, until: position }
+    }
+    return undefined
+  }
+
+  /** The newest first: what it was before each, undefined where it was not there. */
+  *changes(uid: Uid): Generator<NodeChange> {
     const key = nodeKey(this.cluster, uid)
-    const held = lastHeld(this.now, this.codec, key, this.#before)
-    if (held === undefined) return undefined
-    // What belongs to it is beside it in the store of then.
-    const then = storeAt(this.now, this.codec, BigInt(held.position))
-    const node = valueInPart(this.codec, key, held.value, (each) => then.get(each))
-    return node?.type === 'Node' ? { object: node.object, until: held.position } : undefined
+    for (const { position, value } of changesBack(this.now, this.codec, key, this.#before)) {
+      // What belongs to it is beside it in the store of then.
+      const then = storeAt(this.now, this.codec, BigInt(position))
+      const part = (each: string): Uint8Array | undefined => then.get(each)
+      const node = value.length === 0 ? undefined : valueInPart(this.codec, key, value, part)
+      yield { position, node: node?.type === 'Node' ? node : undefined }
+    }
+  }
+
+  /** Append time of an event that changed something; undefined where that is not remembered. */
+  async timeOf(position: number): Promise<number | undefined> {
+    return await timeOfChange(this.now, this.codec, position)
   }
 
   /** What was recorded from there on is not in this view. */
