@@ -101,6 +101,7 @@ export type EmbeddedConfig = Pick<
   | 'contexts'
   | 'keepMs'
   | 'keepEvents'
+  | 'keepPastMs'
   | 'snapshotEvents'
   | 'diskReserveBytes'
   | 'archive'

@@ -112,14 +112,14 @@ export function createGraph(parts: GraphParts): Graph {
       if (former !== undefined) parts.policyChanged?.(partition, former, policy)
     }
     const watching = observe && { observe }
-    const { pace } = parts
+    const { pace, retention, policy } = parts
     const task = new Task({
       ...{ log, codec, clock, partition, restored, pace, ...watching },
       store: gathering,
       idle: async () => await gathering.settle(),
+      isRemembering: retention.keepPastMs !== 0,
     })
     seat.work = task
-    const { retention, policy } = parts
     const loops = [
       (either: AbortSignal) => foldOn(task, either),
       (either: AbortSignal) => keepTrimmed({ log, codec, clock, task, retention }, either),

@@ -98,7 +98,10 @@ async function answersAt(
   for (const { group, kind, namespace, name, uid } of [...objects, ...deleted]) {
     const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
     const cascade = await cascades.cascade(view, of)
-    if (cascade !== undefined) told[`cascade ${uid}`] = { ...cascade, asOf: [] }
+    if (cascade === undefined) continue
+    // Since when it is blocked is in its history, which is forgotten.
+    const blocked = cascade.answer.blocked.map((each) => ({ ...each, since: null }))
+    told[`cascade ${uid}`] = { ...cascade, answer: { ...cascade.answer, blocked }, asOf: [] }
   }
   return told
 }

@@ -21,6 +21,7 @@ import type { Store, StoreChange } from '../../../../ports/store.ts'
 import {
   changedFrom,
   changedKey,
+  END_OF_STATE,
   lastKey,
   positionOfChanged,
   REACH_KEY,
@@ -32,6 +33,8 @@ import { type Folded, type FormerChange, valuesIn } from './former-record.ts'
 const MARK_EVERY = 64
 /** Commits of which what they changed is forgotten at once. */
 const FORGOTTEN_COMMITS = 2
+/** Rows that are removed at once where nothing is remembered any more. */
+const ROWS_LEFT = 2_000
 
 const NO_BYTES = new Uint8Array()
 const NOTHING = { previous: null, mark: null, value: NO_BYTES }
@@ -140,6 +143,16 @@ export async function forgottenRows(
   const isFilled = reach.isFilled || begin >= reach.begin
   const known = { ...reach, begin: Math.max(begin, reach.begin), isFilled, older: left }
   return [...rows, [REACH_KEY, codec.encode(known)]]
+}
+
+/**
+ * Of a store that remembers nothing from now on, some that it still has: first of all how far that
+ * reaches, so that no moment is asked between changes that are missing.
+ */
+export async function rowsLeft(store: Pick<Store, 'get' | 'page'>): Promise<StoreChange[]> {
+  if (store.get(REACH_KEY) !== undefined) return [[REACH_KEY, null]]
+  const { rows } = await store.page({ gte: END_OF_STATE, lt: '~', limit: ROWS_LEFT })
+  return rows.map(([row]): StoreChange => [row, null])
 }
 
 /** With its newest change of a key that holds nothing any more, the key is forgotten. */

@@ -57,7 +57,7 @@ export function createOpenView({
   /** Where what is remembered begins, in words. */
   async function earliestText(view: View): Promise<string> {
     const reach = reachOf(view.store, view.codec)
-    if (reach === undefined) return 'none is remembered yet'
+    if (reach === undefined) return 'none is remembered ("keepPast"), or none yet'
     const at = await timeAt(view, BigInt(reach.begin))
     const time = at === undefined ? '' : `${timeOf(at)}, or `
     return `the earliest moment is ${time}pos:${view.partition.partition}-${reach.begin}`
