@@ -26,6 +26,7 @@ import { createGraph } from '../../services/graph/graph.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
 import { createActorIndex } from '../../services/graph/query/index/actor-index.ts'
 import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { reachOf } from '../../services/graph/fold/former/former-rows.ts'
 import { createHistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
 import { assign, codec, emptyStore } from './task-rig.ts'
@@ -199,6 +200,7 @@ export class GraphGroup {
       const options = { limit: 1, waitMs: 0 }
       const { entries } = await this.log.read('events', task.partition, position, options)
       if (state !== 'folding' || entries.length > 0) return false
+      if (reachOf(task.store, codec)?.isFilled === false) return false
     }
     for (const { index } of processes) if ((await index.lagEntries()) > 0n) return false
     return true

@@ -38,7 +38,7 @@ import {
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
 import { Filling } from './former/filling.ts'
-import { forgottenRows, rowsLeft } from './former/former-rows.ts'
+import { formerRows, forgottenRows, rowsLeft } from './former/former-rows.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
@@ -177,6 +177,7 @@ export class Task {
     this.#position = batch.position.position
     this.#tally = new Tally(codec)
     this.#filling = new Filling({ log, codec, store, partition })
+    await this.#beginRemembering(batch.position.position)
     await this.#options.restored?.()
     this.#state = 'folding'
     while (!signal.aborted) await this.#turn(owned, batch, signal)
@@ -316,6 +317,15 @@ export class Task {
         .digest('hex'),
     })
     batch.deadLetter(entry.key, value)
+  }
+
+  /** What the store missed is filled from here back, also while nothing comes. */
+  async #beginRemembering(position: bigint): Promise<void> {
+    const { store, codec } = this.#options
+    const checkpoint = store.checkpoint()
+    if (!this.#isRemembering || checkpoint === undefined) return
+    const nothing = { changes: [], records: [], folded: { from: position, to: position } }
+    await store.write(formerRows(store, codec, nothing), checkpoint)
   }
 
   /** A step each: of what was missed, and of what is to be forgotten. */

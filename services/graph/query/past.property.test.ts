@@ -18,6 +18,7 @@ import { type PastAction, PastRig } from '../../../testing/rig/past-rig.ts'
 import { codec, emptyStore } from '../../../testing/rig/task-rig.ts'
 import { type Chance, seeded } from '../../../testing/seeded.ts'
 import { ROUTES } from '../api/route.ts'
+import { firstSince } from '../fold/retention.ts'
 import { createQuestions, type Questions } from '../questions.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
@@ -104,6 +105,19 @@ async function answersAt(
     told[`cascade ${uid}`] = { ...cascade, answer: { ...cascade.answer, blocked }, asOf: [] }
   }
   return told
+}
+
+/** What was there by the time of the last event before a position, as the log counts. */
+async function sameByTime(rig: PastRig, asked: Asking, position: bigint): Promise<void> {
+  const { questions, view } = asked
+  const at = rig.snapshots.find((each) => each.position === position)?.at ?? 0
+  const behind = await firstSince(rig.log, 'events', 0, at + 1)
+  const exact = { type: 'position', partition: 0, position: behind } as const
+  const byTime = await questions.open(view(), { type: 'time', at })
+  deepEqual(
+    await objectsOf(asked, byTime),
+    await objectsOf(asked, await questions.open(view(), exact)),
+  )
 }
 
 interface Moment {
@@ -221,6 +235,7 @@ test('every question about a moment is answered as it was answered then', async 
               deepEqual(known, withoutNamesakes(answer), `${question} at ${position}`)
             }
             deepEqual(Object.keys(again), Object.keys(answers))
+            await sameByTime(rig, asked, position)
           }
         } finally {
           stop.abort()

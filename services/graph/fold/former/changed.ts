@@ -6,9 +6,13 @@
  * Not here: what the keys held (store-at.ts).
  */
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { PackedFormers } from '../../../../ports/record/former-value.ts'
+import type {
+  FormerReach,
+  FormerValues,
+  PackedFormers,
+} from '../../../../ports/record/former-value.ts'
 import { entriesIn, prefixRange } from '../../../../ports/store.ts'
-import { changedFrom, lastKey } from './former-key.ts'
+import { changedFrom, lastKey, positionOfChanged } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
 import { formerAt, lastChangeOf, rowAt } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
@@ -80,6 +84,31 @@ export function* changesBack(
     yield { position: at, value: row.value }
     at = row.previous
   }
+}
+
+/**
+ * The position of the first change behind `begin` that was appended after a time; undefined where
+ * there is none. `hasEarlier`: there is one by then, too.
+ */
+export async function changeAfter(
+  store: StoreReader,
+  codec: Codec,
+  { begin, end }: Pick<FormerReach, 'begin' | 'end'>,
+  time: number,
+): Promise<{ readonly position: number | undefined; readonly hasEarlier: boolean }> {
+  let [low, high] = [begin, end]
+  let found: FormerValues | undefined
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [row] = (await store.page({ ...changedFrom(middle), limit: 1 })).rows
+    const values = row && valuesIn(codec, codec.decode(row[1]) as PackedFormers)
+    const isLater = values === undefined || (values.times.at(-1) ?? 0) > time
+    if (isLater) high = middle
+    else low = positionOfChanged(row?.[0] ?? '') + 1
+    if (isLater && values !== undefined) found = values
+  }
+  const index = found?.times.findIndex((at) => at > time) ?? -1
+  return { position: found?.positions[index], hasEarlier: low > begin || index > 0 }
 }
 
 /** Append time of an event that changed something that is remembered; undefined for any other. */

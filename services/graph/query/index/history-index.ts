@@ -350,13 +350,14 @@ export function createHistoryIndex(
   }
 
   async function endsOfAll(): Promise<[Topic, number, bigint][]> {
-    const ends: [Topic, number, bigint][] = []
-    for (const topic of topics) {
-      for (let p = 0; p < log.partitions(topic); p++) {
-        ends.push([topic, p, (await log.bounds(topic, p)).end])
-      }
-    }
-    return ends
+    const asked = topics.flatMap((topic) => {
+      return Array.from({ length: log.partitions(topic) }, (_, each) => [topic, each] as const)
+    })
+    return await Promise.all(
+      asked.map(async ([topic, each]): Promise<[Topic, number, bigint]> => {
+        return [topic, each, (await log.bounds(topic, each)).end]
+      }),
+    )
   }
 
   async function endOfAll(): Promise<bigint> {
