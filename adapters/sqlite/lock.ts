@@ -15,7 +15,7 @@ export function lockDirectory(directory: string): Disposable {
   const path = join(directory, 'log.lock')
   const db = openLockFile(path)
   try {
-    db.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE')
+    db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     db.close()
     const failure = failureOf(error, 'opened', path)

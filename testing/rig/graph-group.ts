@@ -191,6 +191,12 @@ export class GraphGroup {
     while (!(await this.#isCaughtUp())) await setImmediate()
   }
 
+  /** What lay before the position can be asked no more, from the next commit on. */
+  forgetBefore(position: bigint): void {
+    for (const { graph } of this.#processes)
+      for (const task of graph.tasks) task.forgetBefore(position)
+  }
+
   async #isCaughtUp(): Promise<boolean> {
     const processes = [...this.#processes]
     const tasks = processes.flatMap(({ graph }) => graph.tasks)
