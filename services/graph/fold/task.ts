@@ -38,7 +38,7 @@ import {
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
 import { Filling } from './former/filling.ts'
-import { formerRows, forgottenRows, rowsLeft } from './former/former-rows.ts'
+import { forgottenRows, formerRows, rowsLeft } from './former/former-rows.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
