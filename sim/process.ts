@@ -42,7 +42,8 @@ interface Parts {
 type Loop = (signal: AbortSignal) => Promise<void>
 
 /** Snapshots and trimming are rare, so that audits go back to the beginning in most worlds. */
-const RETENTION = { keepMs: 24 * 3_600_000, archiveKeepMs: 24 * 3_600_000, everyMs: 600_000 }
+const DAY_MS = 24 * 3_600_000
+const RETENTION = { keepMs: DAY_MS, keepPastMs: null, archiveKeepMs: DAY_MS, everyMs: 600_000 }
 /** Renewals in virtual time cost as much as any write. */
 const LEASE_TIMES = { durationMs: 60_000, renewDeadlineMs: 45_000, retryMs: 20_000 }
 const WATCH_SECONDS = 1_500

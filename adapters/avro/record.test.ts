@@ -76,10 +76,7 @@ import type {
   Control,
   DeletionVerb,
   GapCause,
-  LifeState,
   LongNode,
-  OwnerList,
-  PastPhase,
 } from '../../ports/record/service-record.ts'
 import { deleteObject } from '../../testing/rig/reaper.ts'
 import { avroTypeOf } from './avro-type.ts'
@@ -627,13 +624,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     partition: number,
     shortNames: list(text),
   },
-  Former: {
-    partition: number,
-    position: offset,
-    at: number,
-    key: text,
-    value: fc.uint8Array(),
-  },
   FormerChain: { records: list(number), older: maybe(number) },
   LastChange: { position: number, records: list(number), older: maybe(number) },
   FormerReach: {
@@ -648,26 +638,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     positions: list(number),
     times: list(number),
     values: list(fc.uint8Array()),
-  },
-  Life: {
-    ...place,
-    createdAt: maybe(number),
-    states: list(
-      record<LifeState>({
-        position: number,
-        at: number,
-        phase: fc.oneof(
-          phase,
-          word<Exclude<PastPhase, Phase>>({ gone: 1, hidden: 1, unknown: 1 }),
-        ) as Draw<PastPhase>,
-        deletedAt: maybe(number),
-        owners: number,
-        held: maybe(knownHold),
-      }),
-    ),
-    owners: list(record<OwnerList>({ references: list(reference), chunks: list(chunkName) })),
-    isCut: truth,
-    isBase: truth,
   },
   Digest: { partition: number, position: offset, state: text, outputs: text, foldVersion: number },
   Snapshot: {

@@ -4,7 +4,15 @@ import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'
 import { outputOf, structuredPart } from '../print/output.ts'
 import type { ObjectFlags } from '../reach/client.ts'
-import { answerTo, ask, linesOf, pathOf, warnPartial, withObject } from '../reach/client.ts'
+import {
+  answerTo,
+  ask,
+  linesOf,
+  pathOf,
+  warnPartial,
+  withMoment,
+  withObject,
+} from '../reach/client.ts'
 import { questionOf } from '../reach/scope.ts'
 
 const OUTPUTS = ['table', 'json', 'yaml'] as const
@@ -12,11 +20,12 @@ type Output = (typeof OUTPUTS)[number]
 
 interface CascadeFlags extends ObjectFlags {
   readonly watch?: boolean
+  readonly at?: string
   readonly output: string
 }
 
 export function addCascade(program: Command): void {
-  withObject(program.command('cascade'))
+  withMoment(withObject(program.command('cascade')))
     .description('progress of a deletion: dependents deleted, remaining, and what blocks them')
     .argument('<object...>', 'one object: KIND/NAME, KIND NAME or uid:UID')
     .option('-w, --watch', 'a line whenever something changes, until nothing is left')
@@ -24,15 +33,24 @@ export function addCascade(program: Command): void {
     .action(async (words: string[], flags: CascadeFlags) => {
       const output = outputOf(flags.output, OUTPUTS)
       const { server, query } = await questionOf(words, flags)
+      if (flags.watch && flags.at !== undefined) {
+        throw new ExitError(EXIT.input, '--watch goes on with what comes: it takes no --at')
+      }
       if (flags.watch) {
         const response = await ask(server, pathOf('/v1/cascade', { ...query, follow: true }))
         return await watch(response, output)
       }
-      const told = await answerTo(server, '/v1/cascade', query)
+      const told = await answerTo(server, '/v1/cascade', { ...query, at: await momentIn(flags.at) })
       warnPartial(told.partial)
       const { render } = await import('../print/cascade-text.ts')
       process.stdout.write(render(told, output))
     })
+}
+
+/** Few questions have a moment: what reads it is loaded for these alone. */
+async function momentIn(text: string | undefined): Promise<string | undefined> {
+  if (text === undefined) return undefined
+  return (await import('../reach/moment.ts')).momentOf(text)
 }
 
 async function watch(response: Response, output: Output): Promise<void> {

@@ -62,6 +62,8 @@ export interface UpConfig extends AuthorityConfig {
   readonly logFormat: LogFormat | undefined
   readonly keepMs: number
   readonly keepEvents: number
+  /** How long what facts were can be asked. Zero: not at all, and nothing is kept of it. Null: as long as events are kept. */
+  readonly keepPastMs: number | null
   readonly rememberMs: number
   readonly snapshotEvents: number
   /** Of the data directory's disk: with less free nothing is deleted. Undefined: by the sizes of log and disk. */
@@ -135,6 +137,7 @@ export const CONFIG_KEYS: readonly string[] = [
   'logFormat',
   'keep',
   'keepEvents',
+  'keepPast',
   'remember',
   'snapshotEvents',
   'diskReserve',
@@ -204,6 +207,7 @@ export function upConfigOf(
     logFormat: oneOf(pick('logFormat', flags.logFormat), FORMATS),
     keepMs: duration(pick('keep', undefined)) ?? DEFAULT_RETENTION.keepMs,
     keepEvents: whole(pick('keepEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.keepEvents,
+    keepPastMs: keepPastOf(pick('keepPast', undefined)),
     rememberMs: rememberOf(pick('remember', undefined)),
     snapshotEvents:
       whole(pick('snapshotEvents', undefined), 1, 1e12) ?? DEFAULT_RETENTION.snapshotEvents,
@@ -211,6 +215,11 @@ export function upConfigOf(
     archive: archiveConfig(flags, file['archive'], flags.config ?? 'archive', { ...watched, mode }),
     notify: notifyConfig(file['notify'], flags.config ?? 'config'),
   }
+}
+
+function keepPastOf(setting: Setting): number | null {
+  const { value } = setting
+  return value === 0 || value === '0' ? 0 : (duration(setting) ?? null)
 }
 
 export function addClusterOptions(
@@ -268,6 +277,7 @@ export function graphOptionsOf(
     | 'protection'
     | 'keepMs'
     | 'keepEvents'
+    | 'keepPastMs'
     | 'rememberMs'
     | 'snapshotEvents'
     | 'archive'
@@ -277,7 +287,7 @@ export function graphOptionsOf(
   readonly retention: RetentionConfig
 } {
   const { mode, preset, holds, budgets, approvals, protection, rememberMs } = config
-  const { keepMs, keepEvents, snapshotEvents } = config
+  const { keepMs, keepEvents, keepPastMs, snapshotEvents } = config
   const { everyMs } = DEFAULT_RETENTION
   const archiveKeepMs = config.archive.keepMs ?? DEFAULT_RETENTION.archiveKeepMs
   return {
@@ -285,7 +295,7 @@ export function graphOptionsOf(
       policy: { ...policyFor(mode, preset), holds, budgets, approvals, protection, rememberMs },
       who: 'command line',
     },
-    retention: { keepMs, keepEvents, snapshotEvents, everyMs, archiveKeepMs },
+    retention: { keepMs, keepEvents, keepPastMs, snapshotEvents, everyMs, archiveKeepMs },
   }
 }
 

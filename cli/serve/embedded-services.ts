@@ -68,6 +68,7 @@ export type EmbeddedConfig = Pick<
   | 'partitions'
   | 'keepMs'
   | 'keepEvents'
+  | 'keepPastMs'
   | 'snapshotEvents'
   | 'diskReserveBytes'
   | 'archive'

@@ -46,7 +46,12 @@ export function edgeKey(
 
 /** All edges that name an owner at coordinates, as `coordinatesPart` has them. */
 export function edgesPrefix(cluster: ClusterId, owner: Uid, coordinates: string): string {
-  return `edge/${clusterPart('', cluster)}/${part(owner)}/${coordinates}/`
+  return `${bearersPrefix(cluster, owner)}${coordinates}/`
+}
+
+/** All edges of references with a uid, at whatever coordinates. */
+export function bearersPrefix(cluster: ClusterId, owner: Uid): string {
+  return `edge/${clusterPart('', cluster)}/${part(owner)}/`
 }
 
 export const ALL_COUNTS_PREFIX = 'count/'

@@ -10,6 +10,6 @@ import { groupOf } from './object.ts'
 
 export type Standing = 'solid' | 'waiting' | 'orphaned' | 'dangling' | 'unverified' | 'unresolvable'
 
-export function kindOfReference(reference: OwnerReference): GroupKind {
+export function kindOfReference(reference: Pick<OwnerReference, 'apiVersion' | 'kind'>): GroupKind {
   return { group: groupOf(reference.apiVersion), kind: reference.kind }
 }

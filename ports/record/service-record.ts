@@ -7,7 +7,7 @@
  */
 
 import type { CommandId, SyncId } from '../../core/model/id.ts'
-import type { Node, Phase } from '../../core/model/node.ts'
+import type { Node } from '../../core/model/node.ts'
 import type {
   ClusterId,
   Coordinates,
@@ -19,7 +19,7 @@ import type {
 } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
 import type { FormerRecord } from './former-value.ts'
-import type { ChunkName, KnownHold } from './lineage.ts'
+import type { ChunkName } from './lineage.ts'
 import type { ListEdit } from './list-edit.ts'
 
 /**
@@ -120,19 +120,6 @@ export interface Digest {
   readonly state: string
   readonly outputs: string
   readonly foldVersion: number
-}
-
-/** Beside the digests: what the policy, the directives or a breaker were before an event changed them, so that what held objects at a moment can be asked. */
-export interface Former {
-  readonly type: 'Former'
-  readonly partition: number
-  /** Of the event that changed it. */
-  readonly position: bigint
-  readonly at: number
-  /** In the store. */
-  readonly key: string
-  /** Encoded store value; empty where there was none. */
-  readonly value: Uint8Array
 }
 
 /** A piece of a partition's store at a position. `last` closes the snapshot; only then it counts. */
@@ -257,44 +244,6 @@ export type GapCause = 'share' | 'unreadable'
 /** `evict`: a pod, by its subresource. */
 export type DeletionVerb = 'delete' | 'deletecollection' | 'evict'
 
-/** `hidden`: its kind is not watched, so it may be there. `unknown`: of a moment before the first of its states that is kept. */
-export type PastPhase = Phase | 'gone' | 'hidden' | 'unknown'
-
-/** In the index of the past: an object, and all of its states that are remembered. */
-export interface Life extends Coordinates {
-  readonly type: 'Life'
-  readonly createdAt: number | null
-  /** By position, the oldest first. */
-  readonly states: readonly LifeState[]
-  /** The different lists of them that states have, in the order of the first state of each. */
-  readonly owners: readonly OwnerList[]
-  /** What it was before the first state is not known. */
-  readonly isCut: boolean
-  /** The first state is from lineage, which may have later records of it. */
-  readonly isBase: boolean
-}
-
-/** What an object is from an event on. */
-export interface LifeState {
-  /** Of that event, and its append time. */
-  readonly position: number
-  readonly at: number
-  readonly phase: PastPhase
-  readonly deletedAt: number | null
-  /** Which of the lists. */
-  readonly owners: number
-  readonly held: KnownHold | null
-}
-
-/**
- * Of an object's life: a list of owners, or, where it is long, the chunks of it, which are under
- * keys of their own.
- */
-export interface OwnerList {
-  readonly references: readonly OwnerReference[]
-  readonly chunks: readonly ChunkName[]
-}
-
 export type ServiceRecord =
   | Control
   | OrderGiven
@@ -303,9 +252,7 @@ export type ServiceRecord =
   | Assignment
   | Watermark
   | Digest
-  | Former
   | FormerRecord
-  | Life
   | Snapshot
   | DeadLetter
   | Archived

@@ -147,6 +147,7 @@ export class Graph {
       store: gathering,
       restored: async () => await this.#settlePolicy(partition, gathering),
       idle: async () => await gathering.settle(),
+      isRemembering: retention.keepPastMs !== 0,
     })
     seat.work = task
     const loops = [

@@ -6,17 +6,21 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { factsOf } from '../../core/graph/facts.ts'
 import type { OwnerReference } from '../../core/model/object.ts'
 import { LongListRig, reference, references, UID } from '../../testing/rig/long-list-rig.ts'
 import { changelogContent, codec, contentOf, emptyStore } from '../../testing/rig/task-rig.ts'
 import { auditPartition } from './audit/audit.ts'
+import { storeAt } from './fold/former/store-at.ts'
+import { readerOf } from './query/view/view.ts'
 
 const NEW = reference(999_999)
 const NO_SIGNAL = new AbortController().signal
 
-/** As of the last event. */
+/** As of the last event, of which the store is read as of a moment. */
 function ownersThen(rig: LongListRig): readonly OwnerReference[] | undefined {
-  return rig.index.spans.objectAt('c', UID, { type: 'time', at: Number.MAX_SAFE_INTEGER })?.owners
+  const reader = readerOf(storeAt(rig.store, codec, rig.task.status().position), codec)
+  return factsOf(reader, 'c').node(UID)?.object.ownerReferences
 }
 
 function assertFolded(rig: LongListRig, list: readonly OwnerReference[]): void {

@@ -98,7 +98,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       ...observe,
     },
   })
-  const indexStore = await open('index', 'index by identity and name')
+  const indexStore = await open('index', 'index of names and histories')
   const index = createHistoryIndex(log, codec, clock, indexStore)
   const actorStore = await open('actors', 'actors by user')
   const actors = createActorIndex({

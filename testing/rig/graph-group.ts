@@ -19,6 +19,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import type { Authority } from '../../runtime/http/authority.ts'
 import { serveEndpoint } from '../../runtime/http/endpoint.ts'
 import type { HttpToken } from '../../runtime/http/http-token.ts'
+import { reachOf } from '../../services/graph/fold/former/former-rows.ts'
 import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
 import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
 import { Graph } from '../../services/graph/graph.ts'
@@ -204,6 +205,7 @@ export class GraphGroup {
       const options = { limit: 1, waitMs: 0 }
       const { entries } = await this.log.read('events', task.partition, position, options)
       if (state !== 'folding' || entries.length > 0) return false
+      if (reachOf(task.store, codec)?.isFilled === false) return false
     }
     for (const { index } of processes) if ((await index.lagEntries()) > 0n) return false
     return true

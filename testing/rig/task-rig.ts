@@ -13,7 +13,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import type { Pace } from '../../services/graph/config.ts'
 import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
 import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
-import type { TaskObserver } from '../../services/graph/fold/task.ts'
+import type { TaskObserver, TaskOptions } from '../../services/graph/fold/task.ts'
 import { Task } from '../../services/graph/fold/task.ts'
 import type { LocalPartition } from '../../services/graph/query/view/view.ts'
 import { View } from '../../services/graph/query/view/view.ts'
@@ -61,13 +61,15 @@ export interface RunningTask extends AsyncDisposable {
 export function runTask(
   log: Log,
   store: Store,
-  observe?: TaskObserver,
+  observe?: TaskObserver & Pick<TaskOptions, 'isRemembering'>,
   partition = 0,
   clock: Clock = systemClock(),
   pace?: Pace,
 ): RunningTask {
   const stop = new AbortController()
-  const task = new Task({ log, codec, store, partition, clock, pace, ...(observe && { observe }) })
+  const { isRemembering = true } = observe ?? {}
+  const rest = { isRemembering, ...(observe && { observe }) }
+  const task = new Task({ log, codec, store, partition, clock, pace, ...rest })
   const ended = task.run(stop.signal)
   // Tests that expect a failure await `ended` themselves.
   ended.catch(() => undefined)

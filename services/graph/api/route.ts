@@ -133,7 +133,11 @@ const TABLE = [
     AT,
   ]),
   {
-    ...question('/v1/cascade', 'cascade', CASCADE, 'Progress of a deletion', [...OBJECT, FOLLOW]),
+    ...question('/v1/cascade', 'cascade', CASCADE, 'Progress of a deletion', [
+      ...OBJECT,
+      FOLLOW,
+      AT,
+    ]),
     answers: { [JSON_TYPE]: CASCADE, [LINES]: CASCADE },
   },
   question('/v1/plan', 'plan', PLAN, 'What would be deleted with an object', [
@@ -316,6 +320,7 @@ const TABLE = [
         type: 'array',
         items: TEXT,
       }),
+      AT,
     ],
   },
   {

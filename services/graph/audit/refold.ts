@@ -12,7 +12,7 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Entry, Log, Topic } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
-import type { Digest, Former, Snapshot } from '../../../ports/record/service-record.ts'
+import type { Digest, Snapshot } from '../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import type { Batch } from '../fold/batch.ts'
 import { lastPosition } from '../fold/fold-version.ts'
@@ -113,8 +113,7 @@ export async function writtenDigests(parts: ReadParts): Promise<(Digest | Positi
   const { log, codec, partition } = parts
   const written: (Digest | Position)[] = []
   for await (const { value } of entriesOf(log, 'digests', partition)) {
-    const record = value === null ? null : (codec.decode(value) as Digest | Former)
-    if (record?.type === 'Digest') written.push(record)
+    if (value !== null) written.push(codec.decode(value) as Digest)
   }
   const last = await committed(parts)
   if (last !== undefined) written.push(last)

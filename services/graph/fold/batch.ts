@@ -10,7 +10,7 @@ import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import { FactsByCluster } from '../../../core/graph/facts.ts'
 import type { Graph, StateReader } from '../../../core/graph/graph.ts'
-import { breakerKey, DIRECTIVES_KEY, POLICY_KEY, POSITION_KEY } from '../../../core/graph/key.ts'
+import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
 import { tableOf } from '../../../core/graph/table.ts'
 import type { Event } from '../../../core/model/event.ts'
@@ -21,7 +21,7 @@ import type { Entry, Produced, Topic, TopicBatch } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
-import type { Digest, Former } from '../../../ports/record/service-record.ts'
+import type { Digest } from '../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
 import { DecodedValues } from './bytes/decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './bytes/digest.ts'
@@ -65,7 +65,7 @@ export class Batch {
   /** As the fold reads them. */
   readonly #facts: FactsByCluster
   readonly #values = new Map<string, Uint8Array | null>()
-  /** Nodes and rules that the batch changed, as its last event left them. */
+  /** Nodes that the batch changed, as its last event left them. */
   readonly #changed = new Map<string, StateValue | null>()
   /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
   readonly #lineage = new Map<string, Lineage | null>()
@@ -144,7 +144,6 @@ export class Batch {
     const changed: (string | Uint8Array)[] = [offset]
     const nodes: ChangedNode[] = []
     for (const [key, value] of this.#graph.takeRecent()) {
-      if (isRuleKey(key)) this.#putFormer(key, this.#replaced(key, value), at)
       const node = isNodeKey(key) ? changedNode(key, this.#replaced(key, value), value) : undefined
       if (node !== undefined) nodes.push(node)
       for (const [each, bytes] of this.#bytesOf(key, value, node, at)) {
@@ -197,13 +196,6 @@ export class Batch {
     const before = this.#changed.get(key)
     this.#changed.set(key, value)
     return before === undefined ? this.#decoded.get(key) : (before ?? undefined)
-  }
-
-  #putFormer(key: string, before: StateValue | undefined, at: At): void {
-    const { partition, position, timestamp } = at
-    const value = before === undefined ? NO_BYTES : this.#codec.encode(before)
-    const former: Former = { type: 'Former', partition, position, at: timestamp, key, value }
-    this.#putIn('digests', partition, key, this.#codec.encode(former))
   }
 
   /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
@@ -331,19 +323,10 @@ export class Batch {
   }
 }
 
-const NO_BYTES = new Uint8Array()
-
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return a.length === b.length && Buffer.compare(a, b) === 0
 }
-
-/** Of what holds objects in general. */
-function isRuleKey(key: string): boolean {
-  return key === POLICY_KEY || key === DIRECTIVES_KEY || key.startsWith(BREAKERS)
-}
-
-const BREAKERS = breakerKey('')
 
 /** Of a partition of which nothing was folded. */
 export function firstPosition(partition: number, partitions: number): Position {

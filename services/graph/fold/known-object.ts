@@ -5,7 +5,7 @@
  * them as they are after the event: one of those that the fold writes, or, where it writes none (its texts name a few owners only), one that is added. They are
  * made from the state alone.
  *
- * Not here: the index of moments (query/index/span-index.ts).
+ * Not here: what facts were before (former/former-rows.ts).
  */
 import type { FactsByCluster } from '../../../core/graph/facts.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'

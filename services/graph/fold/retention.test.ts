@@ -15,6 +15,8 @@ import { type Log, LogError, type Produced, type Topic } from '../../../ports/lo
 import { systemClock } from '../../../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
+import { END_OF_STATE } from './former/former-key.ts'
+import { reachOf } from './former/former-rows.ts'
 import { DEFAULT_RETENTION, keepTrimmed, type RetentionConfig, snapshots } from './retention.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -35,11 +37,14 @@ class Rig {
   readonly #trimming: Promise<void>
   readonly #retention: RetentionConfig
 
+  /** Of the fold. */
+  readonly store = emptyStore()
+
   constructor(log: Log, time: { nowMs: number }, retention: RetentionConfig) {
     this.log = log
     this.#time = time
     this.#retention = retention
-    this.#running = runTask(log, emptyStore())
+    this.#running = runTask(log, this.store)
     const { task } = this.#running
     const clock: Clock = {
       now: () => time.nowMs,
@@ -220,6 +225,19 @@ for (const [engine, open] of [
     equal(await rig.audit(), 'identical')
   })
 
+  test(`${engine}: what facts were is kept for as long as asked for, beside events of any age`, async (t) => {
+    const rig = await open(t, { keepPastMs: 2 * DAY_MS })
+    await rig.tell(eventsOf(['put cm/a', 'put cm/b', 'delete cm/a']))
+    const { end } = await rig.log.bounds('events', 0)
+    rig.pass(3)
+    await rig.tell(eventsOf(['put cm/c']))
+    await rig.round()
+    while ((reachOf(rig.store, codec)?.begin ?? 0) < Number(end)) await rig.tell(idle(1))
+    equal(reachOf(rig.store, codec)?.begin, Number(end))
+    equal((await rig.log.bounds('events', 0)).start, 0n)
+    ok((await rig.log.bounds('former', 0)).start > 0n)
+  })
+
   test(`${engine}: what was archived stays as long as asked for, whatever goes beside it`, async (t) => {
     const rig = await open(t, { archiveKeepMs: 10 * DAY_MS })
     const put = async (key: string): Promise<bigint> =>
@@ -349,4 +367,30 @@ test('chunks that a former owner writes between those of a snapshot belong to it
       [20n, 1n],
     ],
   )
+})
+
+test('where nothing of the past is kept, nothing is written of it, and what there was is removed', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = emptyStore()
+  const rows = async (): Promise<number> =>
+    (await store.page({ gte: END_OF_STATE, lt: '~', limit: 100_000 })).rows.length
+  await appendAll(log, eventsOf(['put cm/a', 'put cm/b', 'delete cm/a']))
+  {
+    await using first = runTask(log, store)
+    await first.caughtUp()
+  }
+  const written = await log.bounds('former', 0)
+  ok((await rows()) > 0 && written.end > 0n)
+  await appendAll(log, eventsOf(['put cm/c', 'delete cm/b']))
+  {
+    await using forgetful = runTask(log, store, { isRemembering: false })
+    await forgetful.caughtUp()
+    while ((await rows()) > 0) await setImmediate()
+  }
+  deepEqual(await log.bounds('former', 0), written)
+  const { end } = await log.bounds('events', 0)
+  await appendAll(log, eventsOf(['delete cm/c']))
+  await using last = runTask(log, store)
+  await last.caughtUp()
+  equal(reachOf(store, codec)?.begin, Number(end))
 })

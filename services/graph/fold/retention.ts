@@ -19,6 +19,8 @@ export interface RetentionConfig {
   readonly keepMs: number
   /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts bytes. */
   readonly keepEvents: number
+  /** What facts were is remembered for so long; zero: not at all; null: as long as events are kept. */
+  readonly keepPastMs: number | null
   /** A snapshot after so many events; sooner when records that may be trimmed are beyond the last one. */
   readonly snapshotEvents: number
   /** Archived objects younger than this are kept. */
@@ -30,6 +32,7 @@ export interface RetentionConfig {
 export const DEFAULT_RETENTION: RetentionConfig = {
   keepMs: 30 * 24 * 3_600_000,
   keepEvents: 20_000_000,
+  keepPastMs: null,
   snapshotEvents: 500_000,
   archiveKeepMs: 30 * 24 * 3_600_000,
   everyMs: 60_000,
@@ -84,6 +87,7 @@ async function round(
   const mayGo = await endOfWhatMayGo(parts)
   const places = [...(known ?? (await snapshots(log, codec, task.partition)))]
   await trimArchive(parts)
+  await forgetPast(parts)
   const { position } = task.status()
   const last = places.at(-1)?.position ?? 0n
   const isDue = mayGo > last || position - last >= BigInt(retention.snapshotEvents)
@@ -197,10 +201,11 @@ export async function snapshots(
 
 /** Answers the snapshots that are left. */
 async function trim(
-  { log, task }: RetentionParts,
+  parts: RetentionParts,
   all: readonly SnapshotPlace[],
   mayGo: bigint,
 ): Promise<readonly SnapshotPlace[]> {
+  const { log, task } = parts
   const kept = all.slice(-SNAPSHOTS_KEPT)
   const oldest = kept[0]
   const last = kept.at(-1)
@@ -209,12 +214,24 @@ async function trim(
   // Something must be left to fold again from: never beyond the last snapshot.
   const before = mayGo < last.position ? mayGo : last.position
   if (before > start) await log.trim('events', task.partition, before)
-  // What there was before is asked about by times, which events have.
-  task.forgetBefore(before > start ? before : start)
   const first = kept.reduce((least, { offset }) => (offset < least ? offset : least), oldest.offset)
   if (all.length > kept.length) await log.trim('snapshots', task.partition, first)
   await trimFollowers(log, task.partition)
+  await forgetPast(parts)
   return kept
+}
+
+/** As old as the setting says, and what lies before all events: moments are named by times, which events have. */
+async function forgetPast({ log, clock, task, retention }: RetentionParts): Promise<void> {
+  const { partition } = task
+  const { keepPastMs } = retention
+  const { start } = await log.bounds('events', partition)
+  if (keepPastMs === null) return task.forgetBefore(start)
+  const since = clock.now() - keepPastMs
+  task.forgetBefore(await firstSince(log, 'events', partition, since))
+  const former = await firstSince(log, 'former', partition, since)
+  if (former > (await log.bounds('former', partition)).start)
+    await log.trim('former', partition, former)
 }
 
 /** It depends on no event: an object can be restored for as long as the operator configured. */

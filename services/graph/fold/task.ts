@@ -38,7 +38,7 @@ import {
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
 import { Filling } from './former/filling.ts'
-import { forgottenRows } from './former/former-rows.ts'
+import { forgottenRows, formerRows, rowsLeft } from './former/former-rows.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
@@ -52,6 +52,8 @@ export interface TaskOptions {
   readonly clock: Clock
   /** `NEAR` unless given. */
   readonly pace?: Pace | undefined
+  /** What facts were before each change is kept, so that moments can be asked; unless it says not. */
+  readonly isRemembering?: boolean
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
   readonly restored?: () => Promise<void>
@@ -94,6 +96,10 @@ export class Task {
     this.#options = options
     this.#pace = options.pace ?? NEAR
     this.#tally = new Tally(options.codec)
+  }
+
+  get #isRemembering(): boolean {
+    return this.#options.isRemembering ?? true
   }
 
   get store(): Store {
@@ -166,11 +172,12 @@ export class Task {
       partition,
       partitions: log.partitions('events'),
       from: position,
-      isRemembering: true,
+      isRemembering: this.#isRemembering,
     })
     this.#position = batch.position.position
     this.#tally = new Tally(codec)
     this.#filling = new Filling({ log, codec, store, partition })
+    await this.#beginRemembering(batch.position.position)
     await this.#options.restored?.()
     this.#state = 'folding'
     while (!signal.aborted) await this.#turn(owned, batch, signal)
@@ -312,11 +319,25 @@ export class Task {
     batch.deadLetter(entry.key, value)
   }
 
+  /** What the store missed is filled from here back, also while nothing comes. */
+  async #beginRemembering(position: bigint): Promise<void> {
+    const { store, codec } = this.#options
+    const checkpoint = store.checkpoint()
+    if (!this.#isRemembering || checkpoint === undefined) return
+    const nothing = { changes: [], records: [], folded: { from: position, to: position } }
+    await store.write(formerRows(store, codec, nothing), checkpoint)
+  }
+
   /** A step each: of what was missed, and of what is to be forgotten. */
   async #remember(): Promise<void> {
     const { store, codec } = this.#options
     const checkpoint = store.checkpoint()
     if (checkpoint === undefined) return
+    if (!this.#isRemembering) {
+      const left = await rowsLeft(store)
+      if (left.length > 0) await store.write(left, checkpoint)
+      return
+    }
     const missed = (await this.#filling?.step(this.#forgetBefore)) ?? []
     if (missed.length > 0) await store.write(missed, checkpoint)
     const rows = await forgottenRows(store, codec, this.#forgetBefore)

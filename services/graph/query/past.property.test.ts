@@ -3,6 +3,7 @@
  * events, relists, uids that come back, restores, unwatched kinds, policies and forgotten objects are
  * folded by the service's own batches, and at many positions every question is asked twice, once when
  * that position is the newest and once at the end. `MOMENTS=10000` asks for so many moments.
+ * A route that is added takes a moment and is asked here, or says why it takes none.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,6 +17,8 @@ import { life } from '../../../testing/model/world-generator.ts'
 import { type PastAction, PastRig } from '../../../testing/rig/past-rig.ts'
 import { codec, emptyStore } from '../../../testing/rig/task-rig.ts'
 import { type Chance, seeded } from '../../../testing/seeded.ts'
+import { ROUTES } from '../api/route.ts'
+import { firstSince } from '../fold/retention.ts'
 import { createQuestions, type Questions } from '../questions.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
@@ -67,15 +70,20 @@ async function objectsOf({ questions }: Asking, view: View): Promise<readonly Li
   return (await questions.objectList.page(view, REF, all, '')).answer.objects
 }
 
-/** Every answer about one moment. */
-async function answersAt(asking: Asking, view: View): Promise<Record<string, unknown>> {
-  const { query, dependents, planner } = asking.questions
+/** Every answer about one moment; `deleted`: objects that were there before it. */
+async function answersAt(
+  asking: Asking,
+  view: View,
+  deleted: readonly ListedObject[],
+): Promise<Record<string, unknown>> {
+  const { query, dependents, planner, cascades, dump } = asking.questions
   const objects = await objectsOf(asking, view)
   const held = await heldIn([view], [view.reader], query)
   const told: Record<string, unknown> = {
     objects,
     // What is not carried out is counted for now alone.
     held: { ...held, partial: '', refused: [], asOf: [] },
+    graph: (await Array.fromAsync(dump.dot([view], []))).join(''),
   }
   for (const { group, kind, namespace, name, uid } of objects) {
     const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
@@ -88,7 +96,33 @@ async function answersAt(asking: Asking, view: View): Promise<Record<string, unk
     told[`dependents ${uid}`] = { ...listed, answer: { ...listed.answer, misnamed: null } }
     told[`plan ${uid}`] = await planner.plan(view, uid, 'Foreground', 100)
   }
+  for (const { group, kind, namespace, name, uid } of [...objects, ...deleted]) {
+    const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
+    const cascade = await cascades.cascade(view, of)
+    if (cascade === undefined) continue
+    // Since when it is blocked is in its history, which is forgotten.
+    const blocked = cascade.answer.blocked.map((each) => ({ ...each, since: null }))
+    told[`cascade ${uid}`] = { ...cascade, answer: { ...cascade.answer, blocked }, asOf: [] }
+  }
   return told
+}
+
+/** What was there by the time of the last event before a position, as the log counts. */
+async function sameByTime(rig: PastRig, asked: Asking, position: bigint): Promise<void> {
+  const { questions, view } = asked
+  const at = rig.snapshots.find((each) => each.position === position)?.at ?? 0
+  const behind = await firstSince(rig.log, 'events', 0, at + 1)
+  const exact = { type: 'position', partition: 0, position: behind } as const
+  const byTime = await questions.open(view(), { type: 'time', at })
+  deepEqual(
+    await objectsOf(asked, byTime),
+    await objectsOf(asked, await questions.open(view(), exact)),
+  )
+}
+
+interface Moment {
+  readonly deleted: readonly ListedObject[]
+  readonly answers: Record<string, unknown>
 }
 
 /** By whom it is deleted, and what is not known of that, is told of now alone. */
@@ -164,7 +198,8 @@ test('every question about a moment is answered as it was answered then', async 
         const stop = new AbortController()
         const asked = await asking(rig, stop.signal)
         try {
-          const then = new Map<bigint, Record<string, unknown>>()
+          const then = new Map<bigint, Moment>()
+          const seen = new Map<string, ListedObject>()
           for (const action of mixed(acts, others, chance)) {
             await rig.act(action)
             await rig.drain(chance.below(6))
@@ -172,16 +207,26 @@ test('every question about a moment is answered as it was answered then', async 
             if (chance.below(4) !== 0) continue
             await rig.commit()
             while ((await asked.index.lagEntries()) > 0n) await setImmediate()
-            then.set(rig.position, await answersAt(asked, asked.view()))
+            const there = new Set<string>()
+            for (const object of await objectsOf(asked, asked.view())) {
+              seen.set(object.uid, object)
+              there.add(object.uid)
+            }
+            const deleted = [...seen.values()].filter(({ uid }) => !there.has(uid))
+            then.set(rig.position, {
+              deleted,
+              answers: await answersAt(asked, asked.view(), deleted),
+            })
           }
           await rig.drain(200)
           await rig.beat(1_000)
           await rig.commit()
           while ((await asked.index.lagEntries()) > 0n) await setImmediate()
-          for (const [position, answers] of then) {
+          for (const [position, { answers, deleted }] of then) {
             moments += 1
             const at = { type: 'position', partition: 0, position } as const
-            const again = await answersAt(asked, await asked.questions.open(asked.view(), at))
+            const view = await asked.questions.open(asked.view(), at)
+            const again = await answersAt(asked, view, deleted)
             for (const [question, answer] of Object.entries(answers)) {
               const [kind = ''] = question.split(' ')
               counted[kind] = (counted[kind] ?? 0) + 1
@@ -190,6 +235,7 @@ test('every question about a moment is answered as it was answered then', async 
               deepEqual(known, withoutNamesakes(answer), `${question} at ${position}`)
             }
             deepEqual(Object.keys(again), Object.keys(answers))
+            await sameByTime(rig, asked, position)
           }
         } finally {
           stop.abort()
@@ -199,5 +245,42 @@ test('every question about a moment is answered as it was answered then', async 
     { numRuns: Math.ceil(MOMENTS / OF_A_LIFE), endOnFailure: true },
   )
   t.diagnostic(`${moments} moments: ${JSON.stringify(counted)}`)
+  for (const question of Object.values(ASKED)) ok((counted[question] ?? 0) > 0, question)
   ok(moments >= MOMENTS / 2, `${moments} moments`)
+})
+
+/** Of routes with a moment: what the property asks of each. */
+const ASKED: Readonly<Record<string, string>> = {
+  '/v1/tree': 'tree',
+  '/v1/dependents': 'dependents',
+  '/v1/why': 'why',
+  '/v1/cascade': 'cascade',
+  '/v1/plan': 'plan',
+  '/v1/held': 'held',
+  '/v1/objects': 'objects',
+  '/debug/graph': 'graph',
+}
+
+/** Of all others: why they have none. */
+const NO_MOMENT: readonly (readonly [path: RegExp, why: string])[] = [
+  [/^\/v1\/diff$/, 'both of its moments are arguments: record/diff.test.ts'],
+  [/^\/v1\/plan\/held$/, 'an approval is given to what waits now'],
+  [/^\/v1\/clusters$/, 'it says how watchers, reapers and partitions are now'],
+  [/^\/v1\/shadow$/, 'what differed is a list of cases with their times'],
+  [/^\/v1\/(lineage|history)$/, 'a stream of the log, from a position on'],
+  [/^\/v1\/(changes|deletions)$/, 'what happened, between two times'],
+  [/^\/v1\/horizon$/, 'it says which moments can be asked now'],
+  [/^\/apis?(\/|$)/, 'kubectl has no word for a moment'],
+  [/^\/clusters\//, 'kubectl has no word for a moment'],
+  [/^\/(livez|readyz|healthz|metrics|version|openapi\.json)$/, 'of the process'],
+]
+
+test('every route that reads has a moment that is asked about above, or a reason for having none', () => {
+  for (const { method, path, parameters } of ROUTES) {
+    if (method !== 'get') continue
+    const hasMoment = parameters.some(({ name }) => name === 'at')
+    const why = NO_MOMENT.find(([pattern]) => pattern.test(path))
+    ok(hasMoment !== (why !== undefined), `${path}: ${why?.[1] ?? 'neither at nor a reason'}`)
+    if (hasMoment) ok(ASKED[path] !== undefined, `${path} is not asked about any moment`)
+  }
 })

@@ -20,7 +20,7 @@ import type { ActorIndex } from '../query/index/actor-index.ts'
 import type { Found } from '../query/index/actor-search.ts'
 import type { Turns } from '../turns.ts'
 
-export interface DeletersParts extends Pick<ActorParts, 'clusters' | 'index'> {
+export interface DeletersParts extends Pick<ActorParts, 'clusters'> {
   /** Undefined: nobody is named. */
   readonly actors: ActorIndex | undefined
   readonly turns: Turns

@@ -19,6 +19,7 @@ import { type Log, LogError } from '../../../ports/log.ts'
 import { partitionOf } from '../../../ports/partition.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
+import { isBegin } from '../query/answer/actor.ts'
 import type { Begun, By } from '../query/answer/deletion-cause.ts'
 import { ownersMeant } from '../query/answer/owner-of-record.ts'
 import type { HistoryIndex } from '../query/index/history-index.ts'
@@ -58,6 +59,8 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
+  /** The deletionTimestamp that it had when a watch first reported one; null where none did. */
+  readonly deletedAt: number | null
   /** Ended since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
   readonly unseenSince: number | null
   /** It began before what was read: its end may have been recorded earlier, too. */
@@ -66,7 +69,7 @@ export interface Life {
 
 const NOTHING = {
   ...{ object: null, reaped: null, endedAt: null, history: [], after: 0 },
-  ...{ unseenSince: null, isCut: false },
+  ...{ deletedAt: null, unseenSince: null, isCut: false },
 }
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
@@ -84,10 +87,21 @@ interface Read {
   readonly isCut: boolean
 }
 
+interface ReadLife {
+  readonly life: Entries
+  /** All that happened in it is. */
+  readonly isKnown: boolean
+  /** The one before it. */
+  readonly former?: Entries | undefined
+}
+
 export interface LivesParts {
   readonly log: Log
   readonly codec: Codec
-  readonly index: Pick<HistoryIndex, 'entries' | 'newest' | 'begin' | 'lastOf' | 'named' | 'spans'>
+  readonly index: Pick<
+    HistoryIndex,
+    'entries' | 'newest' | 'begin' | 'lastOf' | 'named' | 'objectAfter'
+  >
   readonly turns: Turns
 }
 
@@ -134,7 +148,7 @@ export class Lives {
     // It was forgotten, or is not indexed yet.
     if (life === undefined) return UNKNOWN
     const isKnown = found > 0 || (!isCut && this.#isFromTheStart(of, life))
-    const known = await this.#lifeOf(life, isKnown, lives[found - 1])
+    const known = await this.#lifeOf(of, { life, isKnown, former: lives[found - 1] })
     return { ...known, isCut: isCut && found === 0 }
   }
 
@@ -148,8 +162,9 @@ export class Lives {
     { at: until, isInferred }: { readonly at: number; readonly isInferred: boolean },
   ): Promise<OwnerBehind | 'there' | 'unknown'> {
     const { index } = this.#parts
-    const dependent = index.spans.lastThere(of.cluster, of.uid)
-    if (dependent === undefined || dependent.owners.length > MOST_OWNERS) return 'unknown'
+    const dependent = index.lastOf(of.cluster, of.uid)
+    if (dependent === undefined || dependent.moreOwners !== undefined) return 'unknown'
+    if (dependent.owners.length > MOST_OWNERS) return 'unknown'
     if (dependent.owners.length === 0) return 'there'
     let cause: (OwnerBehind & { readonly at: number }) | undefined
     let isUnknown = false
@@ -214,7 +229,7 @@ export class Lives {
     const life = lives.at(-1)
     if (life === undefined) return UNKNOWN
     const isKnown = lives.length > 1 || (!isCut && this.#isFromTheStart(of, life))
-    const known = await this.#lifeOf(life, isKnown, lives.at(-2))
+    const known = await this.#lifeOf(of, { life, isKnown, former: lives.at(-2) })
     return { ...known, isCut: isCut && lives.length === 1 }
   }
 
@@ -244,7 +259,7 @@ export class Lives {
     return life[0]?.[1].change === 'created' || index.begin(partition)?.at === null
   }
 
-  async #lifeOf(life: Entries, isKnown: boolean, former: Entries = []): Promise<Life> {
+  async #lifeOf(of: Identity, { life, isKnown, former = [] }: ReadLife): Promise<Life> {
     const entries = life.map(([, entry]) => entry)
     const [first] = entries
     const object = first === undefined ? null : namedOf(first)
@@ -261,6 +276,7 @@ export class Lives {
     const end = entries.find(isEnd)
     const isReport =
       end?.change === 'gone' && (end.evidence === 'deleted' || end.evidence === 'missing')
+    const begun = life.find(([, entry]) => isBegin(entry))
     const after = former.findLast(([, { change }]) => change === 'gone')?.[1].at ?? 0
     return {
       object,
@@ -269,9 +285,14 @@ export class Lives {
       endedAt: end?.at ?? null,
       history: entries,
       after,
+      deletedAt: begun === undefined ? null : this.#deletedAt(of, begun[0]),
       unseenSince: isReport && reaped === null ? await this.#outages.before(end) : null,
       isCut: false,
     }
+  }
+
+  #deletedAt(of: Identity, offset: bigint): number | null {
+    return this.#parts.index.objectAfter(of, offset)?.deletedAt ?? null
   }
 
   /** By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose answer was lost, may have done it. */

@@ -6,16 +6,21 @@
  * Not here: what the keys held (store-at.ts).
  */
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { PackedFormers } from '../../../../ports/record/former-value.ts'
-import { entriesIn } from '../../../../ports/store.ts'
+import type {
+  FormerReach,
+  FormerValues,
+  PackedFormers,
+} from '../../../../ports/record/former-value.ts'
+import { entriesIn, prefixRange } from '../../../../ports/store.ts'
 import { lastChangeOf, numbersBack } from './former-chain.ts'
-import { changedFrom } from './former-key.ts'
+import { changedFrom, keyOfLast, lastKey, positionOfChanged } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
 import { openedRecord } from './former-rows.ts'
 import type { StoreReader } from './store-at.ts'
 
-/** Commits of which what they changed is read at once. */
+/** Commits of which what they changed is read at once, and keys that changed. */
 const PAGE_COMMITS = 8
+const PAGE_KEYS = 500
 
 /** Of events from a position on, up to another one. */
 export interface Span {
@@ -52,6 +57,19 @@ export async function* changedBetween(
   }
 }
 
+/** Keys that begin so and changed before a position, whether they hold anything now or not. */
+export async function* keysChanged(
+  store: StoreReader,
+  codec: Codec,
+  prefix: string,
+  before: number,
+): AsyncGenerator<string> {
+  for await (const [row] of entriesIn(store, prefixRange(lastKey(prefix), PAGE_KEYS))) {
+    const key = keyOfLast(row)
+    if (lastChangeBefore(store, codec, key, before) !== undefined) yield key
+  }
+}
+
 /** Changes of one key before a position, the newest first, with what it held before each; empty: nothing. */
 export function* changesBack(
   store: Pick<StoreReader, 'get'>,
@@ -68,6 +86,31 @@ export function* changesBack(
 }
 
 const NO_BYTES = new Uint8Array()
+
+/**
+ * The position of the first change behind `begin` that was appended after a time; undefined where
+ * there is none. `hasEarlier`: there is one by then, too.
+ */
+export async function changeAfter(
+  store: StoreReader,
+  codec: Codec,
+  { begin, end }: Pick<FormerReach, 'begin' | 'end'>,
+  time: number,
+): Promise<{ readonly position: number | undefined; readonly hasEarlier: boolean }> {
+  let [low, high] = [begin, end]
+  let found: FormerValues | undefined
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [row] = (await store.page({ ...changedFrom(middle), limit: 1 })).rows
+    const values = row && valuesIn(codec, codec.decode(row[1]) as PackedFormers)
+    const isLater = values === undefined || (values.times.at(-1) ?? 0) > time
+    if (isLater) high = middle
+    else low = positionOfChanged(row?.[0] ?? '') + 1
+    if (isLater && values !== undefined) found = values
+  }
+  const index = found?.times.findIndex((at) => at > time) ?? -1
+  return { position: found?.positions[index], hasEarlier: low > begin || index > 0 }
+}
 
 /** Append time of an event that changed something that is remembered; undefined for any other. */
 export async function timeOfChange(

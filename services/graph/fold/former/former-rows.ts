@@ -19,6 +19,7 @@ import {
   chainKey,
   changedFrom,
   changedKey,
+  END_OF_STATE,
   lastKey,
   positionOfChanged,
   REACH_KEY,
@@ -33,6 +34,8 @@ import {
 
 /** Records of which what they changed is forgotten at once. */
 const FORGOTTEN_RECORDS = 8
+/** Rows that are removed at once where nothing is remembered any more. */
+const ROWS_LEFT = 2_000
 
 /** A commit: its changes in the order of events, and the records of the log that have them. */
 export interface Formers {
@@ -130,6 +133,16 @@ export async function forgottenRows(
   const isFilled = reach.isFilled || begin >= reach.begin
   const known = { ...reach, begin: Math.max(begin, reach.begin), isFilled, older: left }
   return [...rows, [REACH_KEY, codec.encode(known)]]
+}
+
+/**
+ * Of a store that remembers nothing from now on, some that it still has: first of all how far that
+ * reaches, so that no moment is asked between changes that are missing.
+ */
+export async function rowsLeft(store: Pick<Store, 'get' | 'page'>): Promise<StoreChange[]> {
+  if (store.get(REACH_KEY) !== undefined) return [[REACH_KEY, null]]
+  const { rows } = await store.page({ gte: END_OF_STATE, lt: '~', limit: ROWS_LEFT })
+  return rows.map(([row]): StoreChange => [row, null])
 }
 
 /** The part of its list that ends with the record; with its newest change all that is kept of a key. */

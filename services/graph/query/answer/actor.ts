@@ -15,8 +15,7 @@ import type { DeletedBy as AnsweredDeletedBy, Deleter } from '../../api/part-sch
 import type { ActorDoubts } from '../index/actor-doubt.ts'
 import type { ActorIndex } from '../index/actor-index.ts'
 import { type About, LAST_MS, type Span } from '../index/actor-key.ts'
-import type { HistoryIndex, Named } from '../index/history-index.ts'
-import type { SpanIndex } from '../index/span-index.ts'
+import type { Named } from '../index/history-index.ts'
 import type { Clusters } from '../view/clusters.ts'
 
 /**
@@ -39,7 +38,6 @@ export interface ActorParts {
   /** What was cut on the way. */
   readonly doubts: ActorDoubts
   readonly clusters: Pick<Clusters, 'resourceOf'>
-  readonly index: Pick<HistoryIndex, 'spans'>
   /** Whether a gap may name the user whose requests it lacks. */
   readonly isUserShown?: boolean
 }
@@ -62,6 +60,8 @@ export interface KnownLife {
   readonly history: readonly History[]
   /** Append time of the end of the one before it; zero where there was none. */
   readonly after: number
+  /** The deletionTimestamp that it had when a watch first reported one; null where none did. */
+  readonly deletedAt: number | null
   /**
    * Append time of the last sign of life before nothing was seen of the cluster, where the watch
    * reported its end late: it ended since then. Null: at once, as far as is known.
@@ -81,9 +81,10 @@ export async function actorOf(
 async function requestFor(
   parts: ActorParts,
   object: DeletedObject,
-  { history, after, unseenSince }: KnownLife,
+  life: KnownLife,
 ): Promise<FoundActor | undefined> {
-  const sign = signOf(history, parts.index.spans)
+  const { history, after, unseenSince } = life
+  const sign = signOf(life)
   const begun = sign === undefined ? undefined : Math.min(sign, unseenSince ?? sign)
   const since = Math.max(after, begun === undefined ? 0 : begun - BEFORE_MS)
   const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
@@ -245,17 +246,19 @@ export const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 
  * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of
  * the time. A deletionTimestamp is never before the request, but for parts of a second.
  */
-function signOf(history: readonly History[], spans: SpanIndex): number | undefined {
-  const isBegun = ({ phase, change }: History): boolean => change === 'phase' && BEGUN.has(phase)
+function signOf({ history, deletedAt }: KnownLife): number | undefined {
   const isGone = ({ change, evidence }: History): boolean =>
     change === 'gone' && evidence === 'deleted'
   if (history.some(({ change, phase }) => change === 'created' && BEGUN.has(phase))) {
     return undefined
   }
-  const begun = history.find(isBegun)
+  const begun = history.find(isBegin)
   if (begun === undefined) return history.find(isGone)?.at
-  const { cluster, uid, position, at } = begun
-  const moment = { type: 'position', position: Number(position) + 1, at } as const
-  const deletedAt = spans.objectAt(cluster, uid, moment)?.deletedAt
-  return deletedAt != null && deletedAt + SLACK_MS < at ? undefined : at
+  const { at } = begun
+  return deletedAt !== null && deletedAt + SLACK_MS < at ? undefined : at
+}
+
+/** A watch reported that its deletion has begun. */
+export function isBegin({ phase, change }: History): boolean {
+  return change === 'phase' && BEGUN.has(phase)
 }

@@ -1,10 +1,11 @@
 /**
- * How the cascade of an owner that is being deleted, or was deleted, proceeds: over all its dependents
- * what is done and what is left, and why. Of a namespace: over all that is in it.
+ * How far the cascade of an owner has come that is being deleted or was deleted: over all its
+ * dependents, what is done, what remains, and why. Of a namespace: over all that is in it.
  *
- * What must stay true: what is there is read from the graph, only what was there from the index; a
- * dependent names its owner by uid and coordinates; what is in a namespace of the same name that came
- * later is no part of it; bounded work, cut with a word; others get their turn between pages.
+ * What must stay true: what is there, and what was, is read from the graph of one moment, and from
+ * nothing else; only the names in a namespace are the index's. A dependent references its owner by uid
+ * and coordinates; what is in a namespace of the same name that came later is no part of it. The work
+ * is bounded, and an answer that is cut says so; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
  */
@@ -12,27 +13,29 @@ import { type Identity, identityKey, identityNamed } from '../../../../core/grap
 import { standingOf } from '../../../../core/judge/standing.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
-import type { Uid } from '../../../../core/model/object.ts'
+import type { ObjectMeta, Uid } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Cascade as AnsweredCascade } from '../../api/answer-schema.ts'
 import type { AnswerOf, AsOf, Row } from '../../api/document.ts'
+import { reachOf } from '../../fold/former/former-rows.ts'
+import { type Histories, historiesAt } from '../index/history-at.ts'
 import type { HistoryIndex, Indexed, Named } from '../index/history-index.ts'
-import { type SpanIndex, uidIn } from '../index/span-index.ts'
 import { hiddenText, type Sight, WHOLE } from '../view/sight.ts'
-import { PAGE_KEYS, type View } from '../view/view.ts'
+import type { View } from '../view/view.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
-import { cutText } from './query.ts'
 
 /** Objects looked at for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
+/** Watches of two kinds may report one moment so far apart. */
+const SKEW_MS = 2_000
+/** Changes of the owner that are read back to the beginning of its deletion. */
+const CHANGES_LIMIT = 2_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
 /** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
-/** Watches of two kinds may report one moment so far apart. */
-const SKEW_MS = 2_000
 /** How long and how often it is looked whether a deletion begins. */
 const BEGIN_MS = 5_000
 const BEGIN_LOOK_MS = 200
@@ -72,47 +75,35 @@ export interface Cascades {
 }
 
 export function createCascades(
-  index: HistoryIndex,
+  index: Pick<HistoryIndex, 'lastOf' | 'within' | keyof Histories>,
   clock: Clock,
   limit: number = CASCADE_LIMIT,
 ): Cascades {
-  async function cascade(
-    view: View,
-    root: Named,
-    lag: bigint,
-    sight: Sight,
-  ): Promise<CascadeAnswer | undefined> {
-    if (!isGoing(view, root)) return undefined
+  async function cascade(view: View, root: Named, sight: Sight): Promise<CascadeAnswer> {
     const asOf = [view.asOf()]
-    const { since, isCut } = await beginOf(index, view.identityOf(root))
-    const isUnindexed = since === null && lag > 0n
-    const from = isUnindexed ? Number.POSITIVE_INFINITY : since
-    const walk = new Walk({ view, index, limit, since: from, sight })
+    const histories = historiesAt(index, view.moment)
+    const { begin, isCut } = await beginOf(view, root.uid)
+    const walk = new Walk({ view, index, histories, limit, from: begin?.position ?? null, sight })
     const phase = walk.root(root.uid)
-    if (isNamespace(root)) await walk.content(root)
+    if (isNamespace(root)) await walk.content(root, begin?.at ?? null)
     await walk.all(view.identityOf(root))
     const doubts = [
       view.partial(),
-      isUnindexed
-        ? 'its deletion is not indexed yet, so what was deleted long before cannot be distinguished from what was deleted with it, and is not counted'
-        : '',
-      lag === 0n ? '' : `${lag} entries of history are not indexed yet, so more may be done`,
-      isCut ? `when its deletion began is not known: ${cutText({ isCut })}` : '',
+      unrememberedText(view, begin?.position ?? 0),
+      isCut ? 'when its deletion began is not remembered' : '',
       walk.isCut ? `cut after ${limit} objects: there are more` : '',
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
-    const { isOver, ...rest } = await walk.answer(root, phase, since)
-    const isSurelyOver = isOver && !isUnindexed
+    const { isOver, ...rest } = await walk.answer(root, phase, begin?.at ?? null)
     // What nobody can tell of now may still be there.
-    const isFinal = isSurelyOver && view.partial() === '' && (lag === 0n || walk.isCut)
-    const answer = { ...rest, isOver: isSurelyOver, isFinal }
-    return { answer, partial: doubts.join('; '), asOf }
+    const isFinal = isOver && view.partial() === ''
+    return { answer: { ...rest, isOver, isFinal }, partial: doubts.join('; '), asOf }
   }
 
   return {
     async cascade(view, root, sight = WHOLE) {
       if (!isGoing(view, root)) return undefined
-      return await cascade(view, root, await index.caughtUp(), sight)
+      return await cascade(view, root, sight)
     },
     async begins(view, root, signal) {
       const until = clock.monotonicMs() + BEGIN_MS
@@ -122,21 +113,18 @@ export function createCascades(
       return isGoing(view, root)
     },
     async *follow(view, root, signal, sightOf = async () => WHOLE) {
-      let told = ''
-      let standing = ''
+      let [told, position] = ['', '']
       while (!signal.aborted) {
-        const now = await standOf(view, index)
-        const lag = now === standing ? 0n : await index.caughtUp()
+        const now = positionOf(view)
         const began = clock.monotonicMs()
-        if (now !== standing) {
-          standing = now
-          const answer = await cascade(view, root, lag, await sightOf())
-          if (answer === undefined) return
-          const { asOf: _, ...rest } = answer
+        if (now !== position) {
+          position = now
+          if (!isGoing(view, root)) return
+          const { asOf, ...rest } = await cascade(view, root, await sightOf())
           const text = JSON.stringify(rest)
-          if (text !== told) yield answer
+          if (text !== told) yield { ...rest, asOf }
           told = text
-          if (answer.answer.isFinal) return
+          if (rest.answer.isFinal) return
         }
         const took = clock.monotonicMs() - began
         await clock.sleep(Math.max(FOLLOW_MS, took * FOLLOW_SHARE), signal)
@@ -147,8 +135,11 @@ export function createCascades(
 
 function isGoing(view: View, { uid }: Named): boolean {
   const node = view.node(uid)
-  if (node === undefined || nodePhase(node) === 'reaped') return true
-  return node.object.deletedAt !== null
+  return node === undefined || isDeleting(node)
+}
+
+function isDeleting(node: Node): boolean {
+  return nodePhase(node) === 'reaped' || node.object.deletedAt !== null
 }
 
 function isNamespace({ group, kind }: Named): boolean {
@@ -156,34 +147,55 @@ function isNamespace({ group, kind }: Named): boolean {
 }
 
 /** Another one whenever there may be something new, or the task is another process' now. */
-async function standOf(view: View, index: HistoryIndex): Promise<string> {
-  const { position } = view.partition.status()
-  return [position, await index.lagEntries(), view.partial()].join(' ')
+function positionOf(view: View): string {
+  return `${view.partition.status().position} ${view.partial()}`
+}
+
+/** Why some that were deleted since a position may be missing. */
+function unrememberedText({ now, codec, partition }: View, since: number): string {
+  const reach = reachOf(now, codec)
+  if (reach !== undefined && reach.begin <= since) return ''
+  const what = reach === undefined ? '' : ` before pos:${partition.partition}-${reach.begin}`
+  return `what was deleted${what} is not remembered, so more may be done`
 }
 
 /**
- * When the owner was first seen being deleted or, if it never was, gone. `isCut`: that is not known,
- * since it began before the newest entries of its history.
+ * When the owner was first seen being deleted or, if it never was, deleted. `isCut`: that is not
+ * known, since it is too long ago.
  */
 async function beginOf(
-  index: HistoryIndex,
-  owner: Identity,
-): Promise<{ readonly since: number | null; readonly isCut: boolean }> {
-  const { entries, isCut } = await index.history(owner)
-  const phases = entries.filter(({ phase }) => phase !== null && phase !== 'suspect')
-  const wasThere = phases.findLastIndex(({ phase }) => phase === 'observed')
-  const begun = phases[wasThere + 1] ?? entries.findLast(({ change }) => change === 'gone')
-  const isBefore = isCut && wasThere < 0 && begun?.change !== 'gone'
-  if (isBefore || begun === undefined) return { since: null, isCut: isBefore }
-  return { since: Number(begun.at), isCut: false }
+  view: View,
+  owner: Uid,
+): Promise<{ readonly begin: Begin | null; readonly isCut: boolean }> {
+  let changes = 0
+  for (const { position, node } of view.changes(owner)) {
+    // Before that it was there, or it was seen for the first time while it was being deleted.
+    if (node === undefined || !isDeleting(node)) {
+      const at = await view.timeOf(position)
+      return at === undefined ? TOO_LONG_AGO : { begin: { at, position }, isCut: false }
+    }
+    changes += 1
+    if (changes >= CHANGES_LIMIT) return TOO_LONG_AGO
+    await view.turns.take()
+  }
+  return changes === 0 ? { begin: null, isCut: false } : TOO_LONG_AGO
+}
+
+const TOO_LONG_AGO = { begin: null, isCut: true } as const
+
+/** Of the event by which it was recorded, and its append time. */
+interface Begin {
+  readonly position: number
+  readonly at: number
 }
 
 interface WalkOptions {
   readonly view: View
-  readonly index: HistoryIndex
+  readonly index: Pick<HistoryIndex, 'lastOf' | 'within'>
+  readonly histories: Histories
   readonly limit: number
-  /** What went before is no part of it; null where nobody knows. */
-  readonly since: number | null
+  /** What an event before this position removed is no part of it; null where nobody knows. */
+  readonly from: number | null
   readonly sight: Sight
 }
 
@@ -194,6 +206,17 @@ interface Looked {
   readonly waiting: WaitingOwner | null
   /** Owners on whom it stands firmly, as far as is known: by `identityKey`. */
   readonly solid: readonly string[]
+}
+
+/** An object that references an owner, or did. */
+interface Met {
+  readonly object: Pick<ObjectMeta, 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
+  /** Undefined: it is not in the graph. */
+  readonly looked?: Looked
+  /** The position of the event that removed it. */
+  readonly until: number
+  /** It is, as far as is known. */
+  readonly isThere: boolean
 }
 
 class Walk {
@@ -223,11 +246,12 @@ class Walk {
     return looked && nodePhase(looked.node)
   }
 
-  /** All that is in a namespace: it is deleted with it, whoever owns it. */
-  async content(root: Named): Promise<void> {
+  /** All that is in a namespace: it is deleted with it, whoever owns it. `since`: its deletion began. */
+  async content(root: Named, since: number | null): Promise<void> {
     const { view, index, limit } = this.#options
     const end = view.node(root.uid) === undefined ? index.lastOf(view.cluster, root.uid) : undefined
     const until = end?.isGone === true ? end.at + SKEW_MS : Number.POSITIVE_INFINITY
+    const from = since === null ? Number.POSITIVE_INFINITY : since - SKEW_MS
     let read = 0
     for await (const last of index.within(view.cluster, root.name)) {
       await view.turns.take()
@@ -236,52 +260,62 @@ class Walk {
         this.isCut = true
         return
       }
-      await this.#meetWithin(last, until)
+      await this.#meetWithin(last, { from, until })
     }
   }
 
-  async #meetWithin(last: Indexed, until: number): Promise<void> {
-    const { view, since } = this.#options
-    const key = identityKey(view.identityOf(last))
-    const looked = lookedAt(view, last.uid)
-    if (looked !== undefined) {
+  async #meetWithin(last: Indexed, time: { from: number; until: number }): Promise<void> {
+    const { view } = this.#options
+    const met = this.#met(last.uid)
+    if (met === undefined) return
+    const key = identityKey(view.identityOf(met.object))
+    if (met.looked !== undefined) {
       // It may be in a namespace that has the same name by now.
-      if ((looked.node.object.createdAt ?? 0) > until) return
+      if ((met.looked.node.object.createdAt ?? 0) > time.until) return
       this.#seen.set(key, true)
-      await this.#countThere(looked)
+      await this.#countThere(met.looked)
       return
     }
-    const isWithin = since !== null && last.at >= since - SKEW_MS && last.at <= until
-    if (last.isGone && !isWithin) return
+    if (!met.isThere && (last.at < time.from || last.at > time.until)) return
     this.#seen.set(key, true)
-    await this.#countGone(last)
+    await this.#countUnseen(met)
   }
 
   async all(root: Identity): Promise<void> {
-    const { view, index } = this.#options
+    const { view } = this.#options
     const queue = [root]
     this.#seen.set(identityKey(root), true)
     for (const owner of queue) {
-      const former = formerDependents(index.spans, owner)
-      for (const dependents of [view.dependents(owner), former]) {
+      for (const dependents of [view.dependents(owner), view.formerDependents(owner)]) {
         for await (const uid of dependents) {
           await view.turns.take()
-          const looked = lookedAt(view, uid)
-          const object = looked?.node.object ?? index.spans.lastThere(view.cluster, uid)
-          if (object === undefined) continue
-          const dependent = view.identityOf(object)
+          const met = this.#met(uid)
+          if (met === undefined) continue
+          const dependent = view.identityOf(met.object)
           if (this.#seen.get(identityKey(dependent)) === true) continue
-          if (await this.#meet(dependent, looked, owner)) queue.push(dependent)
+          if (await this.#meet(dependent, met, owner)) queue.push(dependent)
           if (this.isCut) return
         }
       }
     }
   }
 
-  /** True when what hangs on it is to be looked at now. */
-  async #meet(dependent: Identity, looked: Looked | undefined, owner: Identity): Promise<boolean> {
-    const { view, index, since, limit } = this.#options
-    const { uid } = dependent
+  /** Undefined: nothing is known of it. In a store that is being restored it may be there. */
+  #met(uid: Uid): Met | undefined {
+    const { view, index } = this.#options
+    const looked = lookedAt(view, uid)
+    if (looked !== undefined) return { object: looked.node.object, looked, until: 0, isThere: true }
+    const former = view.lastThere(uid)
+    if (view.partial() === '') return former && { ...former, isThere: false }
+    const last = index.lastOf(view.cluster, uid)
+    const object = former?.object ?? last
+    return object && { object, until: former?.until ?? 0, isThere: last?.isGone !== true }
+  }
+
+  /** True when its dependents are to be looked at now. */
+  async #meet(dependent: Identity, met: Met, owner: Identity): Promise<boolean> {
+    const { view, from, limit } = this.#options
+    const { looked, until, isThere } = met
     const key = identityKey(dependent)
     const isKnown = this.#seen.has(key)
     if (!isKnown && this.#seen.size >= limit) {
@@ -289,11 +323,10 @@ class Walk {
       return false
     }
     if (looked === undefined) {
-      const last = index.lastOf(view.cluster, uid)
-      // Gone long before: no part of this.
-      if (last?.isGone && since !== null && last.at < since) return false
+      // It was deleted long before: no part of this.
+      if (!isThere && from !== null && until < from) return false
       this.#seen.set(key, true)
-      await this.#countGone(last)
+      await this.#countUnseen(met)
       return true
     }
     const { object } = looked.node
@@ -313,13 +346,13 @@ class Walk {
     this.#progress[this.#note(looked, isShown)] += 1
   }
 
-  async #countGone(last: Indexed | undefined): Promise<void> {
-    const isUnknown = last?.isGone !== true && this.#options.view.partial() !== ''
-    if (isUnknown) this.#progress.unknown += 1
-    if (last !== undefined) await this.#count(last, isUnknown ? 'remaining' : 'done')
+  /** It is not in the graph. */
+  async #countUnseen({ object, isThere }: Met): Promise<void> {
+    if (isThere) this.#progress.unknown += 1
+    await this.#count(object, isThere ? 'remaining' : 'done')
   }
 
-  /** It only loses a reference: what hangs on it stays. */
+  /** It only loses a reference: its dependents stay. */
   #keepsOthers({ node, solid }: Looked): boolean {
     return node.verdict?.type === 'drop' || solid.some((owner) => this.#seen.get(owner) !== true)
   }
@@ -364,14 +397,14 @@ class Walk {
     found: string | undefined,
     since: number | null,
   ): Promise<Omit<Cascade, 'isFinal'>> {
-    const { view, index } = this.#options
+    const { view, histories } = this.#options
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
     const { done, remaining } = this.#total
     const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
       ...nameOf(node.object),
-      ...(await withFirstSeen(index, view.cluster, node, obstacle)),
+      ...(await withFirstSeen(histories, view.cluster, node, obstacle)),
     }))
     const phase = found ?? (view.partial() === '' ? 'gone' : 'unknown')
     return {
@@ -406,17 +439,6 @@ function lookedAt(view: View, uid: Uid): Looked | undefined {
       const owner = identityNamed(view.facts, node.object, reference)
       return owner === undefined ? [] : identityKey(owner)
     }),
-  }
-}
-
-/** Uids of all that ever named it: what is gone among them is done, perhaps long before. */
-async function* formerDependents(spans: SpanIndex, owner: Identity): AsyncIterable<Uid> {
-  for (let after = ''; ; ) {
-    const page = await spans.dependentsPage(owner, after, PAGE_KEYS)
-    yield* page.map(uidIn)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_KEYS) return
-    after = last
   }
 }
 

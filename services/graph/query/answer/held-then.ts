@@ -39,15 +39,30 @@ export async function heldThen(
   at: Asked,
   { open, held }: Parts,
 ): Promise<OwnHeldThen> {
-  // Each may wait for its fold.
-  const opened = await Promise.all(views.map(async (view) => await openedOr(open, view, at)))
-  const then = opened.filter((each) => 'reader' in each)
-  const refusals = opened.filter((each) => 'status' in each)
+  const { opened: then, refusals } = await openedAt(views, at, open)
   const read = then.reduce<() => Promise<OwnHeld>>(
     (next, view) => async () => await readThen(view, next),
     async () => await held(then),
   )
   return { ...(await read()), refusals }
+}
+
+/** Of which the moment can be asked, and of which not. */
+export async function openedAt(
+  views: readonly View[],
+  at: Asked,
+  open: OpenView,
+): Promise<{ readonly opened: readonly View[]; readonly refusals: readonly Refusal[] }> {
+  // Each may wait for its fold.
+  const all = await Promise.all(views.map(async (view) => await openedOr(open, view, at)))
+  return {
+    opened: all.filter((each) => 'reader' in each),
+    refusals: all.filter((each) => 'status' in each),
+  }
+}
+
+export function leftOutText({ detail }: Refusal): string {
+  return `left out: ${detail}`
 }
 
 async function openedOr(open: OpenView, view: View, at: Asked): Promise<View | Refusal> {
@@ -68,7 +83,7 @@ export function leftOut(
   const refusals = all.flatMap((each) => ('refusals' in each ? (each as OwnHeldThen).refusals : []))
   const more = refusals.length - MOST_NAMED
   const text = [
-    ...refusals.slice(0, MOST_NAMED).map(({ detail }) => `left out: ${detail}`),
+    ...refusals.slice(0, MOST_NAMED).map(leftOutText),
     ...(more > 0 ? [`left out: ${more} more cluster${more === 1 ? '' : 's'}`] : []),
   ].join('; ')
   if (asked.length === 0 || all.some(({ asOf }) => asOf.length > 0)) return text

@@ -4,7 +4,7 @@
  * What must stay true: it reads what is committed and changes nothing. A digest names the very set that the fold of its cluster compares with its own; there is
  * none while that is in doubt. Processes name clusters to each other by id: only who asks all of them knows which names two of them share.
  *
- * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what was held at a moment of the past (past-held.ts).
+ * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what was held at a moment of the past (held-then.ts).
  */
 import { createHash } from 'node:crypto'
 import { openBreakerOf } from '../../../../core/admit/breaker.ts'

@@ -207,7 +207,7 @@ function objectOf(
     deletionTimestamp: null,
     goneAt: isKnown && last.isGone ? timeOf(at) : null,
     ...NOT_JUDGED,
-    owners,
+    owners: [...new Set(owners.map((owner) => owner.uid))],
     moreOwners,
     ...(hasReferences && { references: null }),
   }

@@ -8,9 +8,9 @@
  * Not here: owners of what is in the graph (core/graph/identity.ts).
  */
 import { type Identity, identityOf, isNamedBy } from '../../../../core/graph/identity.ts'
-import type { OwnerReference } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
+import type { NamedOwner } from '../index/name-index.ts'
 
 /**
  * Whom a reference names: an object that was seen, or (a GET may have looked for it) what would be
@@ -19,7 +19,7 @@ import type { HistoryIndex } from '../index/history-index.ts'
 export function ownersMeant(
   index: Pick<HistoryIndex, 'lastOf'>,
   dependent: Pick<Identity, 'cluster' | 'namespace'>,
-  reference: OwnerReference,
+  reference: NamedOwner,
 ): readonly Identity[] {
   const { cluster } = dependent
   const { name, uid } = reference

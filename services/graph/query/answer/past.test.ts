@@ -412,3 +412,33 @@ test('of several clusters that one is meant that had the object then, whichever 
 })
 
 const ALL = { limit: 1_000, waitMs: 0 }
+
+test('a cascade and a graph are as they were then', async (t) => {
+  const rig = await rigged(t)
+  const there = await rig.minute(...FAMILY, 'put pod/b <- rs/web-1')
+  const half = await rig.minute('delete rs/web-1', 'delete pod/b')
+  const over = await rig.minute('delete pod/a')
+  const cascade = '/v1/cascade?kind=replicaset&name=web-1&namespace=ns'
+  for (const [at, ...counts] of [
+    [half, 1, 1, false],
+    [over, 2, 0, true],
+  ] as const) {
+    const { done, remaining, isOver, partial } = await rig.get<Cascade>(`${cascade}&at=${at}`)
+    deepEqual([done, remaining, isOver, partial], [...counts, ''])
+  }
+  const early = await rig.refused(`${cascade}&at=${there}`)
+  deepEqual(early, { status: 409, detail: 'ReplicaSet/web-1 was not being deleted then' })
+  equal((await rig.refused(`${cascade}&at=${half}&follow=true`)).status, 400)
+  const edgesAt = async (at: string): Promise<number> => {
+    const dot = await (await rig.ask(`/debug/graph?at=${at}`)).text()
+    return dot.match(/->/g)?.length ?? 0
+  }
+  deepEqual([await edgesAt(there), await edgesAt(half), await edgesAt(over)], [3, 1, 0])
+  const later = await rig.refused('/debug/graph?at=2099-01-01T00:00:00Z')
+  equal(later.status, 425)
+  const { end } = await rig.log.bounds('events', 0)
+  await rig.forget(end)
+  equal((await rig.refused(`/debug/graph?at=${there}`)).status, 410)
+  const { partial } = await rig.get<Cascade>(cascade)
+  match(partial, /^what was deleted before pos:0-\d+ is not remembered/)
+})

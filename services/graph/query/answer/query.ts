@@ -216,7 +216,7 @@ function mostOf(read: readonly { readonly lacks: Lacks }[]): Lacks {
 }
 
 /** What is said where not all of a history was read. */
-export function cutText({ isCut }: { readonly isCut: boolean }): string {
+function cutText({ isCut }: { readonly isCut: boolean }): string {
   if (!isCut) return ''
   return `it has more than ${HISTORY_LIMIT} entries of history: older ones are left out`
 }

@@ -21,6 +21,7 @@ import { isSamePlace, versionOf } from '../../../../core/model/object.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'
+import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
 /** Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component is cut, and such owners may be told twice. */
@@ -35,24 +36,28 @@ const CLOSING = '}'
 const COMMENT = '  // '
 
 export interface GraphDump {
-  /** The components, in both directions, of these uids; of none: everything. */
-  dot(views: readonly View[], uids: readonly Uid[]): AsyncIterable<string>
+  /** The components, in both directions, of these uids; of none: everything. `doubts`: what it may lack. */
+  dot(
+    views: readonly View[],
+    uids: readonly Uid[],
+    doubts?: readonly string[],
+  ): AsyncIterable<string>
 }
 
 export function createGraphDump(
   clusters: Clusters,
-  index: Pick<HistoryIndex, 'isKnown'>,
+  index: Pick<HistoryIndex, 'lastOf'>,
   limit: number = DUMP_LIMIT,
 ): GraphDump {
   return {
-    async *dot(views, uids) {
+    async *dot(views, uids, others = []) {
       const all = await clusters.all()
       const sections: Section[] = []
       for (const view of views.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))) {
         const component = uids.length === 0 ? undefined : new Component(view, limit)
         await component?.gather(uids)
-        const others = all.filter(({ id }) => id !== view.cluster)
-        sections.push({ view, component, keys: new VertexKeys(clusters, index, others) })
+        const besides = all.filter(({ id }) => id !== view.cluster)
+        sections.push({ view, component, keys: new VertexKeys(clusters, index, besides) })
       }
       yield `${OPENING}\n`
       if (sections.some(({ component }) => component?.isCut)) {
@@ -62,7 +67,8 @@ export function createGraphDump(
       for (const section of sections) yield* definitions(section, limit)
       yield `${EDGES}\n`
       for (const section of sections) yield* edges(section)
-      const doubts = new Set(views.map((view) => view.partial()))
+      const own = views.flatMap((view) => [view.partial(), forgottenText(view)])
+      const doubts = new Set([...own, ...others])
       for (const doubt of doubts) if (doubt !== '') yield incomplete(doubt)
       yield `${CLOSING}\n`
     },
@@ -227,12 +233,12 @@ class Component {
 /** A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has the same one. */
 class VertexKeys {
   readonly #clusters: Clusters
-  readonly #index: Pick<HistoryIndex, 'isKnown'>
+  readonly #index: Pick<HistoryIndex, 'lastOf'>
   readonly #others: readonly KnownCluster[]
 
   constructor(
     clusters: Clusters,
-    index: Pick<HistoryIndex, 'isKnown'>,
+    index: Pick<HistoryIndex, 'lastOf'>,
     others: readonly KnownCluster[],
   ) {
     this.#clusters = clusters
@@ -247,19 +253,22 @@ class VertexKeys {
 
   /** Of the owner that a reference names; of one that bears the uid of another object, its coordinates with it. */
   async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
-    const key = await this.of(view.cluster, reference.uid)
+    const { uid } = reference
+    // Of what was never seen here, no process knows whether another cluster names it, too.
+    const isNowhere = view.node(uid) === undefined && this.#others.length > 0
+    const key = isNowhere ? `${view.cluster}/${uid}` : await this.of(view.cluster, uid)
     if (!isMisnamed(view, node, reference)) return key
     const { group, kind } = kindOfReference(reference)
     const { name } = reference
     return [key, `${kind}.${group}`, node.object.namespace, name].join('/')
   }
 
-  /** Also what is gone, and what another process has: the index knows of both, a moment later. */
+  /** Also what was deleted, and what another process has: the index knows of both, a moment later. */
   async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
     const view = this.#clusters.view(other)
     if (view?.node(uid) !== undefined) return true
     if (view !== undefined) for await (const _ of namedWith(view, uid)) return true
-    return await this.#index.isKnown(other.id, uid)
+    return this.#index.lastOf(other.id, uid) !== undefined
   }
 }
 

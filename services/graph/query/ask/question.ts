@@ -33,7 +33,7 @@ import { type Deletion, withoutRoot } from '../answer/deletion-cause.ts'
 import type { DependentList } from '../answer/dependent-list.ts'
 import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
-import { heldThen, leftOut } from '../answer/held-then.ts'
+import { heldThen, leftOut, leftOutText, openedAt } from '../answer/held-then.ts'
 import type { Match, Query } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { askedIn } from '../index/moment.ts'
@@ -237,7 +237,14 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
   const isStream = ({ query }: FastifyRequest): boolean =>
     (query as Record<string, unknown>)['follow'] === 'true'
   server.get('/v1/cascade', { config: { isStream } }, async (request, reply) => {
-    const isFollowed = askedOf(request)['follow'] === 'true'
+    const { follow: followed, at } = askedOf(request)
+    const isFollowed = followed === 'true'
+    if (isFollowed && at !== undefined) {
+      throw new Problem(
+        400,
+        'follow is of now: what comes after a moment is no part of it, ask without at',
+      )
+    }
     return await about('Cascade', request, reply, async (view, { object: root }, cluster) => {
       // Of one that is followed for days, rights change.
       const sightOf = async (): Promise<Sight> => {
@@ -254,7 +261,7 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
         return await follow(reply, cascades, { view, root, cluster, sightOf, withDeletion })
       }
       const told = await cascades.cascade(view, root, await sightOf())
-      return told === undefined ? notGoing(root, cluster) : await withDeletion(told)
+      return told === undefined ? notGoing(view, root, cluster) : await withDeletion(told)
     })
   })
 }
@@ -359,16 +366,28 @@ type Parts = AsyncIterable<string | Uint8Array>
 
 export function addGraphDump(
   server: FastifyInstance,
-  { clusters, dump, forwarding }: QuestionParts,
+  { clusters, dump, forwarding, open }: QuestionParts,
 ): void {
   server.get('/debug/graph', { config: { isStream: () => true } }, async (request, reply) => {
-    const { uid } = request.query as { uid?: string | string[] }
+    const { uid, at: text } = request.query as { uid?: string | string[]; at?: string }
     const uids = uid === undefined ? [] : [uid].flat()
-    const own = async (views: readonly View[]): Promise<Parts> => dump.dot(views, uids)
+    const at = text === undefined ? undefined : askedIn(text)
     const dot = async (): Promise<Parts> => {
+      const refOf = clusterRefs(await clusters.all())
+      const known = (await clusters.all()).map((each) => ({ ...each, ...refOf(each.id) }))
+      const asked = meantIn(known, at)
+      const own = async (views: readonly View[]): Promise<Parts> => {
+        if (at === undefined) return dump.dot(views, uids)
+        // A partition may have others beside those that are asked about.
+        const meant = views.filter(({ cluster }) => asked.some(({ id }) => id === cluster))
+        const { opened, refusals } = await openedAt(meant, at, open)
+        const [first] = refusals
+        const isAlone = refusals.length === asked.length
+        if (first !== undefined && isAlone) throw new Problem(first.status, first.detail)
+        return dump.dot(opened, uids, refusals.map(leftOutText))
+      }
       const mine = await forwarding.ownOf(request, reply)
       if (mine !== undefined) return await own(mine)
-      const asked = await clusters.all()
       const read = async (answer: Answer) => readStream(answer)
       const { all, partial } = await forwarding.gathered(request, reply, { asked, own, read })
       const [first, ...others] = all.map(({ answer }) => answer)
@@ -385,8 +404,9 @@ export function addGraphDump(
   })
 }
 
-function notGoing(object: Named, cluster: ClusterRef): never {
+function notGoing({ moment }: View, object: Named, cluster: ClusterRef): never {
   const { kind, name } = object
+  if (moment !== null) throw new Problem(409, `${kind}/${name} was not being deleted then`)
   throw new Problem(
     409,
     `${kind}/${name} is not being deleted; "kinfold plan delete ${wordsFor(object, cluster)}" shows what would be deleted with it`,
@@ -414,7 +434,7 @@ async function follow(
   { view, root, cluster, sightOf, withDeletion }: Followed,
 ): Promise<FastifyReply> {
   const closed = closedOf(reply)
-  if (!(await cascades.begins(view, root, closed))) notGoing(root, cluster)
+  if (!(await cascades.begins(view, root, closed))) notGoing(view, root, cluster)
   const lines = async function* (answers: AsyncIterable<CascadeAnswer>): AsyncIterable<string> {
     for await (const told of answers) {
       yield `${JSON.stringify(documentOf('Cascade', { ...(await withDeletion(told)), cluster }))}\n`

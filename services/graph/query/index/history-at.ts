@@ -12,9 +12,13 @@ import { holds, type Moment } from './moment.ts'
 /** What answers read of histories. */
 export type Histories = Pick<HistoryIndex, 'history' | 'newest' | 'entries'>
 
+/** `isTime`: what is asked is the time, and the position is of no event of it. */
+type Asked = Moment & { readonly isTime?: boolean }
+
 /** Null: as of now. */
-export function historiesAt(index: Histories, moment: Moment | null): Histories {
-  if (moment === null) return index
+export function historiesAt(index: Histories, asked: Asked | null): Histories {
+  if (asked === null) return index
+  const moment: Moment = asked.isTime === true ? { type: 'time', at: asked.at } : asked
   const wasThen = ({ position, at }: History): boolean => holds(moment, Number(position), at)
   const ends = new Map<string, Promise<bigint>>()
 

@@ -1,12 +1,11 @@
 /**
- * Finds objects by name, their history, what clusters are called, and what the rules that hold objects were before, in a store of its own that follows `lineage`,
- * `history` and `digests`.
+ * Finds objects by name, their history and what clusters are called, in a store of its own that follows `lineage` and `history`.
  *
  * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
  * history before it was: what is forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is history of whom the reference names, by
  * uid and coordinates, and never of another object that has the uid: anybody may write it into a reference.
  *
- * Not here: what objects were at a moment, and what named them as owners (span-index.ts), which is read from the same entries.
+ * Not here: what objects were at a moment (fold/former).
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
 import { coordinatesPart } from '../../../../core/graph/key.ts'
@@ -14,28 +13,25 @@ import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.
 import { isSamePlace } from '../../../../core/model/object.ts'
 import { objectKey } from '../../../../core/model/partition.ts'
 import type { History } from '../../../../core/model/record.ts'
-import type { StateValue } from '../../../../core/model/state.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Entry, Log, Page, Topic } from '../../../../ports/log.ts'
 import { LogError } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { HistoryRecord, Lineage } from '../../../../ports/record/lineage.ts'
-import type { Digest, Former } from '../../../../ports/record/service-record.ts'
+import type { HistoryRecord, KnownObject, Lineage } from '../../../../ports/record/lineage.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { Turns } from '../../turns.ts'
 import { type Forgetting, forgetOn, forgetPage } from './forgetting.ts'
 import { part } from './index-key.ts'
 import { reachOfPartition } from './log-reach.ts'
-import type { Moment } from './moment.ts'
 import {
   createNameIndex,
   type Indexed,
+  type NamedOwner,
   type NameIndex,
   type NamesFound,
   nameKeys,
 } from './name-index.ts'
-import { createSpanIndex, SpanChanges, type SpanIndex } from './span-index.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
 const PAGE_LIMIT = 500
@@ -74,10 +70,6 @@ export interface IndexBegin {
 }
 
 export interface HistoryIndex extends NameIndex {
-  /** What objects were at a moment. */
-  readonly spans: SpanIndex
-  /** False while what was trimmed from history is still read from lineage: moments cannot be asked before. */
-  isBegun(): boolean
   run(signal: AbortSignal): Promise<void>
   /** In each cluster that ever had one with this uid. */
   withUid(uid: Uid): Promise<NamesFound>
@@ -87,8 +79,6 @@ export interface HistoryIndex extends NameIndex {
   clusterName(cluster: ClusterId): string | undefined
   /** Undefined when it was never seen, or is not indexed yet. */
   lastOf(cluster: ClusterId, uid: Uid): Indexed | undefined
-  /** It was ever seen there, or an object that named it as an owner. */
-  isKnown(cluster: ClusterId, uid: Uid): Promise<boolean>
   /** The newest of it, `HISTORY_LIMIT` at most. */
   history(of: Identity): Promise<Newest<History>>
   /** The newest before an offset (undefined: of all); each with its own. */
@@ -103,13 +93,8 @@ export interface HistoryIndex extends NameIndex {
     from: bigint,
     limit: number,
   ): Promise<readonly (readonly [offset: bigint, entry: History])[]>
-  /**
-   * Of the keys of a partition's store that say what holds objects in general (policy, directives, breakers), those that changed at a moment or after it, with what they
-   * were then; null for nothing. The others are what they are now.
-   */
-  rulesAt(partition: number, moment: Moment): Promise<ReadonlyMap<string, StateValue | null>>
-  /** What rules were before that time, in milliseconds, was removed before it was read. */
-  rulesBegin(partition: number): number
+  /** What the object was after the entry with that offset; null where the entry does not say it. */
+  objectAfter(of: Identity, offset: bigint): KnownObject | null
   /** How far it has read this partition of `history`. */
   position(partition: number): bigint
   /** Undefined while it has read nothing there. */
@@ -126,7 +111,7 @@ export function createHistoryIndex(
   clock: Clock,
   store: Store,
 ): HistoryIndex {
-  const topics = ['history', 'lineage', 'digests'] as const
+  const topics = ['history', 'lineage'] as const
   /** To be taken between any two entries: one of an object with many owners costs as much as hundreds of others. */
   const turns = new Turns(clock)
 
@@ -164,44 +149,14 @@ export function createHistoryIndex(
   }
 
   /**
-   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is. Objects whose creation is missing are in
-   * the entries that lineage holds by then.
+   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is.
    */
   async function beginning(partition: number, from: bigint): Promise<StoreChange[]> {
     if (begin(partition) !== undefined) return []
     const reach = await reachOfPartition(log, 'history', partition)
     const isWhole = from === 0n || reach.isWhole
     const made = { offset: isWhole ? '0' : `${from}`, at: isWhole ? null : reach.earliest }
-    const begun: StoreChange = [beginKey(partition), Buffer.from(JSON.stringify(made))]
-    if (isWhole) return [begun]
-    const { start, end } = await log.bounds('lineage', partition)
-    return [begun, [baseKey(partition), Buffer.from(`${start}-${end}`)]]
-  }
-
-  /** How far that was read, and its end; undefined where nothing was trimmed. */
-  function baseOf(partition: number): readonly [next: bigint, end: bigint] | undefined {
-    const bytes = store.get(baseKey(partition))
-    const [next = '', end = ''] = Buffer.from(bytes ?? [])
-      .toString()
-      .split('-')
-    return bytes === undefined ? undefined : [BigInt(next), BigInt(end)]
-  }
-
-  /** False when there was nothing new. */
-  async function followBase(partition: number): Promise<boolean> {
-    const [next, end] = baseOf(partition) ?? [0n, 0n]
-    if (next >= end || !(await isAtEnd('history', partition))) return false
-    const { page } = await pageFrom('lineage', partition, next)
-    const spans = new SpanChanges(store, codec, true)
-    for (const { key, offset, timestamp, value } of page.entries) {
-      if (offset >= end) break
-      await turns.take()
-      if (value !== null) spans.base(codec.decode(value) as Lineage)
-      else spans.baseForgotten(...identityOf(key), timestamp)
-    }
-    const at = [baseKey(partition), Buffer.from(`${page.next}-${end}`)] as const
-    await store.write([...spans.take(), at], { changelog: 0n, position: 0n })
-    return true
+    return [[beginKey(partition), Buffer.from(JSON.stringify(made))]]
   }
 
   /** Up to the first null value, where history is behind. */
@@ -219,12 +174,6 @@ export function createHistoryIndex(
     const page = await readable(topic, partition, read)
     if (page.next === known) return false
     const changes = new Map(topic === 'history' ? await beginning(partition, from) : [])
-    if (topic === 'digests' && known === 0n && from > 0n) {
-      const { earliest } = await reachOfPartition(log, 'history', partition)
-      changes.set(rulesBeginKey(partition), Buffer.from(`${earliest ?? clock.now()}`))
-    }
-    const isTrimmed = changes.has(baseKey(partition)) || baseOf(partition) !== undefined
-    const spans = new SpanChanges(store, codec, isTrimmed)
     const clusterNames = new Map<ClusterId, string>()
     for (const entry of page.entries) {
       await turns.take()
@@ -232,14 +181,11 @@ export function createHistoryIndex(
         if (entry.value !== null) {
           const record = codec.decode(entry.value) as HistoryRecord
           changes.set(...historyChange(codec, entry, record))
-          spans.add(record)
         }
-      } else if (topic === 'digests') {
-        for (const change of formerChanges(entry)) changes.set(...change)
       } else if (entry.value === null) {
         const [cluster, uid] = identityOf(entry.key)
-        const again = spans.forget(cluster, uid, entry.timestamp)
-        const life = { cluster, uid, at: entry.timestamp, again: again ?? null }
+        const again = await againOf(cluster, uid, entry.timestamp)
+        const life = { cluster, uid, at: entry.timestamp, again }
         for (const change of await forgotten(life, changes)) changes.set(...change)
       } else {
         const lineage = codec.decode(entry.value) as Lineage
@@ -253,7 +199,7 @@ export function createHistoryIndex(
       changes.set(clusterNameKey(cluster), Buffer.from(name))
     }
     changes.set(`at/${topic}/${partition}`, Buffer.from(page.next.toString()))
-    await store.write([...changes, ...spans.take()], { changelog: 0n, position: 0n })
+    await store.write([...changes], { changelog: 0n, position: 0n })
     return true
   }
 
@@ -264,49 +210,6 @@ export function createHistoryIndex(
     const known = changes.get(key)
     const isThere = known === undefined ? store.get(key) !== undefined : known !== null
     if (value !== NO_BYTES || !isThere) changes.set(key, value)
-  }
-
-  /** The value is stored as it came, as those of histories are, below its position; and what position a time has. */
-  function formerChanges({ value }: Entry): StoreChange[] {
-    const record = value === null ? null : (codec.decode(value) as Digest | Former)
-    if (record?.type !== 'Former') return []
-    const { partition, key, position, at } = record
-    const [rule, offset] = [`${partition}/${part(key)}/`, offsetText(position)]
-    return [
-      [`former/${rule}${offset}`, value],
-      [`former-at/${rule}${offsetText(BigInt(at))}/${offset}`, NO_BYTES],
-    ]
-  }
-
-  /** Of each rule one value is read, however often it changed: directives may be large. */
-  async function rulesAt(
-    partition: number,
-    moment: Moment,
-  ): Promise<ReadonlyMap<string, StateValue | null>> {
-    const then = new Map<string, StateValue | null>()
-    for (let range = prefixRange(`former-at/${partition}/`, 1); ; ) {
-      await turns.take()
-      const [first] = (await store.page(range)).rows
-      if (first === undefined) return then
-      const rule = first[0].split('/').slice(1, 3).join('/')
-      const bytes = await formerOf(`${rule}/`, moment)
-      if (bytes !== undefined) {
-        const { key, value } = codec.decode(bytes) as Former
-        then.set(key, value.length === 0 ? null : (codec.decode(value) as StateValue))
-      }
-      range = { ...range, gte: prefixRange(`former-at/${rule}/`, 1).lt }
-    }
-  }
-
-  /** What the first change that is not before the moment changed. */
-  async function formerOf(rule: string, moment: Moment): Promise<Uint8Array | undefined> {
-    const isTime = moment.type === 'time'
-    const prefix = `${isTime ? 'former-at' : 'former'}/${rule}`
-    const from = offsetText(BigInt(isTime ? moment.at + 1 : moment.position))
-    const range = prefixRange(prefix, 1)
-    const [first] = (await store.page({ ...range, gte: prefix + from })).rows
-    if (first === undefined || !isTime) return first?.[1]
-    return store.get(`former/${rule}${first[0].slice(first[0].lastIndexOf('/') + 1)}`)
   }
 
   /** Of the object itself, where it is the one that has the uid, and of references that name it. */
@@ -379,6 +282,28 @@ export function createHistoryIndex(
     return changes
   }
 
+  /**
+   * The position from which it is there once more, with the same uid; null where it is not. What is
+   * forgotten was deleted long before: at that very time it is another life.
+   */
+  async function againOf(cluster: ClusterId, uid: Uid, at: number): Promise<number | null> {
+    const range = prefixRange(entriesPrefix({ cluster, uid }), PAGE_LIMIT)
+    let again: number | null = null
+    for (let { lt } = range; ; ) {
+      const { rows, isCut } = await store.page({ ...range, lt, take: 'last' })
+      for (const [, value] of rows.toReversed()) {
+        await turns.take()
+        const record = codec.decode(value) as HistoryRecord
+        const isOut = record.change === 'gone' || record.object?.phase === null
+        if (isOut && record.at < at) return again
+        if (!isOut && record.object !== null) again = Number(record.position)
+      }
+      const [first] = rows
+      if (!isCut || first === undefined) return null
+      lt = first[0]
+    }
+  }
+
   /** History may have been read beyond what was forgotten. */
   function isForgotten(value: Uint8Array, { at, again }: Forgetting): boolean {
     const entry = storedChange(value)
@@ -410,9 +335,6 @@ export function createHistoryIndex(
         for (let left = PAGES_PER_ROUND; left > 0 && (await follow(topic, p)); left--) isNew = true
       }
     }
-    for (let p = 0; p < log.partitions('lineage'); p++) {
-      for (let left = PAGES_PER_ROUND; left > 0 && (await followBase(p)); left--) isNew = true
-    }
     for (let left = FORGOTTEN_PAGES; left > 0 && (await goOnForgetting()); left--) isNew = true
     return isNew
   }
@@ -428,13 +350,14 @@ export function createHistoryIndex(
   }
 
   async function endsOfAll(): Promise<[Topic, number, bigint][]> {
-    const ends: [Topic, number, bigint][] = []
-    for (const topic of topics) {
-      for (let p = 0; p < log.partitions(topic); p++) {
-        ends.push([topic, p, (await log.bounds(topic, p)).end])
-      }
-    }
-    return ends
+    const asked = topics.flatMap((topic) => {
+      return Array.from({ length: log.partitions(topic) }, (_, each) => [topic, each] as const)
+    })
+    return await Promise.all(
+      asked.map(async ([topic, each]): Promise<[Topic, number, bigint]> => {
+        return [topic, each, (await log.bounds(topic, each)).end]
+      }),
+    )
   }
 
   async function endOfAll(): Promise<bigint> {
@@ -444,8 +367,6 @@ export function createHistoryIndex(
   async function lagEntries(): Promise<bigint> {
     return leftOf(await endsOfAll())
   }
-
-  const spans = createSpanIndex(store, codec)
 
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
@@ -497,19 +418,6 @@ export function createHistoryIndex(
   return {
     ...createNameIndex(store, lastOf),
     clusterName,
-    rulesAt,
-    rulesBegin(partition) {
-      const bytes = store.get(rulesBeginKey(partition))
-      return bytes === undefined ? 0 : Number(Buffer.from(bytes).toString())
-    },
-    spans,
-    isBegun() {
-      for (let p = 0; p < log.partitions('lineage'); p++) {
-        const [next, end] = baseOf(p) ?? [0n, 0n]
-        if (next < end) return false
-      }
-      return true
-    },
     async run(signal) {
       let isKnownWhole = false
       let end: bigint | undefined
@@ -547,9 +455,9 @@ export function createHistoryIndex(
       }
     },
     lastOf,
-    async isKnown(cluster, uid) {
-      if (lastOf(cluster, uid) !== undefined) return true
-      return await spans.isInReference(cluster, uid)
+    objectAfter(of, offset) {
+      const bytes = store.get(entriesPrefix(of) + offsetText(offset))
+      return bytes === undefined ? null : (codec.decode(bytes) as HistoryRecord).object
     },
     async history(of) {
       const { entries, isCut } = await newest(of, HISTORY_LIMIT)
@@ -577,22 +485,24 @@ export function isAway(error: unknown): boolean {
   return error instanceof LogError && error.remedy === 'retry'
 }
 
-/** What happened, without the object after it: only the index of moments needs that. */
+/** What happened, without the object after it. */
 export function changeIn({ object: _, ...change }: HistoryRecord): History {
   return change
 }
 
 /**
- * The value is stored as it came; only who asks for it decodes it, and then without the object. One
- * that is large is stored without it at once, and what a GET said of an owner without the owner.
+ * The value is stored as it came; only who asks for it decodes it. One that is large is stored
+ * without the owners at once, and what a GET said of an owner without the owner.
  */
 function historyChange(codec: Codec, { offset, value }: Entry, record: HistoryRecord): StoreChange {
   const prefix = record.change === 'owner' ? answersPrefix(record) : entriesPrefix(record)
   // Its key says which owner it is about, and a tenant may name thousands (T10).
   if (record.change === 'owner')
     return [prefix + offsetText(offset), codec.encode({ ...record, ...IN_ITS_KEY })]
-  const isLong = record.object?.long != null
-  const stored = isLong ? codec.encode({ ...record, object: null }) : value
+  const { object } = record
+  const isLong = object !== null && object.long !== null
+  const short = isLong && { ...object, owners: [], long: null }
+  const stored = short ? codec.encode({ ...record, object: short }) : value
   return [prefix + offsetText(offset), stored]
 }
 
@@ -619,15 +529,14 @@ function beginKey(partition: number): string {
   return `begin/history/${partition}`
 }
 
-function rulesBeginKey(partition: number): string {
-  return `begin/digests/${partition}`
-}
-
 /** `former`: as its record before this had it. */
 function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
-  const owners = [...new Set(lineage.owners.map((owner) => owner.uid))]
+  const owners = lineage.owners.map(({ apiVersion, kind, name, uid, standing }): NamedOwner => {
+    const isUnresolvable = standing === 'unresolvable'
+    return { apiVersion, kind, name, uid, ...(isUnresolvable && { isUnresolvable }) }
+  })
   const moreOwners = lineage.moreOwners || undefined
   const named = { cluster, uid, group, kind, namespace, name }
   const last: Indexed = { ...named, at, isGone, owners, moreOwners }
@@ -659,10 +568,6 @@ function uidKey(cluster: ClusterId, uid: Uid): string {
 
 function clusterNameKey(cluster: ClusterId): string {
   return `cluster/${part(cluster)}`
-}
-
-function baseKey(partition: number): string {
-  return `base/${partition}`
 }
 
 function named(bytes: Uint8Array): Indexed {

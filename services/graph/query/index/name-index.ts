@@ -9,7 +9,7 @@
  *
  * Not here: reading the log, and what else is known of an object (history-index.ts).
  */
-import type { ClusterId, Coordinates, Uid } from '../../../../core/model/object.ts'
+import type { ClusterId, Coordinates, OwnerReference, Uid } from '../../../../core/model/object.ts'
 import { entriesIn, prefixRange, type Store } from '../../../../ports/store.ts'
 import { part } from './index-key.ts'
 import { changesBetween, MOST_CHANGES } from './near-word.ts'
@@ -25,11 +25,16 @@ export interface Named {
   readonly at: number
 }
 
+/** A reference. `isUnresolvable`: no edge leads to what it names. */
+export interface NamedOwner extends Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'> {
+  readonly isUnresolvable?: true
+}
+
 export interface Indexed extends Named {
   /** It was gone then. */
   readonly isGone: boolean
   /** As it named them last; of a long list the first ones. */
-  readonly owners: readonly Uid[]
+  readonly owners: readonly NamedOwner[]
   /** How many are behind those; left out for none. */
   readonly moreOwners?: number | undefined
 }
@@ -74,6 +79,8 @@ export interface NameIndex {
   anywhere(name: string): Promise<readonly Indexed[]>
   /** All that exist, or existed, in a namespace. */
   within(cluster: ClusterId, namespace: string): AsyncIterable<Indexed>
+  /** Uids of objects whose reference with that uid is unresolvable, so that the graph has no edge of it. */
+  unresolved(cluster: ClusterId, uid: Uid, limit: number): Promise<readonly Uid[]>
   /** All that have the name, or had it: those behind a key, or (empty) the first, in an order that nothing changes. */
   listed(asked: NamesListed, after: string): AsyncIterable<readonly [key: string, last: Indexed]>
 }
@@ -199,6 +206,10 @@ export function createNameIndex(
         if (last !== undefined) yield last
       }
     },
+    async unresolved(cluster, uid, limit) {
+      const { rows } = await store.page(prefixRange(unresolvedPrefix(cluster, uid), limit))
+      return rows.map(([key]) => decodeURIComponent(key.slice(key.lastIndexOf('/') + 1)))
+    },
     async *listed({ cluster, namespaces, name, isGone }, after) {
       const prefixes = namespaces.map((namespace) => {
         return `${listPrefix(isGone)}${namePart(namespace, name)}${part(cluster)}/`
@@ -227,11 +238,21 @@ export function listPrefix(isGone: boolean): string {
 }
 
 /** Of an object as its last record has it: those of an earlier record are to be removed. */
-export function nameKeys(object: Omit<Indexed, 'owners'>): readonly string[] {
-  const { cluster, uid, group, kind, namespace, name, at, isGone } = object
+export function nameKeys(object: Indexed): readonly string[] {
+  const { cluster, uid, group, kind, namespace, name, at, isGone, owners } = object
   const of = `${namePart(namespace, name)}${part(cluster)}/${kindPart(group, kind)}/`
   const state = isGone ? `gone/${of}${timeText(at)}/` : `there/${of}`
-  return [`name/${of}${part(uid)}`, state + part(uid)]
+  const unresolved = owners.filter(({ isUnresolvable }) => isUnresolvable)
+  const owned = new Set(unresolved.map((owner) => unresolvedPrefix(cluster, owner.uid)))
+  return [
+    `name/${of}${part(uid)}`,
+    state + part(uid),
+    ...[...owned].map((prefix) => prefix + part(uid)),
+  ]
+}
+
+function unresolvedPrefix(cluster: ClusterId, uid: Uid): string {
+  return `unresolved/${part(cluster)}/${part(uid)}/`
 }
 
 /** Parts of a key up to its kind: what it is about, namespace, name, cluster, kind. */

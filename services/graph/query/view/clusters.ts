@@ -75,6 +75,12 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
     return last
   }
 
+  /** As it was read within the last second, or is read now. */
+  async function lately(): Promise<ReadonlyMap<ClusterId, number>> {
+    const isFresh = clock.monotonicMs() - readAt < FRESH_MS
+    return isFresh && last !== undefined ? last : await assigned()
+  }
+
   function known(id: ClusterId, partition: number): KnownCluster {
     const local = here(partition)
     const state = local && factsOf(readerOf(local.store, codec), id).state
@@ -87,9 +93,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
   }
 
   async function one(cluster: ClusterId): Promise<KnownCluster | undefined> {
-    const isFresh = clock.monotonicMs() - readAt < FRESH_MS
-    const read = isFresh ? last?.get(cluster) : undefined
-    const partition = read ?? (await assigned()).get(cluster)
+    const partition = (await lately()).get(cluster) ?? (await assigned()).get(cluster)
     return partition === undefined ? undefined : known(cluster, partition)
   }
 
@@ -97,7 +101,7 @@ export function createClusters({ log, codec, clock, here, index }: ClustersParts
     partitions,
     here,
     async all() {
-      const all = [...(await assigned())].map(([id, partition]) => known(id, partition))
+      const all = [...(await lately())].map(([id, partition]) => known(id, partition))
       return all.sort((a, b) => (a.id < b.id ? -1 : 1))
     },
     one,

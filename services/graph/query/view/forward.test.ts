@@ -16,6 +16,7 @@ import {
   tell,
 } from '../../../../testing/rig/graph-group.ts'
 import { codec, eventsOf } from '../../../../testing/rig/task-rig.ts'
+import { reachOf } from '../../fold/former/former-rows.ts'
 import type { HeldAnswer } from '../answer/held.ts'
 import { joinedDot } from '../ask/graph-dump.ts'
 
@@ -205,13 +206,16 @@ test('while a process is dead, its clusters are refused with a sentence, and oth
 
   await having.expire()
   await eventually('the other one has all', async () => CLUSTERS.every((each) => has(asked, each)))
-  await eventually('it folds', async () => !isBehind(asked))
+  await eventually('it folds, and has read what was before', async () => !isBehind(asked))
   const now = await answers(asked)
   for (const [path, text] of whole) equal(now.get(path), text, path)
 })
 
 function isBehind({ graph }: GraphProcess): boolean {
-  return graph.tasks.some((task) => task.status().state !== 'folding')
+  return graph.tasks.some((task) => {
+    const isFilled = reachOf(task.store, codec)?.isFilled !== false
+    return task.status().state !== 'folding' || !isFilled
+  })
 }
 
 test('a cluster that moves before the request arrives is looked up again', async (t) => {

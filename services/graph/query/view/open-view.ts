@@ -11,6 +11,7 @@ import type { Clock } from '../../../../ports/clock.ts'
 import { type Log, LogError } from '../../../../ports/log.ts'
 import { Problem } from '../../../../runtime/http/problem.ts'
 import { timeOf } from '../../api/document.ts'
+import { changeAfter } from '../../fold/former/changed.ts'
 import { reachOf } from '../../fold/former/former-rows.ts'
 import { firstSince } from '../../fold/retention.ts'
 import type { Asked } from '../index/moment.ts'
@@ -53,10 +54,24 @@ export function createOpenView({
     }
   }
 
+  /**
+   * Of a time that is passed: behind the last event that was appended by then. Events that changed
+   * nothing make no difference, so the store knows it, but where the time may be before what it
+   * remembers.
+   */
+  async function positionAt({ now, codec, partition }: View, time: number): Promise<bigint> {
+    const reach = reachOf(now, codec)
+    if (reach !== undefined) {
+      const { position, hasEarlier } = await changeAfter(now, codec, reach, time)
+      if (reach.begin === 0 || hasEarlier) return BigInt(position ?? reach.end)
+    }
+    return await firstSince(log, 'events', partition.partition, time + 1)
+  }
+
   /** Where what is remembered begins, in words. */
   async function earliestText(view: View): Promise<string> {
     const reach = reachOf(view.store, view.codec)
-    if (reach === undefined) return 'none is remembered yet'
+    if (reach === undefined) return 'none is remembered ("keepPast"), or none yet'
     const at = await timeAt(view, BigInt(reach.begin))
     const time = at === undefined ? '' : `${timeOf(at)}, or `
     return `the earliest moment is ${time}pos:${view.partition.partition}-${reach.begin}`
@@ -73,9 +88,7 @@ export function createOpenView({
     }
     await passed(view, asked)
     const isTime = asked.type === 'time'
-    const position = isTime
-      ? await firstSince(log, 'events', partition, asked.at + 1)
-      : asked.position
+    const position = isTime ? await positionAt(view, asked.at) : asked.position
     const { begin, isFilled } = reachOf(view.store, view.codec) ?? NOTHING
     const at = isTime ? asked.at : await timeAt(view, position)
     if (Number(position) < begin && !isFilled) {
@@ -106,13 +119,16 @@ export async function readThen<T>(view: View, read: () => Promise<T>): Promise<T
   }
 }
 
-function assertRemembered({ moment, now, codec, name }: View): void {
+function assertRemembered(view: View): void {
+  const text = forgottenText(view)
+  if (text !== '') throw new Problem(410, text)
+}
+
+/** Empty while the moment of a view is remembered, and of now. */
+export function forgottenText({ moment, now, codec, name }: View): string {
   const reach = moment && reachOf(now, codec)
-  if (moment === null || (reach != null && reach.begin <= moment.position)) return
-  throw new Problem(
-    410,
-    `that moment of cluster ${name} was forgotten meanwhile: ask about a later one`,
-  )
+  if (moment === null || (reach != null && reach.begin <= moment.position)) return ''
+  return `that moment of cluster ${name} was forgotten meanwhile: ask about a later one`
 }
 
 /** Everything before it is folded, and nothing that comes can be before it. */

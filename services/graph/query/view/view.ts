@@ -10,7 +10,7 @@ import { type ClusterFacts, factsOf } from '../../../../core/graph/facts.ts'
 import type { StateReader } from '../../../../core/graph/graph.ts'
 import type { Identity } from '../../../../core/graph/identity.ts'
 import { identityNamed, identityOf, isSameIdentity } from '../../../../core/graph/identity.ts'
-import { coordinatesPart, edgesPrefix, lastPart } from '../../../../core/graph/key.ts'
+import { coordinatesPart, edgesPrefix, lastPart, nodeKey } from '../../../../core/graph/key.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type {
   ClusterId,
@@ -25,6 +25,7 @@ import type { Store, StoreEntry } from '../../../../ports/store.ts'
 import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
+import { changesBack, keysChanged, timeOfChange } from '../../fold/former/changed.ts'
 import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
 import type { Task } from '../../fold/task.ts'
 import { Turns } from '../../turns.ts'
@@ -44,6 +45,18 @@ export interface ViewMoment extends Omit<Extract<Moment, { readonly type: 'posit
   readonly type: 'position'
   /** What was asked is the time. */
   readonly isTime: boolean
+}
+
+/** An object as it was last, and the position of the event that removed it. */
+export interface LastThere {
+  readonly object: ObjectMeta
+  readonly until: number
+}
+
+/** The position of the event, and the object before it. */
+export interface NodeChange {
+  readonly position: number
+  readonly node: Node | undefined
 }
 
 export interface ViewParts {
@@ -126,6 +139,42 @@ export class View {
   /** Uids of the objects that reference it as an owner, in the order of keys, from a part of one on. */
   async *dependents(owner: Identity, from?: string, pageKeys?: number): AsyncIterable<Uid> {
     for await (const [key] of this.entries(edgesOf(owner), from, pageKeys)) yield lastPart(key)
+  }
+
+  /** Uids of the objects that ever referenced it as an owner, as far as that is remembered. */
+  async *formerDependents(owner: Identity): AsyncIterable<Uid> {
+    const keys = keysChanged(this.now, this.codec, edgesOf(owner), this.#before)
+    for await (const key of keys) yield lastPart(key)
+  }
+
+  /** Of an object that is not there. Undefined: what it was is not remembered. */
+  lastThere(uid: Uid): LastThere | undefined {
+    for (const { node, position } of this.changes(uid)) {
+      if (node !== undefined) return { object: node.object, until: position }
+    }
+    return undefined
+  }
+
+  /** The newest first: what it was before each, undefined where it was not there. */
+  *changes(uid: Uid): Generator<NodeChange> {
+    const key = nodeKey(this.cluster, uid)
+    for (const { position, value } of changesBack(this.now, this.codec, key, this.#before)) {
+      // What belongs to it is beside it in the store of then.
+      const then = storeAt(this.now, this.codec, BigInt(position))
+      const part = (each: string): Uint8Array | undefined => then.get(each)
+      const node = value.length === 0 ? undefined : valueInPart(this.codec, key, value, part)
+      yield { position, node: node?.type === 'Node' ? node : undefined }
+    }
+  }
+
+  /** Append time of an event that changed something; undefined where that is not remembered. */
+  async timeOf(position: number): Promise<number | undefined> {
+    return await timeOfChange(this.now, this.codec, position)
+  }
+
+  /** What was recorded from there on is not in this view. */
+  get #before(): number {
+    return this.moment?.position ?? Number.MAX_SAFE_INTEGER
   }
 
   /** Everything stored under a prefix, from a key below it on, a page at a time, with turns for others in between. */
