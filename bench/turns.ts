@@ -4,7 +4,7 @@
  *
  * What must stay true: one of them works at a time, and who begins changes with each window.
  *
- * Not here: what a window is (rig/turn-process.ts).
+ * Not here: what a window is (turn-process.ts).
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { machine, median, type Report, rounded, type Table } from './rig/report.ts'
-import type { TurnLine } from './rig/turn-process.ts'
+import type { TurnLine } from './turn-process.ts'
 
 export interface TurnsOptions extends Readonly<Record<string, number>> {
   /** Events, and dependents, of a window. */
@@ -25,7 +25,7 @@ export interface TurnsOptions extends Readonly<Record<string, number>> {
 }
 
 const OWN = fileURLToPath(new URL('..', import.meta.url))
-const PROCESS = fileURLToPath(new URL('rig/turn-process.ts', import.meta.url))
+const PROCESS = fileURLToPath(new URL('turn-process.ts', import.meta.url))
 /** As a service has them. */
 const FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 const STREAMS = [
