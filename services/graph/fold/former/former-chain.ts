@@ -4,7 +4,7 @@
  *
  * What must stay true: a part of the list begins behind the one that it names as older, and that one
  * is known by its last number, which never changes. Numbers of records that are forgotten may stay in
- * * a list: what lies so far back is not asked.
+ * a list: what lies so far back is not asked.
  *
  * Not here: what is in a record (former-record.ts).
  */
