@@ -9,7 +9,10 @@ import { print } from './rig/report.ts'
 
 const skip = missingServers('etcd', 'kube-apiserver', 'kube-controller-manager')
 const DEPENDENTS = 100
-/** A hold counts in log time, from when the deletion was published; the benchmark from when it was answered. */
+/**
+ * A hold counts in log time, from when the deletion was published; the benchmark from when it was
+ * answered.
+ */
 const CLOCKS_APART_MS = 1_000
 
 /** The calls that every contender has to make; other calls of upstream are not compared. */

@@ -1,9 +1,10 @@
 /**
- * One owner is deleted on a real control plane: how fast are its dependents deleted or orphaned, what does that cost the server, and how soon is a
- * single one deleted?
+ * One owner is deleted on a real control plane: how fast are its dependents deleted or orphaned,
+ * what does that cost the server, and how soon is a single one deleted?
  *
- * What must stay true: all contenders meet the same server in the same run, one at a time, in rounds of changing order; each has shown that it works,
- * by a small cascade, before anything is measured. So the figures of one run may be compared, whatever load the machine has.
+ * What must stay true: all contenders meet the same server in the same run, one at a time, in
+ * rounds of changing order; each has shown that it works, by a small cascade, before anything is
+ * measured. So the figures of one run may be compared, whatever load the machine has.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -36,18 +37,27 @@ export interface Turn {
   readonly perSecond: number
   /** From the owner's DELETE to the first dependent's departure. */
   readonly firstMs: number
-  /** From the last dependent's deletion to the owner's; none in the background, where the owner is deleted first. */
+  /**
+   * From the last dependent's deletion to the owner's; none in the background, where the owner is
+   * deleted first.
+   */
   readonly ownerAloneMs: number
   /** By `VERB resource`, without those of the benchmark itself. */
   readonly calls: Readonly<Record<string, number>>
   readonly cpuSeconds: { readonly own: number; readonly apiserver: number }
-  /** The part of that from the first dependent's deletion on: without the work of a hold or a decision before. */
+  /**
+   * The part of that from the first dependent's deletion on: without the work of a hold or a
+   * decision before.
+   */
   readonly goingCpuSeconds: number
   /** From the owner's deletion to the dependent's in the background; none for raw calls. */
   readonly latenciesMs: readonly number[]
 }
 
-/** The presets in which Kinfold is measured; `both`: one preset after the other, and no other contender. */
+/**
+ * The presets in which Kinfold is measured; `both`: one preset after the other, and no other
+ * contender.
+ */
 export type PresetName = Preset | 'both'
 
 export const PRESET_NAMES: readonly PresetName[] = ['parity', 'guarded', 'both']
@@ -67,7 +77,10 @@ const PAUSE_MS = 150
 /** After this long without a change of the counts, everything under way is counted. */
 const REST_MS = 500
 
-/** Etcd waits for the disk as it does in earnest, unlike in tests: a collector's speed is that of its writes. */
+/**
+ * Etcd waits for the disk as it does in earnest, unlike in tests: a collector's speed is that of
+ * its writes.
+ */
 const DURABLE = ['--unsafe-no-fsync=false']
 
 interface Field {
@@ -159,7 +172,10 @@ async function countsAtRest(plane: ControlPlane): Promise<ReadonlyMap<string, nu
   }
 }
 
-/** When the first dependent was deleted; the owner is deleted first in the background, and otherwise it is the second dependent. */
+/**
+ * When the first dependent was deleted; the owner is deleted first in the background, and otherwise
+ * it is the second dependent.
+ */
 async function cpuAtFirst(
   { plane, watch }: Field,
   contender: Contender,
@@ -169,7 +185,10 @@ async function cpuAtFirst(
   return cpuOf(plane, contender)
 }
 
-/** A contender that deletes by its own list has none, and a deletion held for half a minute is no matter of milliseconds. */
+/**
+ * A contender that deletes by its own list has none, and a deletion held for half a minute is no
+ * matter of milliseconds.
+ */
 function isSampled(name: ContenderName, policy: PolicyName): boolean {
   return policy === 'background' && (name === 'kinfold' || name === 'upstream')
 }
@@ -262,7 +281,8 @@ function speeds(
 }
 
 /**
- * The time that the hold adds: from the owner's deletion until all are deleted, and the rest of that without the time for which the policy holds them.
+ * The time that the hold adds: from the owner's deletion until all are deleted, and the rest of
+ * that without the time for which the policy holds them.
  */
 function holds(
   turns: readonly Turn[],

@@ -1,8 +1,10 @@
 /**
- * One owner of very many: does Kinfold's event loop stay free, its memory flat, and its time in proportion?
+ * One owner of very many: does Kinfold's event loop stay free, its memory flat, and its time in
+ * proportion?
  *
- * What must stay true: the API server is the playground's own, in a process of its own and reached over HTTP like any other, so that it can hold
- * more objects than a real one on this machine could create in reasonable time.
+ * What must stay true: the API server is the playground's own, in a process of its own and reached
+ * over HTTP like any other, so that it can hold more objects than a real one on this machine could
+ * create in reasonable time.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

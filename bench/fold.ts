@@ -1,9 +1,10 @@
 /**
- * Ownership events in Kafka, folded by the graph's tasks in one process and in two, compared with Kafka Streams writing as much for as many: how
- * fast, and at what cost for which process?
+ * Ownership events in Kafka, folded by the graph's tasks in one process and in two, compared with
+ * Kafka Streams writing as much for as many: how fast, and at what cost for which process?
  *
- * What must stay true: all contenders meet the same broker in the same run, in rounds of changing order, and fold the same events; the program
- * compared writes as many records of the same sizes as Kinfold was measured to write.
+ * What must stay true: all contenders meet the same broker in the same run, in rounds of changing
+ * order, and fold the same events; the program compared writes as many records of the same sizes as
+ * Kinfold was measured to write.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,7 +35,10 @@ export interface FoldOptions extends Readonly<Record<string, number>> {
   readonly streams: number
 }
 
-/** `two only writing` write the records of Kinfold's fold, with its log and store, and fold nothing (copy-process.ts). */
+/**
+ * `two only writing` write the records of Kinfold's fold, with its log and store, and fold nothing
+ * (copy-process.ts).
+ */
 const CONTENDERS = ['one process', 'two processes', 'two only writing', 'Kafka Streams'] as const
 type ContenderName = (typeof CONTENDERS)[number]
 

@@ -1,8 +1,9 @@
 /**
- * The fold alone, of a real task over a real store and a log in memory: the CPU time of an event, and the number of records and reads it causes.
+ * The fold alone, of a real task over a real store and a log in memory: the CPU time of an event,
+ * and the number of records and reads it causes.
  *
- * What must stay true: nothing else is measured; the same options give the same events in the same commits, so counts of two versions compare exactly,
- * and their CPU in pairs of runs.
+ * What must stay true: nothing else is measured; the same options give the same events in the same
+ * commits, so counts of two versions compare exactly, and their CPU in pairs of runs.
  *
  * Not here: logs, watchers, reapers (cascade.ts, fold.ts).
  */
@@ -51,11 +52,14 @@ export interface FoldingOptions extends Readonly<Record<string, number>> {
   /** Events that one commit holds at most. */
   readonly commit: number
   /**
-   * 1: the SHA-256 of the written records is printed as well, and the log's time is a count: for results that must be the same in
-   * two versions.
+   * 1: the SHA-256 of the written records is printed as well, and the log's time is a count: for
+   * results that must be the same in two versions.
    */
   readonly digests: number
-  /** 0: none. Else so many of a hundred traces are kept, and sent to a collector that takes all of them. */
+  /**
+   * 0: none. Else so many of a hundred traces are kept, and sent to a collector that takes all of
+   * them.
+   */
   readonly traces: number
 }
 

@@ -1,7 +1,9 @@
 /**
- * One `kinfold graph` over Kafka that has folded very many objects: how much memory does it use once it is idle?
+ * One `kinfold graph` over Kafka that has folded very many objects: how much memory does it use
+ * once it is idle?
  *
- * What must stay true: all objects stay, each a dependent or an owner of four; the process is the one that users run, with its index and its endpoint.
+ * What must stay true: all objects stay, each a dependent or an owner of four; the process is the
+ * one that users run, with its index and its endpoint.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceProcess } from '../testing/process/kinfold-services.ts'
@@ -35,7 +37,8 @@ export async function benchHolding(options: HoldingOptions): Promise<Report> {
     await graph.start()
     limited?.add(graph.pid)
     await graph.ready()
-    // Now, not before: it appends its policy when it has none yet, and after all these each of them would be judged anew for it.
+    // Now, not before: it appends its policy when it has none yet, and after all these each of them
+    // would be judged anew for it.
     const began = performance.now()
     const ends = await fill(turn.log, { events: objects, living: undefined })
     await folded(graph, ends)

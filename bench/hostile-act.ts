@@ -1,9 +1,9 @@
 /**
- * The heaviest things that a tenant can do to a collector with rights in one namespace only: create, patch and delete
- * ConfigMaps.
+ * The heaviest things that a tenant can do to a collector with rights in one namespace only:
+ * create, patch and delete ConfigMaps.
  *
- * What must stay true: an act is bounded in count and time, and ends with everything sent; each is the same for every
- * contender.
+ * What must stay true: an act is bounded in count and time, and ends with everything sent; each is
+ * the same for every contender.
  *
  * Not here: what it does to others (hostile.ts).
  */

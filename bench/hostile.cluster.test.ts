@@ -1,4 +1,7 @@
-/** The benchmark of hostile tenants runs each act against both contenders; its figures are in RESULTS.md and are no test. */
+/**
+ * The benchmark of hostile tenants runs each act against both contenders; its figures are in
+ * RESULTS.md and are no test.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingServers } from '../testing/cluster/binaries.ts'

@@ -1,9 +1,11 @@
 /**
- * What a hostile tenant does to others, and what it costs: while it acts in its own namespace, owners of another
- * namespace are deleted one after the other; Kinfold and the collector inside kube-controller-manager by turns.
+ * What a hostile tenant does to others, and what it costs: while it acts in its own namespace,
+ * owners of another namespace are deleted one after the other; Kinfold and the collector inside
+ * kube-controller-manager by turns.
  *
- * What must stay true: both meet the same server, the same acts and the same bystanders, one at a time; the CPU of an
- * act is counted until its contender rests again, so nothing that was put off is left out.
+ * What must stay true: both meet the same server, the same acts and the same bystanders, one at a
+ * time; the CPU of an act is counted until its contender rests again, so nothing that was put off
+ * is left out.
  *
  * Not here: the acts (hostile-act.ts).
  */
@@ -54,7 +56,8 @@ interface Field {
 }
 
 export async function benchHostile(options: HostileOptions): Promise<Report> {
-  // References above 1 MiB of an object are refused; so many in one object need the room that etcd gives.
+  // References above 1 MiB of an object are refused; so many in one object need the room that etcd
+  // gives.
   await using plane = await startControlPlane()
   await createNamespace(plane)
   await plane.request('POST', '/api/v1/namespaces', { metadata: { name: HOSTILE } })
@@ -118,7 +121,10 @@ function only({ name, uid }: { readonly name: string; readonly uid: string }): {
   return { name, uid }
 }
 
-/** Deletes an owner of one dependent at an even rate, whether or not those before have been dealt with. */
+/**
+ * Deletes an owner of one dependent at an even rate, whether or not those before have been dealt
+ * with.
+ */
 async function keepDeleting(
   { plane, watch, options }: Field,
   prefix: string,

@@ -1,8 +1,10 @@
 /**
- * Events at an even rate through two `kinfold graph` over Kafka: how soon is the command of an event in the log, and how soon are the commands of the other
- * events while one of the two is killed?
+ * Events at an even rate through two `kinfold graph` over Kafka: how soon is the command of an
+ * event in the log, and how soon are the commands of the other events while one of the two is
+ * killed?
  *
- * What must stay true: the clock is one process': from just before an event is appended until a reader of committed entries has its command.
+ * What must stay true: the clock is one process': from just before an event is appended until a
+ * reader of committed entries has its command.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '../ports/log.ts'

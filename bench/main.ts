@@ -1,8 +1,9 @@
 /**
- * `npm run bench NAME [options]`: the measurements that a promise of the README or an issue rests on.
+ * `npm run bench NAME [options]`: the measurements that a promise of the README or an issue rests
+ * on.
  *
- * What must stay true: an unknown name or option is reported in one sentence with exit code 2; a benchmark never sets a threshold, it
- * prints figures, and people compare.
+ * What must stay true: an unknown name or option is reported in one sentence with exit code 2; a
+ * benchmark never sets a threshold, it prints figures, and people compare.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

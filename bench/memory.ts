@@ -1,7 +1,9 @@
 /**
- * Very many objects on a real control plane: how much memory does Kinfold use once it has listed them all, and how fast does it list them?
+ * Very many objects on a real control plane: how much memory does Kinfold use once it has listed
+ * them all, and how fast does it list them?
  *
- * What must stay true: objects are there before Kinfold starts, so the measured time is that of a sync from nothing.
+ * What must stay true: objects are there before Kinfold starts, so the measured time is that of a
+ * sync from nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ControlPlane, startControlPlane } from '../testing/cluster/control-plane.ts'

@@ -1,4 +1,7 @@
-/** The benchmarks over Kafka run to their end with real parts; their speed is in RESULTS.md and is no test. */
+/**
+ * The benchmarks over Kafka run to their end with real parts; their speed is in RESULTS.md and is
+ * no test.
+ */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingKafka } from '../testing/kafka/jars.ts'

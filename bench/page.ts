@@ -1,9 +1,9 @@
 /**
- * The page of an owner of very many dependents, in a real Chromium: how long until its first rows are painted, how many are in the document, and what a key costs
- * when all are loaded.
+ * The page of an owner of very many dependents, in a real Chromium: how long until its first rows
+ * are painted, how many are in the document, and what a key costs when all are loaded.
  *
- * What must stay true: the graph, its endpoint and the page are those of a service; time is taken in the browser, from the start of the navigation to the frame
- * after the first rows.
+ * What must stay true: the graph, its endpoint and the page are those of a service; time is taken
+ * in the browser, from the start of the navigation to the frame after the first rows.
  */
 import type { Browser, Page } from 'playwright-core'
 import { openPage, startBrowser } from '../testing/browser/browser.ts'

@@ -1,9 +1,9 @@
 /**
- * Moments of the past: what it costs to keep what facts were before each change, and a tree at random
- * moments over a large store of it.
+ * Moments of the past: what it costs to keep what facts were before each change, and a tree at
+ * random moments over a large store of it.
  *
- * What must stay true: rows are made and questions answered by the code of a service; only the nodes of
- * the large store are made here, since folding so many takes hours.
+ * What must stay true: rows are made and questions answered by the code of a service; only the
+ * nodes of the large store are made here, since folding so many takes hours.
  *
  * Not here: the fold's own cost (folding.ts).
  */

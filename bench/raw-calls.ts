@@ -1,10 +1,13 @@
 /**
- * The ceiling: guarded calls, sent as fast as one Node process can, without any decision. A process of its own, so that its CPU time is its
- * own, too. With `recorded` as its second argument, it also writes the records that any such collector has to write (recording.ts).
+ * The ceiling: guarded calls, sent as fast as one Node process can, without any decision. A process
+ * of its own, so that its CPU time is its own, too. With `recorded` as its second argument, it also
+ * writes the records that any such collector has to write (recording.ts).
  *
- * What must stay true: the calls are those that the reaper makes: the same adapter, the same guards, as many at once.
+ * What must stay true: the calls are those that the reaper makes: the same adapter, the same
+ * guards, as many at once.
  *
- * Reads lines of JSON on standard input, each a family and a policy; deals with one after the other and writes a line when it is done.
+ * Reads lines of JSON on standard input, each a family and a policy; deals with one after the other
+ * and writes a line when it is done.
  */
 import { createInterface } from 'node:readline'
 import { openCluster } from '../adapters/kubernetes/cluster.ts'

@@ -1,8 +1,9 @@
 /**
- * A log folded again offline, as `kinfold audit replay` does: events a second of all partitions, under the policy of the log and under another one.
+ * A log folded again offline, as `kinfold audit replay` does: events a second of all partitions,
+ * under the policy of the log and under another one.
  *
- * What must stay true: real tasks wrote the log, all its topics included, into SQLite; what is measured is the code of the command, its threads included, from the
- * checked file on.
+ * What must stay true: real tasks wrote the log, all its topics included, into SQLite; what is
+ * measured is the code of the command, its threads included, from the checked file on.
  *
  * Not here: the fold beside its writes (folding.ts).
  */

@@ -1,7 +1,9 @@
 /**
- * A changelog of very many keys into an empty store: how long until a task may fold, compared with Kafka Streams with a changelog of the same records?
+ * A changelog of very many keys into an empty store: how long until a task may fold, compared with
+ * Kafka Streams with a changelog of the same records?
  *
- * What must stay true: both replay the same keys and values, packed alike, from the same broker in the same run.
+ * What must stay true: both replay the same keys and values, packed alike, from the same broker in
+ * the same run.
  */
 import { join } from 'node:path'
 import { openLink } from '../adapters/kafka/inside.ts'

@@ -5,8 +5,9 @@
  * What must stay true: nothing of this checkout is loaded but what ROOT has, and files are found by
  * what they export, so that other versions can be measured whose files lie elsewhere.
  *
- * Arguments: ROOT, `ownership`, `followed` or `cascade`, units a window, objects that exist at once. A line `cpu`
- * or `heap` on standard input folds a window; `TurnLine` on standard output says what it took.
+ * Arguments: ROOT, `ownership`, `followed` or `cascade`, units a window, objects that exist at
+ * once. A line `cpu` or `heap` on standard input folds a window; `TurnLine` on standard output says
+ * what it took.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'

@@ -1,6 +1,6 @@
 /**
- * Two checkouts fold the same windows of events in turn, so that a busy machine slows down both: the
- * ratio of what they take, and the bytes that each allocates.
+ * Two checkouts fold the same windows of events in turn, so that a busy machine slows down both:
+ * the ratio of what they take, and the bytes that each allocates.
  *
  * What must stay true: one of them works at a time, and who begins changes with each window.
  *

@@ -1,7 +1,9 @@
 /**
- * The commands that only ask a running Kinfold, or give it an order: all that the client has, a bundle that needs nothing of the rest (scripts/release/client.ts).
+ * The commands that only ask a running Kinfold, or give it an order: all that the client has, a
+ * bundle that needs nothing of the rest (scripts/release/client.ts).
  *
- * What must stay true: none of them loads an adapter or a service; a command that opens a log or a cluster belongs to program.ts.
+ * What must stay true: none of them loads an adapter or a service; a command that opens a log or a
+ * cluster belongs to program.ts.
  */
 import type { Command } from 'commander'
 

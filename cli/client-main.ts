@@ -1,7 +1,9 @@
 /**
- * The command `kinfold-client`: the questions and orders of `kinfold`, to be bundled into one file (scripts/release/client.ts).
+ * The command `kinfold-client`: the questions and orders of `kinfold`, to be bundled into one file
+ * (scripts/release/client.ts).
  *
- * What must stay true: nothing at the top of it, or of what it imports, is awaited: a single executable takes no such module.
+ * What must stay true: nothing at the top of it, or of what it imports, is awaited: a single
+ * executable takes no such module.
  */
 import { basename } from 'node:path'
 import { CLIENT_COMMANDS } from './client-command.ts'

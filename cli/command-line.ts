@@ -1,7 +1,8 @@
 /**
  * A command line of some commands: what every command of it has, and what its help says.
  *
- * What must stay true: making it starts nothing, so a command line can be read without being carried out; of the commands only those are loaded that it needs.
+ * What must stay true: making it starts nothing, so a command line can be read without being
+ * carried out; of the commands only those are loaded that it needs.
  *
  * Not here: which commands there are (program.ts, client-command.ts).
  */
@@ -68,7 +69,10 @@ export function addVersion(program: Command): void {
     })
 }
 
-/** Of two lists the last would count, without a word about the first, and whoever adds to a list would take from it. Of single values the last counts, as with kubectl. */
+/**
+ * Of two lists the last would count, without a word about the first, and whoever adds to a list
+ * would take from it. Of single values the last counts, as with kubectl.
+ */
 function refuseRepeats(command: Command): void {
   for (const option of command.options) if (option.flags.endsWith('<list>')) takeOnce(option)
   for (const each of command.commands) refuseRepeats(each)

@@ -1,4 +1,6 @@
-/** What is offered at a Tab: what commander knows, and of a running Kinfold its clusters and kinds. */
+/**
+ * What is offered at a Tab: what commander knows, and of a running Kinfold its clusters and kinds.
+ */
 import { deepEqual, doesNotThrow, equal, ok } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

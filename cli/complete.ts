@@ -1,10 +1,11 @@
 /**
- * What may stand at the end of a command line, for shells and for kubectl: commands, flags, values of flags, kinds, names,
- * namespaces, clusters.
+ * What may stand at the end of a command line, for shells and for kubectl: commands, flags, values
+ * of flags, kinds, names, namespaces, clusters.
  *
- * What must stay true: commands and flags are those that commander knows, so nothing is listed twice; whatever goes wrong offers nothing and says nothing, since it is
- * asked at each Tab; a running Kinfold is waited for briefly. Its answer is of the form that Cobra's completions have, which kubectl reads: a value a line, a tab,
- * its description, and at the end a colon and a number.
+ * What must stay true: commands and flags are those that commander knows, so nothing is listed
+ * twice; whatever goes wrong offers nothing and says nothing, since it is asked at each Tab; a
+ * running Kinfold is waited for briefly. Its answer is of the form that Cobra's completions have,
+ * which kubectl reads: a value a line, a tab, its description, and at the end a colon and a number.
  *
  * Not here: the scripts of the shells (completion.ts).
  */
@@ -25,7 +26,10 @@ export interface Completion {
   readonly directive: number
 }
 
-/** Flags whose values are known, by their long name. Their checks are elsewhere; complete.test.ts compares. */
+/**
+ * Flags whose values are known, by their long name. Their checks are elsewhere; complete.test.ts
+ * compares.
+ */
 export const FLAG_VALUES: Readonly<Record<string, readonly string[]>> = {
   '--mode': ['observe', 'dry-run', 'enforce'],
   '--preset': ['guarded', 'parity'],

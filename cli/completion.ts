@@ -1,9 +1,12 @@
 /**
- * `kinfold completion bash|zsh|fish`: a script for the shell, which asks `kinfold __complete` at each Tab.
+ * `kinfold completion bash|zsh|fish`: a script for the shell, which asks `kinfold __complete` at
+ * each Tab.
  *
- * What must stay true: the scripts know nothing of commands and flags, so they need not be made anew with another version.
+ * What must stay true: the scripts know nothing of commands and flags, so they need not be made
+ * anew with another version.
  *
- * Not here: what is offered (complete.ts), kubectl (main.ts, under the name kubectl_complete-kinfold).
+ * Not here: what is offered (complete.ts), kubectl (main.ts, under the name
+ * kubectl_complete-kinfold).
  */
 import { Argument, type Command } from 'commander'
 

@@ -1,4 +1,7 @@
-/** `--help` is as wide as a terminal, names no path of the machine, and its examples are command lines that are understood. */
+/**
+ * `--help` is as wide as a terminal, names no path of the machine, and its examples are command
+ * lines that are understood.
+ */
 import { deepEqual, doesNotReject, match } from 'node:assert/strict'
 import { homedir, tmpdir } from 'node:os'
 import { suite, test } from 'node:test'

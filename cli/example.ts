@@ -1,4 +1,7 @@
-/** Examples at the end of `--help` of the commands that people type. What must stay true: each is a command line that is understood (example.test.ts). */
+/**
+ * Examples at the end of `--help` of the commands that people type. What must stay true: each is a
+ * command line that is understood (example.test.ts).
+ */
 import type { Command } from 'commander'
 
 /** Command → examples, each with what it shows. */

@@ -1,7 +1,9 @@
 /**
- * The launcher: any Node can start it, an older one hands over to the Node that npm installed, and npm leaves no process behind when it is ended.
+ * The launcher: any Node can start it, an older one hands over to the Node that npm installed, and
+ * npm leaves no process behind when it is ended.
  *
- * An older Node is this one with another version number, set by a module that is loaded first and that the installed Node does not load.
+ * An older Node is this one with another version number, set by a module that is loaded first and
+ * that the installed Node does not load.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
- * A question costs what it needs: of each command that asks a running Kinfold, which modules it loads until its question is sent. Counted, since times depend on
- * what else the machine does.
+ * A question costs what it needs: of each command that asks a running Kinfold, which modules it
+ * loads until its question is sent. Counted, since times depend on what else the machine does.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `kinfold`. By the name that it is called by it is a plugin of kubectl, too: kubectl-kinfold is the command, kubectl_complete-kinfold completes it.
+ * The command `kinfold`. By the name that it is called by it is a plugin of kubectl, too:
+ * kubectl-kinfold is the command, kubectl_complete-kinfold completes it.
  *
  * Not here: what becomes of a failure (run.ts).
  */

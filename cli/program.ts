@@ -1,9 +1,11 @@
 /**
  * All commands.
  *
- * What must stay true: of a command line that begins with a command, nothing of the others is loaded, so that a question costs what it needs.
+ * What must stay true: of a command line that begins with a command, nothing of the others is
+ * loaded, so that a question costs what it needs.
  *
- * Not here: how a command line is put together (command-line.ts), what the client has (client-command.ts).
+ * Not here: how a command line is put together (command-line.ts), what the client has
+ * (client-command.ts).
  */
 import type { Command } from 'commander'
 import { CLIENT_COMMANDS, type Commands } from './client-command.ts'
@@ -33,7 +35,10 @@ const COMMANDS: Commands = {
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS)
 
-/** For this command line; every command is in it unless the first word names one. `name`: how it was called, for its help. */
+/**
+ * For this command line; every command is in it unless the first word names one. `name`: how it was
+ * called, for its help.
+ */
 export async function createProgram(
   words: readonly string[] = [],
   name = 'kinfold',

@@ -1,4 +1,6 @@
-/** The health check of containers: its exit code is what the process that it asks says of itself. */
+/**
+ * The health check of containers: its exit code is what the process that it asks says of itself.
+ */
 import { equal } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'

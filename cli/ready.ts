@@ -1,8 +1,9 @@
 /**
- * Whether a Kinfold is ready, as an exit code, for health checks of containers: `node cli/ready.ts [URL]`, 0 or 1.
+ * Whether a Kinfold is ready, as an exit code, for health checks of containers:
+ * `node cli/ready.ts [URL]`, 0 or 1.
  *
- * What must stay true: it loads nothing of ours. It is started every few seconds beside the process that it asks, and the whole command would
- * cost six times the processor time.
+ * What must stay true: it loads nothing of ours. It is started every few seconds beside the process
+ * that it asks, and the whole command would cost six times the processor time.
  */
 const WITHIN_MS = 5_000
 

@@ -1,14 +1,16 @@
 /**
  * Carries out a command line as a process of its own.
  *
- * What must stay true: every failure is one clear sentence on standard error, and the exit code says whose it is; what it writes is its user's alone.
+ * What must stay true: every failure is one clear sentence on standard error, and the exit code
+ * says whose it is; what it writes is its user's alone.
  */
 import { CommanderError } from 'commander'
 import { EXIT, ExitError, StoppedError } from '../runtime/lifecycle.ts'
 import { guard } from './print/terminal.ts'
 
 export async function runAsProcess(act: () => Promise<void>): Promise<void> {
-  // What is written may hold people's objects, and LevelDB lets nobody choose the mode of its files: they are this user's alone, whatever the directory lets in.
+  // What is written may hold people's objects, and LevelDB lets nobody choose the mode of its
+  // files: they are this user's alone, whatever the directory lets in.
   process.umask(0o077)
 
   guard(process.stdout)
@@ -28,7 +30,8 @@ export async function runAsProcess(act: () => Promise<void>): Promise<void> {
   }
   // What was written last may still fail: a full disk is told a moment later.
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
-  // Whatever still has a handle open (a keep-alive connection, a timer) must not hold a command that is done.
+  // Whatever still has a handle open (a keep-alive connection, a timer) must not hold a command
+  // that is done.
   if (process.exitCode !== undefined) process.exit()
 }
 

@@ -1,4 +1,7 @@
-/** `--via`: a kubectl that forwards, one that cannot, and none. It is kubectl's part that is acted out; the API servers of the tests have no nodes to forward to. */
+/**
+ * `--via`: a kubectl that forwards, one that cannot, and none. It is kubectl's part that is acted
+ * out; the API servers of the tests have no nodes to forward to.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

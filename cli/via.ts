@@ -1,7 +1,9 @@
 /**
- * `--via NAMESPACE/SERVICE`: asks a Kinfold that runs in a cluster, through the port that the user's own kubectl forwards.
+ * `--via NAMESPACE/SERVICE`: asks a Kinfold that runs in a cluster, through the port that the
+ * user's own kubectl forwards.
  *
- * What must stay true: kubectl ends with this process; what it says when it cannot forward is passed on.
+ * What must stay true: kubectl ends with this process; what it says when it cannot forward is
+ * passed on.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

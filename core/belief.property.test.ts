@@ -1,8 +1,10 @@
 /**
- * The recorded state of one owner is its true state, after any short life of it and of one dependent, namespaced or cluster-scoped.
+ * The recorded state of one owner is its true state, after any short life of it and of one
+ * dependent, namespaced or cluster-scoped.
  *
- * What must stay true: no command is carried out but live GETs, so only published events settle a state. While the fold is behind, or no reaper
- * answers, nothing is expected of it; once all actors run again, every recorded state becomes true.
+ * What must stay true: no command is carried out but live GETs, so only published events settle a
+ * state. While the fold is behind, or no reaper answers, nothing is expected of it; once all actors
+ * run again, every recorded state becomes true.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -272,7 +274,10 @@ function gone(short: string): Event {
   return { type: 'KindGone', cluster: CLUSTER, epoch: 1, group, kind, resource }
 }
 
-/** What is recorded of an owner in this state. Once it orphaned its dependents, its mark may count whatever happened to it since. */
+/**
+ * What is recorded of an owner in this state. Once it orphaned its dependents, its mark may count
+ * whatever happened to it since.
+ */
 const BELIEFS: Readonly<Record<Ground, Standing>> = {
   live: 'solid',
   waiting: 'waiting',

@@ -1,4 +1,7 @@
-/** A record does bounded work: work that fans out is continued by records of its own, and nothing recurses on data. */
+/**
+ * A record does bounded work: work that fans out is continued by records of its own, and nothing
+ * recurses on data.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Folder } from '../testing/model/folder.ts'

@@ -1,6 +1,7 @@
 /**
- * Log time that is behind the API server's clock, as after a start whose time nothing confirmed (T17),
- * weakens no guard that compares the two: what is older than a change of its owner's kind stays so.
+ * Log time that is behind the API server's clock, as after a start whose time nothing confirmed
+ * (T17), weakens no guard that compares the two: what is older than a change of its owner's kind
+ * stays so.
  */
 import { deepEqual, match } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,10 @@
 /**
- * Collecting, the whole loop against a model of an API server: nothing is deleted that may stay, and nothing stays that must be deleted.
+ * Collecting, the whole loop against a model of an API server: nothing is deleted that may stay,
+ * and nothing stays that must be deleted.
  *
- * The server objects to a removal while it takes effect, with full knowledge (I1, I2, I6); when all is quiet the oracle names the objects
- * left over (I16). Watches lag, break and lose events; calls are refused; users write in between.
+ * The server objects to a removal while it takes effect, with full knowledge (I1, I2, I6); when all
+ * is quiet the oracle names the objects left over (I16). Watches lag, break and lose events; calls
+ * are refused; users write in between.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -70,18 +72,25 @@ class Loop {
     for (const command of commands) this.#object(command)
   }
 
-  /** A uid is never used again, so an object that is judged by the absence of its owner can be objected to at once. */
+  /**
+   * A uid is never used again, so an object that is judged by the absence of its owner can be
+   * objected to at once.
+   */
   #object(command: Command): void {
     if (command.type !== 'DeleteObject') return
     const { target, references } = command
     const object = this.cluster.objects.get(target.uid)
-    // An owner that waits may be turned to orphan, or be deleted: that is checked when the command is carried out.
+    // An owner that waits may be turned to orphan, or be deleted: that is checked when the command
+    // is carried out.
     if (object === undefined || command.owners.some(({ claim }) => claim === 'waiting')) return
     const why = objection(this.cluster.objects.values(), { ...object, ownerReferences: references })
     if (why !== '') this.objections.push(`${target.uid} is commanded to go: ${why}`)
   }
 
-  /** 0 to 4: Continue, a result, a command, time; other choices let one kind's watch publish an event. */
+  /**
+   * 0 to 4: Continue, a result, a command, time; other choices let one kind's watch publish an
+   * event.
+   */
   turn(choice: number): void {
     if (choice === 0 || (this.#isLate && choice % 2 === 0)) this.#fold()
     if (choice === 0) return

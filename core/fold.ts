@@ -1,9 +1,10 @@
 /**
  * Folds one record of a partition into the graph and returns the commands for the cluster.
  *
- * What must stay true: the result follows from the state and the record alone, in bounded work. The graph is only as fresh as the log, so a
- * command is a claim and never a fact; its result comes back as an event, and that event changes the graph. This is what makes a
- * replay of the log harmless.
+ * What must stay true: the result follows from the state and the record alone, in bounded work. The
+ * graph is only as fresh as the log, so a command is a claim and never a fact; its result comes
+ * back as an event, and that event changes the graph. This is what makes a replay of the log
+ * harmless.
  *
  * Not here: clocks, clusters, bytes, reading pages (services/graph).
  */
@@ -88,7 +89,9 @@ async function goOn(
   return finish(folding)
 }
 
-/** Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`. */
+/**
+ * Begins to fold a record. While `pageOf` names a page, give its keys to `resume`; then `finish`.
+ */
 function fold(graph: Graph, event: Event, at: At): Folding {
   const isNews = event.type !== 'Continue' && event.type !== 'Heartbeat'
   const record = new RecordStep(graph, at, REFERENCES_PER_RECORD, isNews)
@@ -108,8 +111,10 @@ function clusterIn(event: Event): ClusterId {
 }
 
 /**
- * The record that puts work on the agenda begins with it. From then on the work continues at `Continue`, which comes in the log after everything published meanwhile: otherwise each
- * result of a cascade would bring hundreds of decisions more, and the fold would fall behind the reapers. It also continues at heartbeats, should a `Continue` ever be unreadable.
+ * The record that puts work on the agenda begins with it. From then on the work continues at
+ * `Continue`, which comes in the log after everything published meanwhile: otherwise each result of
+ * a cascade would bring hundreds of decisions more, and the fold would fall behind the reapers. It
+ * also continues at heartbeats, should a `Continue` ever be unreadable.
  */
 function mayGoOn({ type }: Event, hadWork: boolean): boolean {
   return !hadWork || type === 'Continue' || type === 'Heartbeat'
@@ -126,7 +131,8 @@ function resume(folding: Folding, keys: readonly string[]): void {
   const referencesLeft = record.references
   const isOver = takeStep(record, keys, (step, todo, uid) => {
     const isDone = todo.type === 'subject' ? judgeQueued(step, uid) : judgeFor(step, todo, uid)
-    // Not before: work on objects that it has judged costs nothing more, such as further owners of one that used up the limit.
+    // Not before: work on objects that it has judged costs nothing more, such as further owners of
+    // one that used up the limit.
     if (!isDone) folding.isFull = true
     return isDone
   })
@@ -139,7 +145,10 @@ function resume(folding: Folding, keys: readonly string[]): void {
   folding.keysLeft -= Math.max(KEYS_OF_A_READ, keys.length)
 }
 
-/** After the facts are written: the objects they changed are judged; those beyond the record's limit are put on the agenda. */
+/**
+ * After the facts are written: the objects they changed are judged; those beyond the record's limit
+ * are put on the agenda.
+ */
 function judgeDirty(record: RecordStep): void {
   const { dirty, judged } = record
   // Judging one object may change what another one waits for.
@@ -165,7 +174,10 @@ function judgeFor(step: Step, todo: Todo, uid: Uid): boolean {
   return true
 }
 
-/** Judges an object unless this record has, since its facts changed. False: it has more references than the record may still judge. */
+/**
+ * Judges an object unless this record has, since its facts changed. False: it has more references
+ * than the record may still judge.
+ */
 function judgeOnce(step: Step, uid: Uid): boolean {
   const cost = costOf(step, uid)
   if (cost <= REFERENCES_AT_ONCE + 1) return judgeWithin(step, uid, cost)
@@ -174,7 +186,10 @@ function judgeOnce(step: Step, uid: Uid): boolean {
   return true
 }
 
-/** Its turn has come. An object with many references is left to `Continue`, which comes after everything published meanwhile. */
+/**
+ * Its turn has come. An object with many references is left to `Continue`, which comes after
+ * everything published meanwhile.
+ */
 function judgeQueued(step: Step, uid: Uid): boolean {
   const { record, graph } = step
   if (graph.queued(uid)?.isWhole === false) {
@@ -220,7 +235,10 @@ function judgeWithin(step: Step, uid: Uid, cost: number): boolean {
   return true
 }
 
-/** Ends the fold: the rest of the agenda is continued by a record of its own, so a replay slices the same way. */
+/**
+ * Ends the fold: the rest of the agenda is continued by a record of its own, so a replay slices the
+ * same way.
+ */
 function finish(folding: Folding): Outcome {
   const { record, event, hadWork } = folding
   const { outcome } = record

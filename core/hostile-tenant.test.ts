@@ -1,5 +1,6 @@
 /**
- * The effect on others of a tenant who may write objects in its own namespace: their cascades continue, and a record's work stays bounded.
+ * The effect on others of a tenant who may write objects in its own namespace: their cascades
+ * continue, and a record's work stays bounded.
  *
  * What must stay true: work is counted in references judged (`Outcome.work`), never in seconds.
  */
@@ -25,8 +26,8 @@ const MANY = 1_000
 const MOST_OF_A_RECORD = REFERENCES_PER_RECORD + MANY + 1
 
 /**
- * How often a reference whose owner never was is judged: with its object before and after the GETs, when
- * its GET is made, and as the witness of its object.
+ * How often a reference whose owner never was is judged: with its object before and after the GETs,
+ * when its GET is made, and as the witness of its object.
  */
 const MOST_FOR_A_REFERENCE = 6
 
@@ -443,7 +444,9 @@ function rsOf(count: number): string {
   return Array.from({ length: count }, (_, i) => `rs/x${i}`).join()
 }
 
-/** The live GETs that a log's commands ask for, each answered with nothing there, in their order. */
+/**
+ * The live GETs that a log's commands ask for, each answered with nothing there, in their order.
+ */
 class GetsOf {
   readonly waiting: Command[] = []
   readonly others: Command[] = []

@@ -1,9 +1,11 @@
 /**
  * Judges one node: its verdict, whether that may be carried out now, and the command for it.
  *
- * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is decided in the end.
+ * What must stay true: judged from the state as it is now, so a lost trigger cannot change what is
+ * decided in the end.
  *
- * Not here: the judgement itself (verdict.ts), whether it may be carried out (admission.ts), commands (issue.ts), looking owners up (verification.ts).
+ * Not here: the judgement itself (verdict.ts), whether it may be carried out (admission.ts),
+ * commands (issue.ts), looking owners up (verification.ts).
  */
 import type { Decision } from './admit/admission.ts'
 import { admit } from './admit/admission.ts'
@@ -29,7 +31,10 @@ import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
 import type { ClusterState } from './model/state.ts'
 
-/** Judges a node from the state as it is now. Does nothing for a node that is missing, reaped or untrusted. */
+/**
+ * Judges a node from the state as it is now. Does nothing for a node that is missing, reaped or
+ * untrusted.
+ */
 export function judge(step: Step, uid: Uid): void {
   const held = step.graph.node(uid)
   const state = step.graph.state
@@ -129,7 +134,10 @@ function lookAgain(step: Step, node: Node, until: number | null): void {
   } else if (mayBeRing(step.graph, node)) beginWalk(step, uid)
 }
 
-/** The kinds to be relisted before a node is judged, none when it may be judged now; undefined when it is reaped or untrusted. */
+/**
+ * The kinds to be relisted before a node is judged, none when it may be judged now; undefined when
+ * it is reaped or untrusted.
+ */
 export function relistsAwaited(facts: ClusterFacts, node: Node): readonly GroupKind[] | undefined {
   const { object } = node
   const phase = nodePhase(node)

@@ -1,6 +1,6 @@
 /**
- * What the order of works must not change although lanes take turns: facts are written before anything is
- * judged by them, and all have asked before the first one is deleted.
+ * What the order of works must not change although lanes take turns: facts are written before
+ * anything is judged by them, and all have asked before the first one is deleted.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

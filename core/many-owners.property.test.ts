@@ -1,6 +1,7 @@
 /**
- * Objects with many owners about which nothing is known: whatever their live GETs are answered, in whatever order, an object has the verdict that it would be judged to have now (`check`),
- * though it is not judged for each answer (I6, T10).
+ * Objects with many owners about which nothing is known: whatever their live GETs are answered, in
+ * whatever order, an object has the verdict that it would be judged to have now (`check`), though
+ * it is not judged for each answer (I6, T10).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

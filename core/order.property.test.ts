@@ -1,4 +1,7 @@
-/** Folding: twice is once (I24), any split of a batch is one, and any order across kinds leads to the same (I25). */
+/**
+ * Folding: twice is once (I24), any split of a batch is one, and any order across kinds leads to
+ * the same (I25).
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -220,7 +223,10 @@ test('how records are split into batches changes nothing', () => {
   )
 })
 
-/** Two objects that wait for each other, one of them of a kind that leaves discovery before the other is deleted, or after it. */
+/**
+ * Two objects that wait for each other, one of them of a kind that leaves discovery before the
+ * other is deleted, or after it.
+ */
 const RING_IN_DOUBT: readonly Action[] = [
   ...(['pod', 'job'] as const).map((kind): Action => {
     const references = kind === 'pod' ? [] : [{ flaw: 'none', pick: 0, blocking: true } as const]
@@ -234,7 +240,8 @@ const RING_IN_DOUBT: readonly Action[] = [
 ]
 
 test('any order across kinds leads to the same graph and the same verdicts', () => {
-  // Orphaning is left out: the owner that was deleted last decides there, so the order of two kinds' streams is part of the question.
+  // Orphaning is left out: the owner that was deleted last decides there, so the order of two
+  // kinds' streams is part of the question.
   const actions = life({ hasOrphaning: false, hasKindsGone: true, maxLength: 30 })
   fc.assert(
     fc.property(actions, picks, picks, (lived, order, other) => {
@@ -252,7 +259,10 @@ test('any order across kinds leads to the same graph and the same verdicts', () 
   )
 })
 
-/** Answers every verification by the final truth, and lets the waits for it pass; nothing else is carried out. */
+/**
+ * Answers every verification by the final truth, and lets the waits for it pass; nothing else is
+ * carried out.
+ */
 function answerAll(cluster: ModelCluster, told: Folder): void {
   let answered = 0
   for (let seconds = 0; seconds <= 60; seconds += 10) {

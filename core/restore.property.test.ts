@@ -1,6 +1,7 @@
 /**
- * Collecting while the cluster is restored to an earlier state, watchers are succeeded and kinds are unwatched for a while: nothing is deleted
- * that may stay, no reference to an owner that no actor deletes is dropped, and nothing stays that must be deleted.
+ * Collecting while the cluster is restored to an earlier state, watchers are succeeded and kinds
+ * are unwatched for a while: nothing is deleted that may stay, no reference to an owner that no
+ * actor deletes is dropped, and nothing stays that must be deleted.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Every story in core/scenarios is replayed and must have the result that is written there, and end alike in every legal order of its watches. */
+/**
+ * Every story in core/scenarios is replayed and must have the result that is written there, and end
+ * alike in every legal order of its watches.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'

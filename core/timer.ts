@@ -1,7 +1,8 @@
 /**
  * Timers that are due, in the log time of their cluster: each one decides by what it finds.
  *
- * What must stay true: timers are never cancelled, so one that finds nothing to do does no harm; a subject that still has to be checked sets the next one.
+ * What must stay true: timers are never cancelled, so one that finds nothing to do does no harm; a
+ * subject that still has to be checked sets the next one.
  *
  * Not here: setting timers (agenda.ts).
  */
@@ -53,7 +54,8 @@ export function fire(step: Step, keys: readonly string[]): boolean {
   if (due.length === KEYS_PER_PAGE) return false
   const next = keys[due.length]
   const current = step.graph.state ?? state
-  // A timer set while these fired has moved nextDue before the first key that this page does not have.
+  // A timer set while these fired has moved nextDue before the first key that this page does not
+  // have.
   const nextDue = Math.min(
     next === undefined ? Number.MAX_SAFE_INTEGER : timeOfDueKey(next),
     current.nextDue > state.now ? current.nextDue : Number.MAX_SAFE_INTEGER,
@@ -98,7 +100,10 @@ function nodeDue(step: Step, state: ClusterState, uid: Uid): void {
   markDirty(step, uid)
 }
 
-/** A server said that it is deleted, and no watch reports it: it is verified, repeatedly after growing waits, and its kind is relisted when that takes long. */
+/**
+ * A server said that it is deleted, and no watch reports it: it is verified, repeatedly after
+ * growing waits, and its kind is relisted when that takes long.
+ */
 function unconfirmedDue(step: Step, state: ClusterState, node: Node): void {
   const { object, attempt } = node
   if (attempt === null) return
@@ -160,7 +165,8 @@ function ownerDue(step: Step, state: ClusterState, timer: OwnerTimer): void {
     case 'look': {
       const version = step.graph.kind(place)?.versions[0] ?? ''
       const asked = verifyOwner(step, state, { uid, place, version, askedFor: '' })
-      // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found owner again.
+      // Its kind cannot be asked now, or no command may be issued: only this timer verifies a found
+      // owner again.
       const times = owner.type === 'found' ? owner.times : 0
       if (asked !== 'asked') again(state.now + foundWaitMs(times))
       return

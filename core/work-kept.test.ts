@@ -1,4 +1,7 @@
-/** Waiting work is not lost because a record has judged its object already: work on the agenda, tickets of a budget, a breaker that opens. */
+/**
+ * Waiting work is not lost because a record has judged its object already: work on the agenda,
+ * tickets of a budget, a breaker that opens.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../testing/model/state-check.ts'

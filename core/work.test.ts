@@ -1,4 +1,7 @@
-/** An object with more references than one record judges waits on the agenda, and is judged at the next `Continue`. */
+/**
+ * An object with more references than one record judges waits on the agenda, and is judged at the
+ * next `Continue`.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder } from '../testing/model/folder.ts'

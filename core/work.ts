@@ -1,10 +1,12 @@
 /**
  * One step of the agenda: a page of keys, each processed once.
  *
- * What must stay true: a step does bounded work and moves its cursor on, so work that fans out ends; what it does to each key depends on the
- * state at that time, so a key that was added or removed since does no harm.
+ * What must stay true: a step does bounded work and moves its cursor on, so work that fans out
+ * ends; what it does to each key depends on the state at that time, so a key that was added or
+ * removed since does no harm.
  *
- * Not here: reading the page, which takes time (services/graph/fold/task.ts); objects that a relist misses (missing.ts); timers (timer.ts).
+ * Not here: reading the page, which takes time (services/graph/fold/task.ts); objects that a relist
+ * misses (missing.ts); timers (timer.ts).
  */
 import { ruleOn } from './admit/approval.ts'
 import { useTickets } from './admit/budget.ts'
@@ -82,7 +84,10 @@ function pageFor(facts: ClusterFacts, { cluster, cursor, todo }: Work): PageRequ
   }
 }
 
-/** Timers that fired are deleted; beginning after them saves the store from scanning its own delete markers. */
+/**
+ * Timers that fired are deleted; beginning after them saves the store from scanning its own delete
+ * markers.
+ */
 function firstDue({ cluster, state }: ClusterFacts): string {
   return (
     duePrefix(cluster) +
@@ -93,8 +98,10 @@ function firstDue({ cluster, state }: ClusterFacts): string {
 }
 
 /**
- * Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`: what judges one object, false when this record may judge no more.
- * Returns whether another lane may continue: not between two pages of facts, or an object would be judged while half of them are written.
+ * Takes one step with the keys of `nextPage`, fewer than its limit when there are no more. `judge`:
+ * what judges one object, false when this record may judge no more. Returns whether another lane
+ * may continue: not between two pages of facts, or an object would be judged while half of them are
+ * written.
  */
 export function takeStep(record: RecordStep, keys: readonly string[], judge: Judge): boolean {
   const work = firstWork(record)
@@ -162,7 +169,8 @@ function judgeEach(
     const step = record.in(work.cluster || decodeURIComponent(key.split('/')[1] ?? ''))
     const uid = subjectOf(key)
     if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, uid)
-    // A node that still has to wait when it is judged waits anew, also where this record has judged it before.
+    // A node that still has to wait when it is judged waits anew, also where this record has judged
+    // it before.
     if (todo.type === 'waits') {
       step.graph.setWaiting(todo.kind, uid, false)
       record.judged.delete(objectKey(step.cluster, uid))
@@ -210,7 +218,9 @@ function lookAt(step: Step, todo: KeyTodo, key: string): void {
   }
 }
 
-/** The kind of an owner is known now, or its scope is another: so may be where the reference points. */
+/**
+ * The kind of an owner is known now, or its scope is another: so may be where the reference points.
+ */
 function relink(step: Step, uid: Uid): void {
   const node = step.graph.node(uid)
   if (node === undefined) return

@@ -1,8 +1,10 @@
 /**
- * The playground's own controllers: ReplicaSets for Deployments, pods for ReplicaSets and Jobs, and pods that come to run.
+ * The playground's own controllers: ReplicaSets for Deployments, pods for ReplicaSets and Jobs, and
+ * pods that come to run.
  *
- * What must stay true: they never fight a deletion. What is being deleted, or whose owner is gone or going, gets no new dependents; what
- * has lost its owner is left to the garbage collector. Every dependent names its controller, and blocks its deletion.
+ * What must stay true: they never fight a deletion. What is being deleted, or whose owner is gone
+ * or going, gets no new dependents; what has lost its owner is left to the garbage collector. Every
+ * dependent names its controller, and blocks its deletion.
  *
  * Not here: deciding what there should be (workload.ts, or whoever uses kubectl).
  */
@@ -131,7 +133,8 @@ export class Controllers {
     const path = collectionPath('replicasets', namespace)
     if (current === undefined) {
       const metadata = dependentMetadata(deployment, wanted)
-      // Refused while one of an earlier owner of this name is still there; its going brings us back.
+      // Refused while one of an earlier owner of this name is still there; its going brings us
+      // back.
       await client.create(path, { metadata, spec: { replicas, selector, template } })
       return
     }

@@ -1,10 +1,12 @@
 /**
  * An API server's HTTP face, for kubectl and for Kinfold itself.
  *
- * What must stay true: unless told otherwise, nobody but this machine is listened to; a reader that is slow holds up only its own answer, and
- * what it has not taken is not produced; a client that goes away ends its watch.
+ * What must stay true: unless told otherwise, nobody but this machine is listened to; a reader that
+ * is slow holds up only its own answer, and what it has not taken is not produced; a client that
+ * goes away ends its watch.
  *
- * Not here: what is answered (adapters/memory/api-server.ts), TLS and credentials: the playground has nothing to protect.
+ * Not here: what is answered (adapters/memory/api-server.ts), TLS and credentials: the playground
+ * has nothing to protect.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

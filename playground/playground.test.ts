@@ -1,5 +1,6 @@
 /**
- * Shows that a playground keeps, over HTTP, the promises that Kinfold expects of a real server; and that it is one of several.
+ * Shows that a playground keeps, over HTTP, the promises that Kinfold expects of a real server; and
+ * that it is one of several.
  */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -1,11 +1,14 @@
 /**
- * The protobuf messages that kubectl's own `create` commands and `auth can-i` send, field by field, from Kubernetes' generated.proto.
+ * The protobuf messages that kubectl's own `create` commands and `auth can-i` send, field by field,
+ * from Kubernetes' generated.proto.
  *
- * What must stay true: a field is `number:name:type`; types are `s` string, `i` integer, `b` boolean, `y` bytes (base64 in JSON), `q`
- * quantity, `o` integer or string, or a message's name; `i?` and `b?` may be zero and false (pointers in Go; of others a zero is
- * absence); `[]` repeats, `{}` maps strings to it; `-` is read over.
+ * What must stay true: a field is `number:name:type`; types are `s` string, `i` integer, `b`
+ * boolean, `y` bytes (base64 in JSON), `q` quantity, `o` integer or string, or a message's name;
+ * `i?` and `b?` may be zero and false (pointers in Go; of others a zero is absence); `[]` repeats,
+ * `{}` maps strings to it; `-` is read over.
  *
- * Not here: what no such command sends. A field that is missing here is refused by the decoder, never dropped.
+ * Not here: what no such command sends. A field that is missing here is refused by the decoder,
+ * never dropped.
  */
 const MESSAGES = {
   ConfigMap: '1:metadata:ObjectMeta 4:immutable:b? 2:data:s{} 3:binaryData:y{}',

@@ -1,5 +1,6 @@
 /**
- * Shows that what is not known of a protobuf body is refused and never dropped. That the rest is right, kubectl shows (kubectl.cluster.test.ts).
+ * Shows that what is not known of a protobuf body is refused and never dropped. That the rest is
+ * right, kubectl shows (kubectl.cluster.test.ts).
  */
 import { deepEqual, throws } from 'node:assert/strict'
 import { suite, test } from 'node:test'

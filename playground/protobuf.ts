@@ -1,9 +1,10 @@
 /**
- * Turns the protobuf bodies that kubectl's typed commands send (`create configmap`, `auth can-i`) into the JSON that the API server
- * reads. Answers need none of this: those clients take JSON as well.
+ * Turns the protobuf bodies that kubectl's typed commands send (`create configmap`, `auth can-i`)
+ * into the JSON that the API server reads. Answers need none of this: those clients take JSON as
+ * well.
  *
- * What must stay true: nothing is dropped in silence. A body with anything that is not known here is refused, as a media type
- * that is not understood.
+ * What must stay true: nothing is dropped in silence. A body with anything that is not known here
+ * is refused, as a media type that is not understood.
  *
  * Not here: which fields there are (protobuf-message.ts).
  */

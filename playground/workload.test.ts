@@ -1,5 +1,6 @@
 /**
- * The living workload on a clock that a test moves: cascades come about, and no controller works against the collector.
+ * The living workload on a clock that a test moves: cascades come about, and no controller works
+ * against the collector.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'

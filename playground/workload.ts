@@ -1,10 +1,11 @@
 /**
- * A small living workload, so that cascades happen by themselves: a shop that is rolled out again and again, previews that come and go,
- * reports that are made and thrown away.
+ * A small living workload, so that cascades happen by themselves: a shop that is rolled out again
+ * and again, previews that come and go, reports that are made and thrown away.
  *
- * What must stay true: it only creates, changes and deletes owners. What becomes of their dependents is the garbage collector's. It touches
- * nothing that it did not create, whatever its name. What a user deletes of the lasting part is created again after a minute, so that
- * the commands of the README work a second time.
+ * What must stay true: it only creates, changes and deletes owners. What becomes of their
+ * dependents is the garbage collector's. It touches nothing that it did not create, whatever its
+ * name. What a user deletes of the lasting part is created again after a minute, so that the
+ * commands of the README work a second time.
  *
  * Not here: making dependents (controllers.ts).
  */
@@ -62,7 +63,10 @@ class Shop {
   readonly #client: Client
   readonly #clock: Clock
   readonly #missingMs: number
-  /** Uids of what it created and still follows, by `RESOURCE/NAME`: an object of that name and another uid is a user's. */
+  /**
+   * Uids of what it created and still follows, by `RESOURCE/NAME`: an object of that name and
+   * another uid is a user's.
+   */
   readonly #created = new Map<string, string>()
   /** Since when what should be there is missing, by `RESOURCE/NAME`. */
   readonly #missing = new Map<string, number>()
@@ -104,7 +108,10 @@ class Shop {
     }
   }
 
-  /** One that its owner orphaned is taken back; one of an earlier owner is left to the collector, and keeps the name until then. */
+  /**
+   * One that its owner orphaned is taken back; one of an earlier owner is left to the collector,
+   * and keeps the name until then.
+   */
   async #replacePart(owner: ApiObject, part: string): Promise<void> {
     const name = partOf(owner.metadata.name, part)
     const mine = this.#own('configmaps', name)

@@ -1,4 +1,7 @@
-/** Shows the times that a log gives while its machine's clocks misbehave. Whole logs: log.contract.ts. */
+/**
+ * Shows the times that a log gives while its machine's clocks misbehave. Whole logs:
+ * log.contract.ts.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_CONFIG } from '../services/watcher/config.ts'

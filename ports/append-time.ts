@@ -8,15 +8,21 @@
  * a person does. Where the wall clock is behind (it was set back), time continues
  * by the monotonic clock until the wall clock has caught up.
  *
- * Not here: who is asked (cli/process/log-time.ts); Kafka, whose brokers give the times. Why it is done so:
- * docs/inside/decisions/0024 and 0054.
+ * Not here: who is asked (cli/process/log-time.ts); Kafka, whose brokers give the times. Why it is
+ * done so: docs/inside/decisions/0024 and 0054.
  */
 import type { Clock } from './clock.ts'
 
-/** A watcher's heartbeat: clocks are read one after the other, and a second that a server puts right is no step of the clock. */
+/**
+ * A watcher's heartbeat: clocks are read one after the other, and a second that a server puts right
+ * is no step of the clock.
+ */
 export const MOST_AHEAD_MS = 5_000
 
-/** The wall clock was set by at least as much, or the machine was suspended and its own clock did not notice. */
+/**
+ * The wall clock was set by at least as much, or the machine was suspended and its own clock did
+ * not notice.
+ */
 const STEP_MS = 1_000
 
 export class AppendTime {

@@ -1,7 +1,9 @@
 /**
- * Which partition each cluster's log is: a record in `control`, written by the cluster's watcher before it publishes anything.
+ * Which partition each cluster's log is: a record in `control`, written by the cluster's watcher
+ * before it publishes anything.
  *
- * What must stay true: every reader reads the same answer from the log. A cluster without an assignment has no partition; no process guesses one.
+ * What must stay true: every reader reads the same answer from the log. A cluster without an
+ * assignment has no partition; no process guesses one.
  *
  * Not here: how the partition is chosen (services/watcher/assignment.ts).
  */

@@ -1,6 +1,6 @@
 /**
- * Port: time. Guarantees: `sleep` ends early, quietly, when its signal aborts. Assumes: wall time is for people and logs; waits are measured
- * with `monotonicMs`.
+ * Port: time. Guarantees: `sleep` ends early, quietly, when its signal aborts. Assumes: wall time
+ * is for people and logs; waits are measured with `monotonicMs`.
  */
 export interface Clock {
   /** Wall time in whole milliseconds since 1970. */

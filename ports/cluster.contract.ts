@@ -1,11 +1,13 @@
 /**
- * What every Cluster promises, shown on a server that serves ConfigMaps, Namespaces, Events and Deployments and allows everything. Other
- * objects may be there; nothing else writes ConfigMaps or Deployments meanwhile.
+ * What every Cluster promises, shown on a server that serves ConfigMaps, Namespaces, Events and
+ * Deployments and allows everything. Other objects may be there; nothing else writes ConfigMaps or
+ * Deployments meanwhile.
  *
- * What must stay true: it knows no adapter, asks nothing of a server that the real kube-apiserver does not do, and never waits by
- * the clock. Every test makes objects under names of its own.
+ * What must stay true: it knows no adapter, asks nothing of a server that the real kube-apiserver
+ * does not do, and never waits by the clock. Every test makes objects under names of its own.
  *
- * Not here: how each odd answer is read (adapters/kubernetes/answer.test.ts), sockets (exchange.contract.ts).
+ * Not here: how each odd answer is read (adapters/kubernetes/answer.test.ts), sockets
+ * (exchange.contract.ts).
  */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -23,11 +25,19 @@ import {
 
 export interface ClusterFixture extends AsyncDisposable {
   readonly cluster: Cluster
-  /** The same server, its watches asked to end after a few seconds; without it bookmarks and ends are not tested. */
+  /**
+   * The same server, its watches asked to end after a few seconds; without it bookmarks and ends
+   * are not tested.
+   */
   readonly briefWatches?: Cluster | undefined
-  /** Raw, as a user who may do anything. The body is sent as JSON, the answer's is returned parsed. */
+  /**
+   * Raw, as a user who may do anything. The body is sent as JSON, the answer's is returned parsed.
+   */
   request(method: string, path: string, body?: unknown): Promise<RawAnswer>
-  /** Makes every version before now too old for a watch of ConfigMaps; without it that is not tested. */
+  /**
+   * Makes every version before now too old for a watch of ConfigMaps; without it that is not
+   * tested.
+   */
   readonly compact?: (() => Promise<void>) | undefined
 }
 

@@ -1,10 +1,12 @@
 /**
- * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case, decided once, here below.
+ * Port: one Kubernetes-style cluster, in the few calls Kinfold makes. Every answer is a named case,
+ * decided once, here below.
  *
- * Guarantees: `Absent` is only an answer that proves an absence (I5); a list is complete and consistent or it throws; a watch ends or throws, it
- * never skips; objects are within the caps of core/model/cap.ts. Every mutating call carries its guard and an explicit policy (I4), but the probe of the lock, which is a dry run.
- * Assumes: nothing about retries: a call is one
- * exchange, callers retry.
+ * Guarantees: `Absent` is only an answer that proves an absence (I5); a list is complete and
+ * consistent or it throws; a watch ends or throws, it never skips; objects are within the caps of
+ * core/model/cap.ts. Every mutating call carries its guard and an explicit policy (I4), but the
+ * probe of the lock, which is a dry run. Assumes: nothing about retries: a call is one exchange,
+ * callers retry.
  *
  * Not here: sockets (exchange.ts), the use of an answer (services).
  */
@@ -39,7 +41,9 @@ export interface Discovery {
   readonly kinds: readonly DiscoveredKind[]
   /** `group/version`s that could not be read: their known state does not change. */
   readonly failed: readonly string[]
-  /** False: it may not be read which server serves which group, so every kind counts as aggregated. */
+  /**
+   * False: it may not be read which server serves which group, so every kind counts as aggregated.
+   */
   readonly isAggregationKnown: boolean
 }
 
@@ -53,7 +57,10 @@ export interface Resource {
 }
 
 export interface Watched extends Resource {
-  /** Deletions are reported with the whole object, as far as the server sends it; all else is metadata alone in any case. */
+  /**
+   * Deletions are reported with the whole object, as far as the server sends it; all else is
+   * metadata alone in any case.
+   */
   readonly whole?: boolean
 }
 
@@ -87,7 +94,9 @@ export type WatchEvent =
   | {
       readonly type: 'Deleted'
       readonly object: ObjectMeta
-      /** Of a whole watch: JSON that has the object's last state, of its own kind, under `object`. */
+      /**
+       * Of a whole watch: JSON that has the object's last state, of its own kind, under `object`.
+       */
       readonly text?: string
     }
   | { readonly type: 'Bookmark'; readonly resourceVersion: ResourceVersion }
@@ -97,7 +106,10 @@ export type GetAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
-/** As `GetAnswer`, with the whole object as the server sent it: JSON of its own kind, never metadata alone. */
+/**
+ * As `GetAnswer`, with the whole object as the server sent it: JSON of its own kind, never metadata
+ * alone.
+ */
 export type ReadAnswer =
   | {
       readonly type: 'Found'
@@ -108,7 +120,10 @@ export type ReadAnswer =
   | AbsentAnswer
   | UnknownAnswer
 
-/** A Status with reason NotFound whose details name exactly the requested object; or no object of that kind can have that name. */
+/**
+ * A Status with reason NotFound whose details name exactly the requested object; or no object of
+ * that kind can have that name.
+ */
 export interface AbsentAnswer {
   readonly type: 'Absent'
   readonly code: number
@@ -125,7 +140,10 @@ export interface UnknownAnswer {
 }
 
 export type ReapAnswer =
-  /** DELETE: 2xx with a Status, or with an object that no finalizer or grace period holds: it is removed. */
+  /**
+   * DELETE: 2xx with a Status, or with an object that no finalizer or grace period holds: it is
+   * removed.
+   */
   | { readonly type: 'Removed'; readonly code: number }
   /** 2xx with the object: a patch took, or a DELETE waits for finalizers or grace. */
   | { readonly type: 'Changed'; readonly object: ObjectMeta; readonly code: number }
@@ -184,15 +202,17 @@ export interface Cluster extends AsyncDisposable {
   /** The configured name: a label. */
   readonly name: string
   /**
-   * From here on objects are returned with these labels and annotations, those under way included; before that, with those that may protect them.
+   * From here on objects are returned with these labels and annotations, those under way included;
+   * before that, with those that may protect them.
    */
   project(projection: Projection): void
   /** The uid of kube-system, asked anew each time. */
   identify(signal: AbortSignal): Promise<ClusterId>
   discover(signal: AbortSignal): Promise<Discovery>
   /**
-   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list counts. `confirming`: over no connection that carried another
-   * list, since the server behind it may be at fault (F14).
+   * Pages of one consistent list; an expired `continue` throws `EXPIRED` and nothing of the list
+   * counts. `confirming`: over no connection that carried another list, since the server behind it
+   * may be at fault (F14).
    */
   list(
     resource: Resource,
@@ -201,8 +221,9 @@ export interface Cluster extends AsyncDisposable {
     confirming?: boolean,
   ): AsyncIterable<ListPage>
   /**
-   * As `list`, of the objects that are selected alone: one that is missing from it may well exist. `of`: as with `get`; a page of any other cluster throws
-   * `UNREACHABLE`. A selector that the server cannot read throws `BAD_REQUEST`.
+   * As `list`, of the objects that are selected alone: one that is missing from it may well exist.
+   * `of`: as with `get`; a page of any other cluster throws `UNREACHABLE`. A selector that the
+   * server cannot read throws `BAD_REQUEST`.
    */
   select(
     resource: Resource,
@@ -220,11 +241,14 @@ export interface Cluster extends AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent[]>
   /**
-   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it is `Unknown`. `auditId`, here and below: the id of the request in
-   * the cluster's audit log.
+   * `of`: where something rests on the answer, the cluster that it has to be from; of any other it
+   * is `Unknown`. `auditId`, here and below: the id of the request in the cluster's audit log.
    */
   get(target: Target, signal: AbortSignal, of?: ClusterId, auditId?: string): Promise<GetAnswer>
-  /** The object with its body: for the archive, and for a user who asks for the status of an object. But for whole watches Kinfold needs it for nothing else. */
+  /**
+   * The object with its body: for the archive, and for a user who asks for the status of an object.
+   * But for whole watches Kinfold needs it for nothing else.
+   */
   read(target: Target, signal: AbortSignal, of?: ClusterId): Promise<ReadAnswer>
   delete(target: Target, options: DeleteOptions, signal: AbortSignal): Promise<ReapAnswer>
   patch(
@@ -235,7 +259,8 @@ export interface Cluster extends AsyncDisposable {
     auditId?: string,
   ): Promise<ReapAnswer>
   /**
-   * About the target, which may be deleted. If the same was written before, `Changed` with that one: the name of an Event follows from its content.
+   * About the target, which may be deleted. If the same was written before, `Changed` with that
+   * one: the name of an Event follows from its content.
    */
   writeEvent(
     target: Target,
@@ -245,13 +270,20 @@ export interface Cluster extends AsyncDisposable {
   ): Promise<ReapAnswer>
   /** Whether our account may do this, by SelfSubjectAccessReview. */
   mayI(verb: string, what: Resource | NamedResource, signal: AbortSignal): Promise<boolean>
-  /** Our account as the server calls it, by SelfSubjectReview; null where the server does not say. */
+  /**
+   * Our account as the server calls it, by SelfSubjectReview; null where the server does not say.
+   */
   whoAmI(signal: AbortSignal): Promise<string | null>
-  /** Tries the second lock by calls that it has to refuse, and that have no effect where there is none. */
+  /**
+   * Tries the second lock by calls that it has to refuse, and that have no effect where there is
+   * none.
+   */
   probeLock(signal: AbortSignal): Promise<LockAnswer>
   /** Throws a `ClusterError`: `FORBIDDEN` where our account may not. */
   readStarts(signal: AbortSignal): Promise<KnownStarts>
-  /** In the place of all that were read. False: another client wrote meanwhile, and nothing changed. */
+  /**
+   * In the place of all that were read. False: another client wrote meanwhile, and nothing changed.
+   */
   writeStarts(
     read: KnownStarts,
     entries: KnownStarts['entries'],
@@ -264,7 +296,10 @@ export interface Cluster extends AsyncDisposable {
   clockSkewMs(signal: AbortSignal): Promise<number | null>
 }
 
-/** - `retry`: after a growing wait. - `relist`: the version is too old. - `give-up`: this kind is not to be had; ask discovery. */
+/**
+ * - `retry`: after a growing wait. - `relist`: the version is too old. - `give-up`: this kind is
+ * not to be had; ask discovery.
+ */
 export type ClusterRemedy = 'retry' | 'relist' | 'give-up'
 
 export type ClusterErrorCode =

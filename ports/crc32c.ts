@@ -1,8 +1,9 @@
 /**
- * CRC-32C (Castagnoli), which LevelDB puts after every block of its tables and Kafka before every batch of records; node:zlib has only
- * the other CRC-32.
+ * CRC-32C (Castagnoli), which LevelDB puts after every block of its tables and Kafka before every
+ * batch of records; node:zlib has only the other CRC-32.
  *
- * What must stay true: it is fast enough to read a whole store with at each open (0.9 GB/s here), eight bytes at a step.
+ * What must stay true: it is fast enough to read a whole store with at each open (0.9 GB/s here),
+ * eight bytes at a step.
  */
 
 const POLYNOMIAL = 0x82f63b78

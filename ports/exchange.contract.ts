@@ -1,10 +1,12 @@
 /**
- * What every Exchange promises, shown with any API server: one that serves ConfigMaps and the namespaces `default` and
- * `kube-system`, and allows us to create and delete ConfigMaps in `default`.
+ * What every Exchange promises, shown with any API server: one that serves ConfigMaps and the
+ * namespaces `default` and `kube-system`, and allows us to create and delete ConfigMaps in
+ * `default`.
  *
  * What must stay true: nothing here knows which adapter it runs on, or waits by the clock.
  *
- * Not here: the meaning of an answer (cluster.contract.ts), failures of one adapter's own network (in that adapter's tests).
+ * Not here: the meaning of an answer (cluster.contract.ts), failures of one adapter's own network
+ * (in that adapter's tests).
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

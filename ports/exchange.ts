@@ -1,19 +1,23 @@
 /**
- * Port: one HTTP exchange with one API server: status, headers, byte chunks. The lowest layer, so that a simulator runs the real
- * classification of answers.
+ * Port: one HTTP exchange with one API server: status, headers, byte chunks. The lowest layer, so
+ * that a simulator runs the real classification of answers.
  *
- * Guarantees: a request is sent at most once; the body is exactly the bytes of the server, and a cut body throws while it is read.
- * Assumes: the caller reads the body to its end or aborts.
+ * Guarantees: a request is sent at most once; the body is exactly the bytes of the server, and a
+ * cut body throws while it is read. Assumes: the caller reads the body to its end or aborts.
  *
  * Not here: the meaning of a status (adapters/kubernetes), credentials (each adapter adds its own).
  */
 
 /**
- * Each purpose has connections of its own, so that neither a slow list nor many live GETs of owners delay a write that has passed its gate.
+ * Each purpose has connections of its own, so that neither a slow list nor many live GETs of owners
+ * delay a write that has passed its gate.
  */
 export type Purpose = 'watch' | 'list' | 'confirm' | 'read' | 'write'
 
-/** One open connection to a server: all answers over it came from the same one. Compared by identity. */
+/**
+ * One open connection to a server: all answers over it came from the same one. Compared by
+ * identity.
+ */
 export type Connection = object
 
 export interface ExchangeRequest {
@@ -43,8 +47,11 @@ export interface Exchange extends AsyncDisposable {
 }
 
 /**
- * - `UNREACHABLE`: nothing was sent. - `CUT`: sent, and the answer is missing or broken: its outcome is unknown.
- * - `TIMEOUT`: as `CUT`. - `CREDENTIALS`: the kubeconfig's credentials are not available. - `UNTRUSTED`: TLS identifies another server.
+ * - `UNREACHABLE`: nothing was sent.
+ * - `CUT`: sent, and the answer is missing or broken: its outcome is unknown.
+ * - `TIMEOUT`: as `CUT`.
+ * - `CREDENTIALS`: the kubeconfig's credentials are not available.
+ * - `UNTRUSTED`: TLS identifies another server.
  */
 export type ExchangeErrorCode = 'UNREACHABLE' | 'CUT' | 'TIMEOUT' | 'CREDENTIALS' | 'UNTRUSTED'
 

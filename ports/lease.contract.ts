@@ -1,9 +1,11 @@
 /**
  * What every Lease promises, as tests that each adapter runs.
  *
- * What must stay true: nothing here knows an adapter, and time passes only as the fixture moves it: on a real server it passes by itself.
+ * What must stay true: nothing here knows an adapter, and time passes only as the fixture moves it:
+ * on a real server it passes by itself.
  *
- * Not here: the effect of an unreachable server, a paused holder or a deleted object on a lease in a cluster (adapters/kubernetes).
+ * Not here: the effect of an unreachable server, a paused holder or a deleted object on a lease in
+ * a cluster (adapters/kubernetes).
  */
 import { deepEqual, equal, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +18,9 @@ export interface LeaseFixture extends AsyncDisposable {
   until<T>(promise: PromiseLike<T>): Promise<T>
   /** Lets as much time pass as candidates need to check again. */
   pass(): Promise<void>
-  /** Another process becomes the holder without the holder's knowledge, or the adapter reports so. */
+  /**
+   * Another process becomes the holder without the holder's knowledge, or the adapter reports so.
+   */
   revoke(): Promise<void>
 }
 

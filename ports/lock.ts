@@ -1,12 +1,17 @@
 /**
  * The names of the second lock: `kinfold rbac` prints them, and a reaper checks for them.
  *
- * What must stay true: the printed policy and the probe use the same words; a refusal counts as the lock's only by them.
+ * What must stay true: the printed policy and the probe use the same words; a refusal counts as the
+ * lock's only by them.
  *
- * Not here: the policy itself (cli/setup/lock-policy.ts), the probe (adapters/kubernetes/lock-probe.ts).
+ * Not here: the policy itself (cli/setup/lock-policy.ts), the probe
+ * (adapters/kubernetes/lock-probe.ts).
  */
 
-/** Of the policy, of its binding, and of the ConfigMap that it is tried on: it is used by nothing else, nothing needs it, and it has our own mark (mark.ts). */
+/**
+ * Of the policy, of its binding, and of the ConfigMap that it is tried on: it is used by nothing
+ * else, nothing needs it, and it has our own mark (mark.ts).
+ */
 export const LOCK = {
   name: 'kinfold-lock',
   /** Of the ConfigMap: a namespace that every cluster has. */

@@ -1,8 +1,10 @@
 /**
- * What every adapter of the port `Log` must do, as tests of node:test. Each adapter's own test calls `logContract`.
+ * What every adapter of the port `Log` must do, as tests of node:test. Each adapter's own test
+ * calls `logContract`.
  *
- * What must stay true: a test demands only the port's promises, so gaps between offsets are always allowed and time is never measured. A test
- * that needs a hook which the fixture lacks is skipped by name.
+ * What must stay true: a test demands only the port's promises, so gaps between offsets are always
+ * allowed and time is never measured. A test that needs a hook which the fixture lacks is skipped
+ * by name.
  *
  * Not here: damage, locks and full disks (adapters/sqlite), real brokers (adapters/kafka).
  */
@@ -28,7 +30,9 @@ export interface HeldCommit {
   abort(): void
 }
 
-/** An empty log with at least two partitions. The optional hooks are for adapters that can do so. */
+/**
+ * An empty log with at least two partitions. The optional hooks are for adapters that can do so.
+ */
 export interface LogFixture {
   readonly log: Log
   holdNextCommit?(): HeldCommit
@@ -692,7 +696,10 @@ function read(
   return log.read(topic, partition, from, { limit: 100, waitMs: 0, ...options })
 }
 
-/** From the start to the end as it is now. Waits briefly, since a remote log may need that to answer. */
+/**
+ * From the start to the end as it is now. Waits briefly, since a remote log may need that to
+ * answer.
+ */
 async function readAll(log: Log, topic: Topic, partition: number): Promise<Entry[]> {
   const { start, end } = await log.bounds(topic, partition)
   const entries: Entry[] = []

@@ -1,11 +1,13 @@
 /**
  * Port: an ordered, partitioned, durable log, and the one way to become the owner of a task on it.
  *
- * Guarantees: entries of a partition have growing offsets (with gaps) and are read in that order; an acknowledged append is durable; a reader
- * sees committed entries only, and never one beyond an open transaction; a task's commit is atomic; after `openTask`
- * no earlier owner's commit takes effect. Assumes: callers can take an entry twice, and never retry a failed commit.
+ * Guarantees: entries of a partition have growing offsets (with gaps) and are read in that order;
+ * an acknowledged append is durable; a reader sees committed entries only, and never one beyond an
+ * open transaction; a task's commit is atomic; after `openTask` no earlier owner's commit takes
+ * effect. Assumes: callers can take an entry twice, and never retry a failed commit.
  *
- * Not here: the meaning of the bytes (codec.ts), the partition of a record (core/model/partition.ts).
+ * Not here: the meaning of the bytes (codec.ts), the partition of a record
+ * (core/model/partition.ts).
  */
 
 export const TOPICS = [
@@ -53,13 +55,14 @@ export interface Produced {
   /** Null only on compacted topics. At most 7 MiB with its key. */
   readonly value: Uint8Array | null
   /**
-   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at most 64 characters. It is outside of the value, so no digest and no
-   * audit has it, and a log may lose it: nothing but telemetry may read it.
+   * Which trace the record belongs to (`traceparent` of W3C Trace Context): printable ASCII, at
+   * most 64 characters. It is outside of the value, so no digest and no audit has it, and a log may
+   * lose it: nothing but telemetry may read it.
    */
   readonly trace?: string
   /**
-   * Names and values for other programs, which read the topic without us; together at most 256 KiB. No reader of this port gets them, and a log that no other program reads
-   * leaves them out.
+   * Names and values for other programs, which read the topic without us; together at most 256 KiB.
+   * No reader of this port gets them, and a log that no other program reads leaves them out.
    */
   readonly headers?: readonly Header[]
 }
@@ -68,9 +71,15 @@ export type Header = readonly [name: string, value: string]
 
 /** A record to append. */
 export interface Appending extends Produced {
-  /** The value at the moment in which it is sent, each time that it is: its content may change while it waits. A few bytes larger than `value` at most. */
+  /**
+   * The value at the moment in which it is sent, each time that it is: its content may change while
+   * it waits. A few bytes larger than `value` at most.
+   */
   readonly valueNow?: () => Uint8Array
-  /** When its fact was observed, by the monotonic clock of this process: for telemetry alone, and never written. */
+  /**
+   * When its fact was observed, by the monotonic clock of this process: for telemetry alone, and
+   * never written.
+   */
   readonly seenMs?: number
 }
 
@@ -86,8 +95,8 @@ export function sentNow(records: readonly Appending[]): readonly Produced[] {
 export interface Entry extends Produced {
   readonly offset: bigint
   /**
-   * Append time, in milliseconds since 1970, given by the log itself. In a log of this process it continues
-   * at the pace of time, however the clock is set (append-time.ts).
+   * Append time, in milliseconds since 1970, given by the log itself. In a log of this process it
+   * continues at the pace of time, however the clock is set (append-time.ts).
    */
   readonly timestamp: number
 }
@@ -127,11 +136,14 @@ export interface TaskCommit {
 /** Exclusive right to write one task's changelog; `close` gives it up. */
 export interface TaskLog extends AsyncDisposable {
   readonly partition: number
-  /** Offset of the fence marker in the changelog: everything up to it is settled, nothing of a predecessor comes after it. */
+  /**
+   * Offset of the fence marker in the changelog: everything up to it is settled, nothing of a
+   * predecessor comes after it.
+   */
   readonly fence: bigint
   /**
-   * Writes all or nothing; resolves with the end of the changelog partition (the next offset) after it.
-   * Any failure, `UNKNOWN_OUTCOME` included: discard this task and open it again.
+   * Writes all or nothing; resolves with the end of the changelog partition (the next offset) after
+   * it. Any failure, `UNKNOWN_OUTCOME` included: discard this task and open it again.
    */
   commit(commit: TaskCommit): Promise<bigint>
 }
@@ -141,9 +153,10 @@ export interface Log extends AsyncDisposable {
   /** Resolves, once durable, with the offset of the first record. An empty list is refused. */
   append(topic: Topic, partition: number, records: readonly Appending[]): Promise<bigint>
   /**
-   * At most `limit` entries from offset `from` on. Waits up to `waitMs` for the first one; none in time gives an empty page.
-   * `from` below the start or above the end is `OUT_OF_RANGE`: never a silent reset. A reader that is not a task of this process may not
-   * rely on anything after `signal` aborts (then it rejects with the signal's reason).
+   * At most `limit` entries from offset `from` on. Waits up to `waitMs` for the first one; none in
+   * time gives an empty page. `from` below the start or above the end is `OUT_OF_RANGE`: never a
+   * silent reset. A reader that is not a task of this process may not rely on anything after
+   * `signal` aborts (then it rejects with the signal's reason).
    */
   read(
     topic: Topic,
@@ -154,8 +167,8 @@ export interface Log extends AsyncDisposable {
   ): Promise<Page>
   bounds(topic: Topic, partition: number): Promise<Bounds>
   /**
-   * Of a compacted topic: from here on every null value is still there. A reader that stopped before may have missed one, and holds a
-   * deleted value: it begins at the start, with nothing.
+   * Of a compacted topic: from here on every null value is still there. A reader that stopped
+   * before may have missed one, and holds a deleted value: it begins at the start, with nothing.
    */
   wholeFrom(topic: Topic, partition: number): Promise<bigint>
   /** Of a compacted topic: the last entry of each key that has a value, in offset order. */

@@ -1,7 +1,8 @@
 /**
  * Which partition of a topic a key has, where keys are spread over all of them.
  *
- * What must stay true: the same on every machine and in every version: a log that is there was written by it.
+ * What must stay true: the same on every machine and in every version: a log that is there was
+ * written by it.
  */
 
 /** 32-bit FNV-1a over UTF-16 code units. */

@@ -1,7 +1,8 @@
 /**
  * What every Placement promises, shown by processes that join and leave one group.
  *
- * What must stay true: nothing here waits by the clock: it checks again, as often as the fixture gives it a moment, until the promise is kept.
+ * What must stay true: nothing here waits by the clock: it checks again, as often as the fixture
+ * gives it a moment, until the promise is kept.
  *
  * Not here: how the shares are chosen (ports/share-out.test.ts), the fence (log.contract.ts).
  */

@@ -1,9 +1,11 @@
 /**
  * Port: which tasks this process runs, and which processes run the others.
  *
- * Guarantees: while any process exists, every partition is given to one of them, and processes that stay keep their partitions as far as
- * shares stay even; a standby is never given to the process that is active. A partition given again, in another role, replaces the earlier
- * assignment. Assumes: nothing about ownership: two processes may believe at once that a task is theirs, and the fence decides.
+ * Guarantees: while any process exists, every partition is given to one of them, and processes that
+ * stay keep their partitions as far as shares stay even; a standby is never given to the process
+ * that is active. A partition given again, in another role, replaces the earlier assignment.
+ * Assumes: nothing about ownership: two processes may believe at once that a task is theirs, and
+ * the fence decides.
  */
 export type Role =
   /** Folds. */
@@ -20,10 +22,14 @@ export interface Placed {
 
 export interface Placement extends AsyncDisposable {
   /**
-   * Joins as the process that answers at `url`. Assignments are returned as they are made, until `signal` aborts: then the process leaves, all its
-   * partitions are revoked, and the assignments end.
+   * Joins as the process that answers at `url`. Assignments are returned as they are made, until
+   * `signal` aborts: then the process leaves, all its partitions are revoked, and the assignments
+   * end.
    */
   assignments(url: string, signal: AbortSignal): AsyncIterable<Placed>
-  /** For each partition the URL of the process that is active, this one included, as far as is known here. */
+  /**
+   * For each partition the URL of the process that is active, this one included, as far as is known
+   * here.
+   */
   owners(): ReadonlyMap<number, string>
 }

@@ -1,4 +1,6 @@
-/** Port: chance, for jitter and names that need not be guessable. Guarantees: `next` is in [0, 1). */
+/**
+ * Port: chance, for jitter and names that need not be guessable. Guarantees: `next` is in [0, 1).
+ */
 export interface Random {
   next(): number
 }

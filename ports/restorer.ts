@@ -1,15 +1,20 @@
 /**
- * Port: a cluster as a person who restores uses it, with that person's rights: GET, create, and patch what an earlier restore created.
+ * Port: a cluster as a person who restores uses it, with that person's rights: GET, create, and
+ * patch what an earlier restore created.
  *
- * Guarantees: `create` makes a new object or none; an object with the answer `Unknown` may have been created. A patch that tests uid and
- * resourceVersion changes only the version that was read. Assumes: the caller reads again before it believes that nothing was made or changed.
+ * Guarantees: `create` makes a new object or none; an object with the answer `Unknown` may have
+ * been created. A patch that tests uid and resourceVersion changes only the version that was read.
+ * Assumes: the caller reads again before it believes that nothing was made or changed.
  *
  * Not here: anything that deletes.
  */
 import type { Uid } from '../core/model/object.ts'
 import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
 
-/** Prefix of annotations on a restored object: a uid that it had follows. By them a repeated restore recognises the objects that it created. */
+/**
+ * Prefix of annotations on a restored object: a uid that it had follows. By them a repeated restore
+ * recognises the objects that it created.
+ */
 export const RESTORED_FROM = 'restored-from.kinfold.dev/'
 /** The same of the first version: the uid is its value. */
 export const FORMER_RESTORED_FROM = 'kinfold.dev/restored-from'

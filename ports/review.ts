@@ -1,7 +1,8 @@
 /**
  * Port: the user that a cluster recognises by a token, and what it allows a user to do.
  *
- * Guarantees: a returned user was authenticated by the cluster for our audience. Assumes: the caller never writes a token down.
+ * Guarantees: a returned user was authenticated by the cluster for our audience. Assumes: the
+ * caller never writes a token down.
  */
 import type { ClusterId } from '../core/model/object.ts'
 

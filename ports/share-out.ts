@@ -1,8 +1,9 @@
 /**
  * Which process of a group has which partitions, and for which it is a standby.
  *
- * What must stay true: the same members give the same answer in every process; every partition has one active member while there is any, shares
- * differ by one at most, no member is a standby of its own active partition, and a partition that may stay where it is stays.
+ * What must stay true: the same members give the same answer in every process; every partition has
+ * one active member while there is any, shares differ by one at most, no member is a standby of its
+ * own active partition, and a partition that may stay where it is stays.
  *
  * Not here: the membership (adapters/*), the use of a share (services/graph/graph.ts).
  */
@@ -20,7 +21,8 @@ interface Member {
 }
 
 /**
- * `former`: the former share of every member by name; a new one had nothing. `standbys`: how many of each partition, as far as there are members.
+ * `former`: the former share of every member by name; a new one had nothing. `standbys`: how many
+ * of each partition, as far as there are members.
  */
 export function assign(
   former: ReadonlyMap<string, Share>,
@@ -99,8 +101,8 @@ function assignStandbys(members: readonly Member[], partitions: number, each: nu
 }
 
 /**
- * Moves standbys from the member with more to the one with fewer; first those whose store is not at hand anyway. Each move brings two members
- * closer, so it ends.
+ * Moves standbys from the member with more to the one with fewer; first those whose store is not at
+ * hand anyway. Each move brings two members closer, so it ends.
  */
 function evenOut(members: readonly Member[]): void {
   for (let isMoving = true; isMoving; ) {

@@ -1,7 +1,9 @@
 /**
- * An ordered set of text that stays fast at half a million keys in any order: for the pages of a map that is in memory.
+ * An ordered set of text that stays fast at half a million keys in any order: for the pages of a
+ * map that is in memory.
  *
- * What must stay true: the chunks ascend over all chunks, and none is empty or longer than `CHUNK_LIMIT`.
+ * What must stay true: the chunks ascend over all chunks, and none is empty or longer than
+ * `CHUNK_LIMIT`.
  */
 
 /** An insert moves at most this many keys; a page begins after two binary searches. */

@@ -1,7 +1,8 @@
 /**
  * What every Store promises, as tests that each adapter runs.
  *
- * What must stay true: nothing here knows an adapter; the expected content is computed by a plain Map, sorted anew each time.
+ * What must stay true: nothing here knows an adapter; the expected content is computed by a plain
+ * Map, sorted anew each time.
  *
  * Not here: damage and crashes, which only a store on a disk can have (adapters/level).
  */

@@ -1,11 +1,14 @@
 /**
- * Port: one task's state, an ordered map of keys to bytes. A materialized view of the changelog, and disposable.
+ * Port: one task's state, an ordered map of keys to bytes. A materialized view of the changelog,
+ * and disposable.
  *
- * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some earlier write, whole; damage is
- * reported by `DAMAGED` at open, at a read or by `verify`, never by a hole or another value. Assumes: keys are printable ASCII (so all
- * orders agree) and do not begin with `~`, which is the store's own; values are not changed after `write`; one writer.
+ * Guarantees: a write is atomic with its checkpoint; after a crash the content is that of some
+ * earlier write, whole; damage is reported by `DAMAGED` at open, at a read or by `verify`, never by
+ * a hole or another value. Assumes: keys are printable ASCII (so all orders agree) and do not begin
+ * with `~`, which is the store's own; values are not changed after `write`; one writer.
  *
- * Not here: changes not yet committed (core/graph/graph.ts holds those), the meaning of the values (codec.ts).
+ * Not here: changes not yet committed (core/graph/graph.ts holds those), the meaning of the values
+ * (codec.ts).
  */
 
 export type StoreEntry = readonly [key: string, value: Uint8Array]
@@ -25,7 +28,9 @@ export interface KeyRange {
   readonly lt: string
   /** Of a page. */
   readonly limit: number
-  /** Which keys a page has where the range has more than its limit: the first, unless it says so. */
+  /**
+   * Which keys a page has where the range has more than its limit: the first, unless it says so.
+   */
   readonly take?: 'first' | 'last'
   /**
    * At most so many keys are in the range, as the caller knows from a count: none beyond them is
@@ -38,7 +43,9 @@ export interface KeyRange {
 export interface StorePage {
   /** In key order, whichever end of the range they were taken from. */
   readonly rows: readonly StoreEntry[]
-  /** The range has further keys, after the last row; before the first, where the last were taken. */
+  /**
+   * The range has further keys, after the last row; before the first, where the last were taken.
+   */
   readonly isCut: boolean
 }
 
@@ -54,7 +61,10 @@ export interface Store extends AsyncDisposable {
   /** Synchronous: the fold reads while it runs. */
   get(key: string): Uint8Array | undefined
   page(range: KeyRange): Promise<StorePage>
-  /** As of now, which is between two writes. Close it when it has been read: until then it keeps its space. */
+  /**
+   * As of now, which is between two writes. Close it when it has been read: until then it keeps its
+   * space.
+   */
   view(): StoreView
   write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void>
   /** Forgets everything, damage included; the store is then as new. */

@@ -1,8 +1,9 @@
 /**
  * Port: one receiver of CloudEvents over HTTP.
  *
- * Guarantees: `send` resolves only when the receiver has answered that it took the event. Assumes: nothing about retries; the caller retries,
- * with the same id, so a receiver may get an event twice.
+ * Guarantees: `send` resolves only when the receiver has answered that it took the event. Assumes:
+ * nothing about retries; the caller retries, with the same id, so a receiver may get an event
+ * twice.
  */
 
 /** As CloudEvents 1.0 have it, in JSON. */

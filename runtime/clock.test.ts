@@ -1,4 +1,6 @@
-/** The system clock: sleeps end early and quietly, and time passes while the machine is suspended. */
+/**
+ * The system clock: sleeps end early and quietly, and time passes while the machine is suspended.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

@@ -1,8 +1,9 @@
 /**
  * The machine's clock, as every main hands it to its loops.
  *
- * What must stay true: `sleep` never rejects and never keeps the process alive by itself once its signal aborted. Time in which the machine was suspended
- * has passed: Linux' monotonic clock stands still then, and what is decided by it would look young afterwards.
+ * What must stay true: `sleep` never rejects and never keeps the process alive by itself once its
+ * signal aborted. Time in which the machine was suspended has passed: Linux' monotonic clock stands
+ * still then, and what is decided by it would look young afterwards.
  *
  * Not here: time that a test moves by hand (adapters/memory/clock.ts).
  */
@@ -26,7 +27,10 @@ export interface Timepieces {
 /** Both are read at different moments, and one of them in steps. */
 const JUMP_MS = 1_000
 
-/** Never goes back, and goes on while the machine is suspended: whenever the clock on the wall jumps, it is asked whether that was why. */
+/**
+ * Never goes back, and goes on while the machine is suspended: whenever the clock on the wall
+ * jumps, it is asked whether that was why.
+ */
 export function unsuspended({ wallMs, runMs, bootMs }: Timepieces): () => number {
   const startMs = bootMs() - runMs()
   let aheadMs = wallMs() - runMs()
@@ -55,7 +59,8 @@ export function systemClock(): Clock {
     monotonicMs,
     async sleep(ms, signal) {
       try {
-        // No wait at all still gives the event loop one turn: that is what loops with much to do ask it for.
+        // No wait at all still gives the event loop one turn: that is what loops with much to do
+        // ask it for.
         if (ms <= 0) await setImmediate(undefined, signalOf(signal))
         else await setTimeout(Math.min(ms, LONGEST_TIMER_MS), undefined, signalOf(signal))
       } catch {

@@ -1,7 +1,9 @@
 /**
- * JSON there and back without loss: a number that JavaScript cannot hold exactly keeps its spelling.
+ * JSON there and back without loss: a number that JavaScript cannot hold exactly keeps its
+ * spelling.
  *
- * What must stay true: what is written says what was read. Users' objects have 64-bit integers, and a rounded one would come back wrong.
+ * What must stay true: what is written says what was read. Users' objects have 64-bit integers, and
+ * a rounded one would come back wrong.
  *
  * Not here: the order of keys that look like numbers, which means nothing in JSON.
  */

@@ -1,4 +1,6 @@
-/** What other users may read or change is known by owner and mode, and what mends it is a command. */
+/**
+ * What other users may read or change is known by owner and mode, and what mends it is a command.
+ */
 import { equal, match } from 'node:assert/strict'
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

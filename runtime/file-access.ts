@@ -1,19 +1,27 @@
 /**
- * Who else may read or change what is ours: files that hold a secret, directories that hold our state.
+ * Who else may read or change what is ours: files that hold a secret, directories that hold our
+ * state.
  *
- * What must stay true: a secret that other users may read is refused, with the command that mends it; what may be mounted with the owner
- * root and a group of ours, as Kubernetes mounts Secrets, is accepted.
+ * What must stay true: a secret that other users may read is refused, with the command that mends
+ * it; what may be mounted with the owner root and a group of ours, as Kubernetes mounts Secrets, is
+ * accepted.
  *
  * Not here: what is in the files.
  */
 import { lstatSync, type Stats, statSync } from 'node:fs'
 import { EXIT, ExitError } from './lifecycle.ts'
 
-/** What nobody but the owner may do; where the owner is root, only root can have given the group what it has. */
+/**
+ * What nobody but the owner may do; where the owner is root, only root can have given the group
+ * what it has.
+ */
 const SECRET = { others: 0o077, othersOfRoot: 0o037 }
 const DIRECTORY = { others: 0o022, othersOfRoot: 0o002 }
 
-/** Why a file is no secret; empty when nobody else may read or change it. Throws what the system says. */
+/**
+ * Why a file is no secret; empty when nobody else may read or change it. Throws what the system
+ * says.
+ */
 export function exposureOf(file: string): string {
   const stats = statSync(file)
   return isOpen(stats, SECRET) ? `other users may read or change it (mode ${octal(stats)})` : ''

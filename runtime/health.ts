@@ -1,8 +1,9 @@
 /**
  * Readiness as named checks, in the form that kube-apiserver's endpoints have.
  *
- * What must stay true: not ready is never reported as ready, and says why. What is absent, or cannot be carried out, is never `ok`: where it
- * makes the process unready it has failed, otherwise it is a warning.
+ * What must stay true: not ready is never reported as ready, and says why. What is absent, or
+ * cannot be carried out, is never `ok`: where it makes the process unready it has failed, otherwise
+ * it is a warning.
  */
 
 /** What checks are about; each is a constant, and is shown to whoever may ask at all. */
@@ -56,13 +57,18 @@ export function isReady(checks: readonly Check[]): boolean {
   return checks.every(({ state }) => state !== 'failed')
 }
 
-/** `[+]name ok`, perhaps with a note, `[!]name warning: why` and `[-]name failed: why`, a line each. */
+/**
+ * `[+]name ok`, perhaps with a note, `[!]name warning: why` and `[-]name failed: why`, a line each.
+ */
 export function verbose(checks: readonly Check[]): string {
   const end = isReady(checks) ? 'readyz check passed' : 'readyz check failed'
   return [...checks.map(lineOf), end, ''].join('\n')
 }
 
-/** How many of each sort are in which state: the sort is what a name begins with (`SORTS`), and names nothing of a cluster. */
+/**
+ * How many of each sort are in which state: the sort is what a name begins with (`SORTS`), and
+ * names nothing of a cluster.
+ */
 export function counted(checks: readonly Check[]): string {
   const sorts = Map.groupBy(checks, ({ name, state }) => `${name.split('/')[0]} ${state}`)
   const marks = { ok: '+', warning: '!', failed: '-' } as const

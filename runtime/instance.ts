@@ -1,7 +1,8 @@
 /**
  * Which process this is, for whoever was sent to it by an address that may have been reused.
  *
- * What must stay true: it imports nothing of ours or of npm, since a command that only asks loads it.
+ * What must stay true: it imports nothing of ours or of npm, since a command that only asks loads
+ * it.
  */
 import { randomUUID } from 'node:crypto'
 

@@ -1,4 +1,7 @@
-/** A signal asks for the end. The same request may arrive twice at once; a later one does not wait for good order. */
+/**
+ * A signal asks for the end. The same request may arrive twice at once; a later one does not wait
+ * for good order.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'

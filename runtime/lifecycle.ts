@@ -1,7 +1,8 @@
 /**
  * How a process ends: by a signal, by the end of its work, or by an error that says what to do.
  *
- * What must stay true: exit codes mean the same in every command: 0 done, 1 findings, 2 bad input, 3 refused by policy, 4 failure.
+ * What must stay true: exit codes mean the same in every command: 0 done, 1 findings, 2 bad input,
+ * 3 refused by policy, 4 failure.
  */
 export const EXIT = { ok: 0, findings: 1, input: 2, refused: 3, failure: 4 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -19,7 +20,10 @@ export class ExitError extends Error {
 
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
 
-/** A person or a supervisor asked for the end; of whoever had not begun yet, or had not come to his end, nothing more is known. */
+/**
+ * A person or a supervisor asked for the end; of whoever had not begun yet, or had not come to his
+ * end, nothing more is known.
+ */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
   /** As shells count. */
@@ -31,10 +35,16 @@ export class StoppedError extends Error {
   }
 }
 
-/** Ctrl-C below npm arrives twice, from the terminal and from npm: within this time it is one request. */
+/**
+ * Ctrl-C below npm arrives twice, from the terminal and from npm: within this time it is one
+ * request.
+ */
 const ONE_REQUEST_MS = 500
 
-/** Aborts on the first SIGINT or SIGTERM, with a `StoppedError`; a later one ends the process at once. */
+/**
+ * Aborts on the first SIGINT or SIGTERM, with a `StoppedError`; a later one ends the process at
+ * once.
+ */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController()
   let askedAt: number | undefined
@@ -51,7 +61,10 @@ export function stopSignal(): AbortSignal {
 
 type Loop = (signal: AbortSignal) => Promise<void>
 
-/** Runs loops side by side until one fails or all end; a failure stops the others, and is thrown once they have stopped. */
+/**
+ * Runs loops side by side until one fails or all end; a failure stops the others, and is thrown
+ * once they have stopped.
+ */
 export async function together(loops: readonly Loop[], signal: AbortSignal): Promise<void> {
   await joining(async (begin) => loops.forEach(begin), signal)
 }

@@ -1,7 +1,8 @@
 /**
  * Log lines on standard error: a JSON object each for a program, text for a person.
  *
- * What must stay true: constant messages plus fields; no object bodies, no secrets; an entry is one line, whatever its fields hold.
+ * What must stay true: constant messages plus fields; no object bodies, no secrets; an entry is one
+ * line, whatever its fields hold.
  */
 import { pino } from 'pino'
 

@@ -1,6 +1,6 @@
 /**
- * Metrics through OpenTelemetry, in Prometheus' text form. What must stay true: labels are bounded (cluster, group, kind, verb, result, reason,
- * code), never a uid or a name.
+ * Metrics through OpenTelemetry, in Prometheus' text form. What must stay true: labels are bounded
+ * (cluster, group, kind, verb, result, reason, code), never a uid or a name.
  */
 import type { Meter } from '@opentelemetry/api'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
@@ -20,7 +20,10 @@ export interface Metrics extends AsyncDisposable {
   scrape(): Promise<string>
 }
 
-/** What `target_info`, spans and metrics say of this process; what the environment says (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`) goes before. */
+/**
+ * What `target_info`, spans and metrics say of this process; what the environment says
+ * (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`) goes before.
+ */
 export function resourceOf(service: string, version: string, instance?: string): Resource {
   const named = {
     ...{ 'service.name': service, 'service.version': version },
@@ -50,7 +53,10 @@ export function createMetrics(resource: Resource, others: readonly MetricReader[
   }
 }
 
-/** A gauge or counter read from a snapshot whenever it is scraped: no counting twice, and no state here. */
+/**
+ * A gauge or counter read from a snapshot whenever it is scraped: no counting twice, and no state
+ * here.
+ */
 export interface Reading {
   readonly value: number
   readonly labels: Readonly<Record<string, string>>

@@ -1,7 +1,9 @@
 /**
- * Resources that are opened one after the other and closed together, the newest first: AsyncDisposableStack, as far as Kinfold uses it, which Node 22 lacks.
+ * Resources that are opened one after the other and closed together, the newest first:
+ * AsyncDisposableStack, as far as Kinfold uses it, which Node 22 lacks.
  *
- * What must stay true: every resource is closed once, also when closing another one fails; the first failure is passed on.
+ * What must stay true: every resource is closed once, also when closing another one fails; the
+ * first failure is passed on.
  */
 export class ResourceStack implements AsyncDisposable {
   #resources: AsyncDisposable[] = []

@@ -1,4 +1,7 @@
-/** Waits double up to the longest, and start again after progress; what can only fail is not tried twice. */
+/**
+ * Waits double up to the longest, and start again after progress; what can only fail is not tried
+ * twice.
+ */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Clock } from '../ports/clock.ts'

@@ -1,7 +1,9 @@
 /**
- * docs/integrate/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them, with the schemas that are written today.
+ * docs/integrate/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them,
+ * with the schemas that are written today.
  *
- * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are Kinfold's own are not in it: they may change with any release.
+ * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are
+ * Kinfold's own are not in it: they may change with any release.
  */
 import { recordSchemas } from '../adapters/avro/codec.ts'
 import { fingerprintOf } from '../adapters/avro/schema.ts'
@@ -105,7 +107,10 @@ function messageOf({ topic, type, summary }: Channel): object {
   }
 }
 
-/** None is required: they are there where `--cloud-events` asks for them, and of a null value some are not. */
+/**
+ * None is required: they are there where `--cloud-events` asks for them, and of a null value some
+ * are not.
+ */
 function headersOf(topic: string, type: Channel['type']): object {
   const types = [
     CLOUD_EVENT_TYPE[type],

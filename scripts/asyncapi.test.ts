@@ -1,4 +1,7 @@
-/** docs/integrate/asyncapi.json is valid AsyncAPI 3, by the specification's own schema. That it is current, pages.test.ts says. */
+/**
+ * docs/integrate/asyncapi.json is valid AsyncAPI 3, by the specification's own schema. That it is
+ * current, pages.test.ts says.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'

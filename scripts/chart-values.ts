@@ -1,7 +1,9 @@
 /**
- * The values of the Helm chart, each with its type and its sentence: values.schema.json and the table of docs/operate/helm.md are made of these rows.
+ * The values of the Helm chart, each with its type and its sentence: values.schema.json and the
+ * table of docs/operate/helm.md are made of these rows.
  *
- * What must stay true: a value without a row is refused by Helm. Of the settings file the rows have every key that the chart does not set itself.
+ * What must stay true: a value without a row is refused by Helm. Of the settings file the rows have
+ * every key that the chart does not set itself.
  *
  * Not here: defaults (deploy/helm/kinfold/values.yaml).
  */

@@ -1,4 +1,7 @@
-/** The output of `npm run chart` equals the checked-in files (`UPDATE=1` here writes them again), and the chart's version is the package's. */
+/**
+ * The output of `npm run chart` equals the checked-in files (`UPDATE=1` here writes them again),
+ * and the chart's version is the package's.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's sentences, the kinds that are in no namespace, the schema of
- * the values with their table in docs/operate/helm.md, and the kustomize base, which Helm renders.
+ * `npm run chart` writes the parts of the Helm chart that follow from the code: the lock's
+ * sentences, the kinds that are in no namespace, the schema of the values with their table in
+ * docs/operate/helm.md, and the kustomize base, which Helm renders.
  *
  * What must stay true: its output can be written again at any time; a test compares.
  */
@@ -56,7 +57,9 @@ export function kustomizeBase(root: string): Written {
   return written(BASE, `${head}${texts.join('---\n')}`)
 }
 
-/** The output of `helm template` for the chart, as the release `kinfold` in the namespace `kinfold`. */
+/**
+ * The output of `helm template` for the chart, as the release `kinfold` in the namespace `kinfold`.
+ */
 export function rendered(root: string, args: readonly string[]): readonly Manifest[] {
   const text = execFileSync(
     requireBinary('helm'),
@@ -78,7 +81,9 @@ function withoutHelm(manifest: Manifest): unknown {
   })
 }
 
-/** The lock in pieces, from which templates/lock.yaml puts together the ones that the values select. */
+/**
+ * The lock in pieces, from which templates/lock.yaml puts together the ones that the values select.
+ */
 function lockForms(): Readonly<Record<string, unknown>> {
   const none = {
     usernames: [],
@@ -160,7 +165,9 @@ function branch(): Branch {
 
 const KEY = /^(?<indent> *)(?<name>[A-Za-z]\w*):/
 
-/** The defaults, with the sentence of each value above it: `helm show values` is what people read. */
+/**
+ * The defaults, with the sentence of each value above it: `helm show values` is what people read.
+ */
 function commentedValues(root: string): string {
   const lines = readFileSync(join(root, CHART, 'values.yaml'), 'utf8').split('\n')
   const path: string[] = []

@@ -1,4 +1,7 @@
-/** What decides leaves nothing out: it requires every tier and draws every world, by the names that the tests read. */
+/**
+ * What decides leaves nothing out: it requires every tier and draws every world, by the names that
+ * the tests read.
+ */
 import { deepEqual, match, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

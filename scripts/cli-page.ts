@@ -1,7 +1,8 @@
 /**
  * docs/ask/cli.md: all commands with their arguments, options and examples, as `--help` has them.
  *
- * What must stay true: a page contains nothing that is not in the code (pages.ts). Defaults that depend on the machine are described, not printed.
+ * What must stay true: a page contains nothing that is not in the code (pages.ts). Defaults that
+ * depend on the machine are described, not printed.
  */
 import { homedir } from 'node:os'
 import type { Argument, Command, Option } from 'commander'

@@ -34,7 +34,10 @@ const compose = readCompose()
 const services = Object.entries(compose.services)
 const own = ownServices(compose)
 
-/** Of the compose specification, what this file uses: a key that is misspelt would be an error there, or do nothing. */
+/**
+ * Of the compose specification, what this file uses: a key that is misspelt would be an error
+ * there, or do nothing.
+ */
 const KEYS = {
   top: ['name', 'services', 'secrets', 'volumes'],
   service: [

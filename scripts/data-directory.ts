@@ -1,7 +1,9 @@
 /**
- * Records a small data directory as this version writes it: `npm run record-data`, once per fold version, on the last commit that has it.
+ * Records a small data directory as this version writes it: `npm run record-data`, once per fold
+ * version, on the last commit that has it.
  *
- * What must stay true: files in testing/data-directories are never written again, since later versions are tested on it.
+ * What must stay true: files in testing/data-directories are never written again, since later
+ * versions are tested on it.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +14,9 @@ import { FOLD_VERSION } from '../core/model/policy.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { appendAll, codec, emptyStore, eventsOf, runTask } from '../testing/rig/task-rig.ts'
 
-/** A cascade, an owner that waits, and one that is deleted while its dependent is not yet judged. */
+/**
+ * A cascade, an owner that waits, and one that is deleted while its dependent is not yet judged.
+ */
 const LIFE = [
   'put deploy/web',
   'put rs/a <- deploy/web',

@@ -1,5 +1,6 @@
 /**
- * The Dockerfile agrees with the code, shown without Docker: a folder is laid out as the image would be, and the command runs from there.
+ * The Dockerfile agrees with the code, shown without Docker: a folder is laid out as the image
+ * would be, and the command runs from there.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,7 +1,9 @@
 /**
- * The parts of the code that documents name exist: files and headings that links lead to, tests that are quoted, the scenarios of the conformance suite.
+ * The parts of the code that documents name exist: files and headings that links lead to, tests
+ * that are quoted, the scenarios of the conformance suite.
  *
- * What must stay true: docs/inside/semantics.md has each case once, with a verdict, and with the test that shows it or a plain word that none does.
+ * What must stay true: docs/inside/semantics.md has each case once, with a verdict, and with the
+ * test that shows it or a plain word that none does.
  */
 import { deepEqual } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'

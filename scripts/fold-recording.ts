@@ -1,7 +1,9 @@
 /**
- * Records what this version of the fold makes of every story: `npm run record-fold`, whenever an unreleased version changes what it decides.
+ * Records what this version of the fold makes of every story: `npm run record-fold`, whenever an
+ * unreleased version changes what it decides.
  *
- * What must stay true: what is recorded of a released version is never written again: a fold that decides otherwise gets another number (docs/inside/fold-versions.md).
+ * What must stay true: what is recorded of a released version is never written again: a fold that
+ * decides otherwise gets another number (docs/inside/fold-versions.md).
  */
 import { FOLD_VERSION } from '../core/model/policy.ts'
 import { isOut, recordFold, recordingFile, writeRecording } from '../testing/fold-recording.ts'

@@ -1,8 +1,10 @@
 /**
- * The functions that allocate garbage: `npm run profile:heap -- PROGRAM` prints those that allocated most until the program ended,
- * collected objects included. Node's own `--heap-prof` counts only what is still alive.
+ * The functions that allocate garbage: `npm run profile:heap -- PROGRAM` prints those that
+ * allocated most until the program ended, collected objects included. Node's own `--heap-prof`
+ * counts only what is still alive.
  *
- * Not here: the references that keep memory alive (`--heap-prof`), how to read it (docs/inside/profiling.md).
+ * Not here: the references that keep memory alive (`--heap-prof`), how to read it
+ * (docs/inside/profiling.md).
  */
 import { Session } from 'node:inspector/promises'
 

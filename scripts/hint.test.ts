@@ -1,7 +1,9 @@
 /**
- * Every text of ours that names a `kinfold` command names one that there is, with flags that it takes (C7, C18).
+ * Every text of ours that names a `kinfold` command names one that there is, with flags that it
+ * takes (C7, C18).
  *
- * What must stay true: hints are found in the sources themselves, so a new one is covered, or the test fails.
+ * What must stay true: hints are found in the sources themselves, so a new one is covered, or the
+ * test fails.
  *
  * Not here: what a hint does in the state that prints it (cli/e2e/hint.test.ts).
  */

@@ -2,8 +2,8 @@
  * docs/integrate/http.md: each route of the endpoint with its parameters, for people, of the same
  * document that programs read (docs/integrate/openapi.json).
  *
- * What must stay true: a page contains nothing that is not in the code (pages.ts). Not here: what an
- * answer means (docs/ask), and its fields, which openapi.json has.
+ * What must stay true: a page contains nothing that is not in the code (pages.ts). Not here: what
+ * an answer means (docs/ask), and its fields, which openapi.json has.
  */
 import { openApi } from '../services/graph/api/openapi.ts'
 

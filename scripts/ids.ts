@@ -1,7 +1,8 @@
 /**
  * Ids such as B30, F39 or I11: where their rows are, and which ids of a text have none.
  *
- * What must stay true: an id that a reader meets in code, tests or documents leads to a row of one of the pages below.
+ * What must stay true: an id that a reader meets in code, tests or documents leads to a row of one
+ * of the pages below.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +19,9 @@ export const PAGES: readonly string[] = [
 /** In semantics.md the scenarios name rows that are above them. */
 const USES = '\n## The scenarios\n'
 const ROW = /^\| ([A-Z]\d{1,3}(?:\.\d{1,2})?) \|/gm
-/** Not E: classes of evidence, in ARCHITECTURE.md. Not `C3 01`: two bytes. Not P99: a percentile. */
+/**
+ * Not E: classes of evidence, in ARCHITECTURE.md. Not `C3 01`: two bytes. Not P99: a percentile.
+ */
 const ID = /\b(?!P99\b|C3 01)(?:[ABCDFIPRSTUX]\d{1,3}(?:\.\d{1,2})?)\b/g
 /** Documents that are not in this repository. */
 const ABSENT = /\b(?:D[E]SIGN|S[T]YLE)\b/g

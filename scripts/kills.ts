@@ -1,8 +1,10 @@
 /**
- * `node scripts/kills.ts [--kills N] [--dependents N] [--seed N] [--data DIR]`: kills `kinfold up` with SIGKILL at random moments of a cascade
- * on a real API server, starts it again each time, and reports whether the result is right. Exit code 1 if it is not.
+ * `node scripts/kills.ts [--kills N] [--dependents N] [--seed N] [--data DIR]`: kills `kinfold up`
+ * with SIGKILL at random moments of a cascade on a real API server, starts it again each time, and
+ * reports whether the result is right. Exit code 1 if it is not.
  *
- * What must stay true: moments follow from the seed, as far as two processes allow; every finding is reported, none is fatal to the others.
+ * What must stay true: moments follow from the seed, as far as two processes allow; every finding
+ * is reported, none is fatal to the others.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -98,7 +100,10 @@ export function isGood({ garbageLeft, wronglyGone, unsettled, audit }: KillRepor
 }
 
 interface Moment {
-  /** Soon after the start, ready or not; otherwise when this share of the objects left by the last kill is deleted. */
+  /**
+   * Soon after the start, ready or not; otherwise when this share of the objects left by the last
+   * kill is deleted.
+   */
   readonly early: boolean
   readonly afterMs: number
   readonly share: number
@@ -129,7 +134,10 @@ async function untilMoment(
   await eventually(`at most ${Math.round(enough)} objects are left`, look, { everyMs: 10 })
 }
 
-/** An object whose deletion it has not observed it may ask for once more, up to the moment it is stopped. */
+/**
+ * An object whose deletion it has not observed it may ask for once more, up to the moment it is
+ * stopped.
+ */
 async function finished(
   plane: Requests,
   kinfold: KinfoldProcess,

@@ -1,7 +1,9 @@
 /**
- * services/graph/page: the page of web/ with the packages that it uses, as one script, one style sheet and one document, written by `npm run pages`.
+ * services/graph/page: the page of web/ with the packages that it uses, as one script, one style
+ * sheet and one document, written by `npm run pages`.
  *
- * What must stay true: the same sources give the same bytes, so a test compares them; there is no address of anybody else in it but names of XML.
+ * What must stay true: the same sources give the same bytes, so a test compares them; there is no
+ * address of anybody else in it but names of XML.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** docs/inside/invariants.md and docs/inside/faults.md have the rows of the code, docs/ask/cli.md the commands; `npm run pages` (or `UPDATE=1` here) writes them again. */
+/**
+ * docs/inside/invariants.md and docs/inside/faults.md have the rows of the code, docs/ask/cli.md
+ * the commands; `npm run pages` (or `UPDATE=1` here) writes them again.
+ */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

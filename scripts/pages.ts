@@ -1,9 +1,13 @@
 /**
- * `npm run pages` writes docs/inside/invariants.md and docs/inside/faults.md from the rows in the code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
- * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from the commands (cli-page.ts), docs/integrate/asyncapi.json from the topics and schemas (asyncapi-page.ts),
- * docs/integrate/openapi.json and http.md from the routes (services/graph/api), and the page of the endpoint from web/ (page.ts).
+ * `npm run pages` writes docs/inside/invariants.md and docs/inside/faults.md from the rows in the
+ * code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
+ * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from
+ * the commands (cli-page.ts), docs/integrate/asyncapi.json from the topics and schemas
+ * (asyncapi-page.ts), docs/integrate/openapi.json and http.md from the routes (services/graph/api),
+ * and the page of the endpoint from web/ (page.ts).
  *
- * What must stay true: a page contains nothing that is not in the code, so it can be written again at any time. A row that nothing checks is an error.
+ * What must stay true: a page contains nothing that is not in the code, so it can be written again
+ * at any time. A row that nothing checks is an error.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -1,7 +1,9 @@
 /**
- * The command `npm run pictures`: the pictures of docs/start/page.md, of a playground and of a graph in this process, in the machine's Chromium.
+ * The command `npm run pictures`: the pictures of docs/start/page.md, of a playground and of a
+ * graph in this process, in the machine's Chromium.
  *
- * What must stay true: it shows what the page is, with nothing drawn by hand; it leaves nothing behind but the pictures.
+ * What must stay true: it shows what the page is, with nothing drawn by hand; it leaves nothing
+ * behind but the pictures.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -112,7 +114,10 @@ try {
   rmSync(data, { recursive: true, force: true })
 }
 
-/** What a bulk deletion leaves for people: a ReplicaSet that is missing in another epoch of its cluster. */
+/**
+ * What a bulk deletion leaves for people: a ReplicaSet that is missing in another epoch of its
+ * cluster.
+ */
 async function held(file: string): Promise<void> {
   const group = new GraphGroup(1, 0, Date.now())
   try {

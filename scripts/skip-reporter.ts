@@ -1,5 +1,6 @@
 /**
- * A test reporter that prints skipped tests and their reasons on standard error: a tier that did not run must not look like one that passed.
+ * A test reporter that prints skipped tests and their reasons on standard error: a tier that did
+ * not run must not look like one that passed.
  */
 import type { TestEvent } from 'node:test/reporters'
 

@@ -1,4 +1,6 @@
-/** A skipped test is not among the failing ones, also where its suite cannot begin; what failed is. */
+/**
+ * A skipped test is not among the failing ones, also where its suite cannot begin; what failed is.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

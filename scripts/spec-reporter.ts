@@ -1,7 +1,7 @@
 /**
  * The runner's own reporter `spec`, without skipped tests among the failing ones. Where a suite
- * cannot begin, the runner calls every test of it cancelled, also those that are not to run here, and
- * a developer looks for what broke among them.
+ * cannot begin, the runner calls every test of it cancelled, also those that are not to run here,
+ * and a developer looks for what broke among them.
  *
  * What must stay true: nothing that failed is left out, and what is skipped is still shown in its
  * place. What did not run is reported at the end (skip-reporter.ts).

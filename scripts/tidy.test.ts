@@ -1,6 +1,9 @@
 /** The repository is in order: types, format, lint, walls, and one schema for each record. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cycles, importComplaint, tidy } from './tidy.ts'
@@ -23,6 +26,46 @@ test('types of the page are right, with those of a browser', () =>
   equal(run('tsc', '-p', 'web'), ''))
 test('format and lint are right', () =>
   equal(run('biome', 'check', '--error-on-warnings', '.'), ''))
+
+/** In biome.json: bounds of a function, and the files that stood beyond them when these came. */
+const BOUNDS = ['noExcessiveLinesPerFunction', 'useMaxParams'] as const
+
+interface BiomeConfig {
+  readonly overrides: readonly {
+    readonly includes: readonly string[]
+    readonly linter: { readonly rules: { readonly complexity?: Readonly<Record<string, unknown>> } }
+  }[]
+}
+
+test('a file whose functions keep a bound is no exception from it', (t) => {
+  const config = JSON.parse(readFileSync(`${root}biome.json`, 'utf8')) as BiomeConfig
+  const isException = ({ includes, linter }: BiomeConfig['overrides'][number], rule: string) =>
+    linter.rules.complexity?.[rule] === 'off' && includes.every((each) => !each.includes('*'))
+  const overrides = config.overrides.filter(
+    (each) => !BOUNDS.some((rule) => isException(each, rule)),
+  )
+  const folder = mkdtempSync(join(tmpdir(), 'kinfold-biome-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'biome.json'), JSON.stringify({ ...config, root: true, overrides }))
+  for (const rule of BOUNDS) {
+    const excepted = config.overrides.flatMap((each) =>
+      isException(each, rule) ? each.includes : [],
+    )
+    const { stdout } = spawnSync(
+      `${root}node_modules/.bin/biome`,
+      [
+        ...['lint', `--only=complexity/${rule}`, `--config-path=${folder}`],
+        ...['--max-diagnostics=none', '--reporter=github', ...excepted],
+      ],
+      { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
+    )
+    deepEqual(
+      excepted.filter((file) => !stdout.includes(`${file},line=`)),
+      [],
+      rule,
+    )
+  }
+})
 test('every file keeps to its room', () => deepEqual(tidy(root), []))
 
 const walls = [

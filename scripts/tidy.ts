@@ -1,6 +1,7 @@
 /**
- * The rules for every file: the direction of imports, a header, no outside in the core, no clocks in loops, no sentence read back, no old words in comments, nothing
- * dead, and no id that leads to no page.
+ * The rules for every file: the direction of imports, a header, no outside in the core, no clocks
+ * in loops, no sentence read back, no old words in comments, nothing dead, and no id that leads to
+ * no page.
  *
  * What must stay true: the table below is the table in ARCHITECTURE.md; a wall is moved here first.
  */
@@ -41,7 +42,9 @@ const BESIDE_CLI = [
 
 const BESIDE_WEB = ['npm', 'cli/answer.ts', 'services/graph/api/word.ts']
 
-/** The rooms of a folder: each may import what is beside all of them, itself, and those before it. */
+/**
+ * The rooms of a folder: each may import what is beside all of them, itself, and those before it.
+ */
 function rooms(
   folder: string,
   names: readonly string[],
@@ -52,9 +55,9 @@ function rooms(
 }
 
 /**
- * Folder of a file → what it may import: folders of this repository, files, `folder/*` for the files
- * that lie in it directly, `node:*`, `npm`, or `elsewhere` for all outside of its top folder. The
- * longest matching folder counts.
+ * Folder of a file → what it may import: folders of this repository, files, `folder/*` for the
+ * files that lie in it directly, `node:*`, `npm`, or `elsewhere` for all outside of its top folder.
+ * The longest matching folder counts.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
@@ -171,7 +174,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scripts: ['*'],
 }
 
-/** The rules of the core ask and change the facts of a cluster (core/graph/facts.ts), and see no keys. */
+/**
+ * The rules of the core ask and change the facts of a cluster (core/graph/facts.ts), and see no
+ * keys.
+ */
 const RULES = /^core\/(observe|judge|admit|issue)(\/|\.ts$)/
 const KEYS: ReadonlySet<string> = new Set([
   'core/graph/graph.ts',
@@ -213,6 +219,8 @@ const READ_BACK =
   /\b(intent|reason|because|why|who|told)\??\.(startsWith|endsWith|includes|split|match)\(/
 /** By name, since rooms move: it has nothing but the public record, whose verdict is a sentence. */
 const MAY_READ_BACK: ReadonlySet<string> = new Set(['shadow-case.ts'])
+/** As wide as code may be, but for what a linter reads. */
+const WIDE_COMMENT = /^(?=.{101})\s*(?:\/\*\*|\*|\/\/(?! biome-ignore)).*$/gm
 const UNDONE = new RegExp(['FIX', 'ME'].join('') + '|' + ['XX', 'X'].join(''))
 
 export function sourceFiles(root: string): string[] {
@@ -239,7 +247,10 @@ export function tidy(root: string): Complaint[] {
   ]
 }
 
-/** More than one can keep in mind: such a folder gets rooms. Tests lie beside what they test, and do not count. */
+/**
+ * More than one can keep in mind: such a folder gets rooms. Tests lie beside what they test, and do
+ * not count.
+ */
 const MOST_OF_A_FOLDER = 20
 
 function fullFolders(files: readonly string[]): Complaint[] {
@@ -277,6 +288,8 @@ function complaintsOf(file: string, text: string): Complaint[] {
   if (!text.replace(/^#!.*\n/, '').startsWith('/**'))
     found.push('has no header that says what it is for')
   if (UNDONE.test(text)) found.push('has a mark for work undone')
+  for (const [line] of text.matchAll(WIDE_COMMENT))
+    found.push(`has a comment wider than 100 columns: ${line.trim().slice(0, 40)}…`)
   const isTest = /\.(test|contract)\.ts$/.test(file)
   if (!isTest && file.startsWith('core/') && OUTSIDE.test(code))
     found.push('reaches outside of the core')

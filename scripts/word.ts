@@ -1,7 +1,9 @@
 /**
- * Words that comments no longer use, and the standard term for each: the worst of those that a reader of Kubernetes and Kafka has to translate.
+ * Words that comments no longer use, and the standard term for each: the worst of those that a
+ * reader of Kubernetes and Kafka has to translate.
  *
- * What must stay true: a word is here only if no comment needs it in another sense. Names of code (in backticks), quoted text and file names are not read.
+ * What must stay true: a word is here only if no comment needs it in another sense. Names of code
+ * (in backticks), quoted text and file names are not read.
  */
 
 /** Folders whose comments use the standard terms throughout. */

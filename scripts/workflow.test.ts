@@ -1,8 +1,9 @@
 /**
- * The workflows of the forge: a linter accepts them, they run the deciding checks of this repository, on the same Node, and nothing that a
- * stranger may change.
+ * The workflows of the forge: a linter accepts them, they run the deciding checks of this
+ * repository, on the same Node, and nothing that a stranger may change.
  *
- * What must stay true: an action is named by its commit; a token may do nothing that its job does not say.
+ * What must stay true: an action is named by its commit; a token may do nothing that its job does
+ * not say.
  *
  * Not here: a run of them, which takes the forge.
  */

@@ -1,8 +1,10 @@
 /**
- * The log as processes reach it: one memory log, and between it and each process the hindrances that faults have created.
+ * The log as processes reach it: one memory log, and between it and each process the hindrances
+ * that faults have created.
  *
- * What must stay true: an acknowledged record is on the log, unless a fault that says so removed it; a killed process writes nothing more,
- * and its open transactions are aborted by the process that takes over.
+ * What must stay true: an acknowledged record is on the log, unless a fault that says so removed
+ * it; a killed process writes nothing more, and its open transactions are aborted by the process
+ * that takes over.
  *
  * Not here: which hindrances there are (log-faults.ts).
  */
@@ -24,8 +26,8 @@ export interface LogPassage {
 export const SWALLOWED: Error = new Error('swallowed')
 
 /**
- * Throws instead of the log, or waits; the function that it returns is called once the log has done the call, before the
- * caller gets the answer.
+ * Throws instead of the log, or waits; the function that it returns is called once the log has done
+ * the call, before the caller gets the answer.
  */
 export type LogHindrance = (passage: LogPassage) => Promise<(() => void) | undefined>
 

@@ -1,10 +1,13 @@
 /**
- * Invariants, faults, and what must happen after a fault, by number: the rows of docs/inside/invariants.md and docs/inside/faults.md.
+ * Invariants, faults, and what must happen after a fault, by number: the rows of
+ * docs/inside/invariants.md and docs/inside/faults.md.
  *
- * What must stay true: a number never changes its meaning, since tests, comments and commits name it; a number that is not here may not be named. A
- * fault that the simulator draws is described where it is made (`what` in *-faults.ts), so it has only its second half here.
+ * What must stay true: a number never changes its meaning, since tests, comments and commits name
+ * it; a number that is not here may not be named. A fault that the simulator draws is described
+ * where it is made (`what` in *-faults.ts), so it has only its second half here.
  *
- * Not here: how an invariant is checked (*-checkers.ts), which faults happen by themselves or not at all (faults.ts), the pages (scripts/pages.ts).
+ * Not here: how an invariant is checked (*-checkers.ts), which faults happen by themselves or not
+ * at all (faults.ts), the pages (scripts/pages.ts).
  */
 
 type Rows = Readonly<Record<string, string>>
@@ -182,7 +185,8 @@ export const EXPECTED: Rows = {
 }
 
 /**
- * The behaviour of LevelDB with damage, measured with classic-level 3.0.0: the reason for batch numbers, and for ending at the first failed write.
+ * The behaviour of LevelDB with damage, measured with classic-level 3.0.0: the reason for batch
+ * numbers, and for ending at the first failed write.
  */
 export const DAMAGE: Rows = {
   X1: '2,000 batches, kill -9, one byte flipped in the middle of the log, opened again: no error, and 62 earlier batches are missing. Only a line in its own log file says so.',

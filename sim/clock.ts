@@ -1,8 +1,10 @@
 /**
- * Virtual time: a heap of sleepers that one loop wakes in order, and the clocks that machines read it by.
+ * Virtual time: a heap of sleepers that one loop wakes in order, and the clocks that machines read
+ * it by.
  *
- * What must stay true: sleepers of the same moment wake in the order in which they began to sleep, and everything that follows from
- * that without waiting for time is done before the next moment. A machine's wall clock may be wrong; its monotonic clock may not.
+ * What must stay true: sleepers of the same moment wake in the order in which they began to sleep,
+ * and everything that follows from that without waiting for time is done before the next moment. A
+ * machine's wall clock may be wrong; its monotonic clock may not.
  *
  * Not here: which processes get the time at all (incarnation.ts).
  */
@@ -35,7 +37,8 @@ export class Timeline implements Clock {
     if (signal?.aborted === true) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     const due = this.#elapsedMs + Math.max(0, ms)
-    // Otherwise a sleeper that waits for the rest of a fraction would find at every moment that some of it is left.
+    // Otherwise a sleeper that waits for the rest of a fraction would find at every moment that
+    // some of it is left.
     const at = ms > 0 && due === this.#elapsedMs ? due + LEAST_MS : due
     const sleeper: Sleeper = { at, number: this.#count++, wake: undefined }
     const giveUp = (): void => {
@@ -113,7 +116,10 @@ export class Timeline implements Clock {
   }
 }
 
-/** All that promises carry on with is over; no turn of the event loop, for nothing in a world waits for the machine. */
+/**
+ * All that promises carry on with is over; no turn of the event loop, for nothing in a world waits
+ * for the machine.
+ */
 function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

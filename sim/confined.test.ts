@@ -1,6 +1,6 @@
 /**
- * A fault in one cluster, kind or namespace affects no other: elsewhere a dependent is deleted as soon after its owner as ever (I21), and also
- * beside a record that cannot be read (I22).
+ * A fault in one cluster, kind or namespace affects no other: elsewhere a dependent is deleted as
+ * soon after its owner as ever (I21), and also beside a record that cannot be read (I22).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
@@ -110,7 +110,10 @@ function p99(sorted: readonly number[]): number {
   return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.POSITIVE_INFINITY
 }
 
-/** From the owner's departure to its dependent's in the second cluster, in milliseconds of virtual time, sorted. */
+/**
+ * From the owner's departure to its dependent's in the second cluster, in milliseconds of virtual
+ * time, sorted.
+ */
 async function waits(fault: Fault | undefined): Promise<readonly number[]> {
   const drawn = draw(1, [])
   const world = new WholeWorld(

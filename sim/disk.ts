@@ -1,7 +1,9 @@
 /**
- * The volume of one graph process: a store for each partition it ever had, which outlives it, can be lost, and can lose unsynced writes.
+ * The volume of one graph process: a store for each partition it ever had, which outlives it, can
+ * be lost, and can lose unsynced writes.
  *
- * What must stay true: a write is stored whole or not at all; lost writes are all those after some moment, in order.
+ * What must stay true: a write is stored whole or not at all; lost writes are all those after some
+ * moment, in order.
  */
 import { MemoryStore, type MemoryStoreContent } from '../adapters/memory/store.ts'
 import type { Store, StoreView } from '../ports/store.ts'

@@ -1,8 +1,10 @@
 /**
- * One life of one process, as seen by every part that it calls: it may be killed or frozen at every call, on the way there and on the way back.
+ * One life of one process, as seen by every part that it calls: it may be killed or frozen at every
+ * call, on the way there and on the way back.
  *
- * What must stay true: after a kill it gets no answer to its calls, and no further call of it happens. While it is frozen, what it asked for
- * happens and its answers wait; what it would say next waits, too. Calls pass in the order in which they came.
+ * What must stay true: after a kill it gets no answer to its calls, and no further call of it
+ * happens. While it is frozen, what it asked for happens and its answers wait; what it would say
+ * next waits, too. Calls pass in the order in which they came.
  *
  * Not here: the loops of a process (process.ts).
  */
@@ -22,7 +24,10 @@ export type Crossing =
   | 'store-write'
   | 'store-read'
 
-/** Dies at the crossing of that name after so many; `isBack`: on its way back, so that it took effect. */
+/**
+ * Dies at the crossing of that name after so many; `isBack`: on its way back, so that it took
+ * effect.
+ */
 export interface Trap {
   readonly crossing: Crossing | 'any'
   left: number
@@ -82,7 +87,10 @@ export class Incarnation {
     else if (this.#phase === 'frozen') this.#waiting.push(news)
   }
 
-  /** Called whenever it falls silent, frozen or dead, with what says whether it still is. The answer takes the call back. */
+  /**
+   * Called whenever it falls silent, frozen or dead, with what says whether it still is. The answer
+   * takes the call back.
+   */
   whenStill(callback: (isStill: () => boolean) => void): () => void {
     this.#onStill.add(callback)
     if (!this.isAlive) callback(this.#silence())

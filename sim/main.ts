@@ -1,6 +1,7 @@
 /**
- * `npm run sim` runs what a release has to have had: the worlds that failed once, and 3,000 others. `--seed N` runs one world, `--seeds COUNT --from N`
- * other ones: exit code 0 when all is well, 1 when a world went wrong, or when in none of many worlds some fault happened, 2 for bad input.
+ * `npm run sim` runs what a release has to have had: the worlds that failed once, and 3,000 others.
+ * `--seed N` runs one world, `--seeds COUNT --from N` other ones: exit code 0 when all is well, 1
+ * when a world went wrong, or when in none of many worlds some fault happened, 2 for bad input.
  *
  * What must stay true: every failure can be run again by the line that is printed.
  *

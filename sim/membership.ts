@@ -1,8 +1,10 @@
 /**
- * Shares of partitions among the processes of a service, as one of them is notified of them: late, when it was frozen.
+ * Shares of partitions among the processes of a service, as one of them is notified of them: late,
+ * when it was frozen.
  *
- * What must stay true: the group reassigns a member's partitions after a session without a heartbeat of it; the member itself continues until
- * it is notified, which is after it has woken. An evicted member joins again.
+ * What must stay true: the group reassigns a member's partitions after a session without a
+ * heartbeat of it; the member itself continues until it is notified, which is after it has woken.
+ * An evicted member joins again.
  *
  * Not here: which member gets which partition (ports/share-out.ts).
  */

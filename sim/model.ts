@@ -1,8 +1,8 @@
 /**
  * The shared types of a simulation: the world as checkers and faults see it, a checker and a fault.
  *
- * What must stay true: only types are here, so that no checker, fault or process imports the world or the lists that it is run with. The lists
- * (checkers.ts, faults.ts) are handed in by run.ts.
+ * What must stay true: only types are here, so that no checker, fault or process imports the world
+ * or the lists that it is run with. The lists (checkers.ts, faults.ts) are handed in by run.ts.
  *
  * Not here: how a world works (world.ts).
  */
@@ -57,14 +57,20 @@ export interface World extends Host, UserWorld {
   readonly pausedMs: Map<string, number>
   /** Since when each `cluster/namespace` is protected. */
   readonly protectedMs: Map<string, number>
-  /** `control` lost its end: a record that released something may be lost, and a process that could not read it in time still holds. */
+  /**
+   * `control` lost its end: a record that released something may be lost, and a process that could
+   * not read it in time still holds.
+   */
   hasLostWords: boolean
   hasLostOrders: boolean
   /** On which cluster each uid was made. */
   readonly homes: Map<string, string>
   /** The approvals of persons. */
   readonly approvals: Approval[]
-  /** Acknowledged records were lost, and no person has begun anew: the records need not be consistent. */
+  /**
+   * Acknowledged records were lost, and no person has begun anew: the records need not be
+   * consistent.
+   */
   isLogHurt: boolean
   /** Wall time at which a person last began with an empty log. */
   begunAnewMs: number
@@ -83,7 +89,10 @@ export interface World extends Host, UserWorld {
   folded(folded: Folded): void
 }
 
-/** A record was folded, and is to be committed; folded again by the task that takes over before the commit. */
+/**
+ * A record was folded, and is to be committed; folded again by the task that takes over before the
+ * commit.
+ */
 export interface Folded {
   readonly event: Event
   readonly at: At

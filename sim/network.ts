@@ -1,7 +1,9 @@
 /**
- * The wires between processes and API servers: each request passes the hindrances that faults have put up, then the server, then back.
+ * The wires between processes and API servers: each request passes the hindrances that faults have
+ * put up, then the server, then back.
  *
- * What must stay true: a request is carried out at most once; a request that a hindrance answers instead of the server was never carried out.
+ * What must stay true: a request is carried out at most once; a request that a hindrance answers
+ * instead of the server was never carried out.
  *
  * Not here: which hindrances there are (network-faults.ts), the behaviour of a server (site.ts).
  */
@@ -169,7 +171,9 @@ class Line {
     return this.#either.signal
   }
 
-  /** Connections and loops outlive a request, so they may not keep references to one that is over. */
+  /**
+   * Connections and loops outlive a request, so they may not keep references to one that is over.
+   */
   hangUp(): void {
     this.#given.removeEventListener('abort', this.#onGiven)
     this.#broken.removeEventListener('abort', this.#onBroken)
@@ -211,7 +215,10 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     return await this.return()
   }
 
-  /** However it ended for its reader: the part behind it that still runs, such as a watch that a fault has cut short, is notified. */
+  /**
+   * However it ended for its reader: the part behind it that still runs, such as a watch that a
+   * fault has cut short, is notified.
+   */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#isOver = true
     this.#line.hangUp()

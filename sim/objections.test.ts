@@ -1,4 +1,7 @@
-/** Every checker of single effects objects to the effects that it checks for, if a simulated server accepts them, and to no right effect. */
+/**
+ * Every checker of single effects objects to the effects that it checks for, if a simulated server
+ * accepts them, and to no right effect.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiObject } from '../adapters/memory/api-server.ts'

@@ -1,7 +1,9 @@
 /**
- * What a seed draws: how many clusters, partitions and processes there are, how they are configured, and which faults there will be.
+ * What a seed draws: how many clusters, partitions and processes there are, how they are
+ * configured, and which faults there will be.
  *
- * What must stay true: everything here is data that follows from the seed, so that a world can be run again with some of its faults left out.
+ * What must stay true: everything here is data that follows from the seed, so that a world can be
+ * run again with some of its faults left out.
  *
  * Not here: the effect of a fault (faults.ts), the actions of users (workload.ts).
  */
@@ -77,7 +79,10 @@ const HOUR = 60 * MINUTE
 const SWARM = 0.25
 /** Users are busy only now and then: events around a change matter, and quiet time only costs. */
 const BURSTS = 30
-/** Worlds of smaller seeds serve every kind, most of which are unused; those from here on cost two thirds. */
+/**
+ * Worlds of smaller seeds serve every kind, most of which are unused; those from here on cost two
+ * thirds.
+ */
 export const NARROW_FROM = 100_000
 /** Kinds that users create, and kinds that Kinfold itself reads and writes. */
 const USED_KINDS = [
@@ -141,7 +146,10 @@ function ofOwn(seed: number, name: string): Chance {
   return seeded(seed * 31 + hashOf(name))
 }
 
-/** Virtual time is cheap, not free: periodic work runs slowly, the more so the more partitions it reaches. */
+/**
+ * Virtual time is cheap, not free: periodic work runs slowly, the more so the more partitions it
+ * reaches.
+ */
 function watcherConfig(chance: Chance, size: number): Partial<WatcherConfig> {
   const heartbeatMs = size > 12 ? 20_000 : size > 5 ? 12_000 : 6_000
   return {

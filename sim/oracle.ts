@@ -1,7 +1,9 @@
 /**
- * The oracle over a simulated server: the requests that Kinfold may send to it, and the result that it must reach in the end.
+ * The oracle over a simulated server: the requests that Kinfold may send to it, and the result that
+ * it must reach in the end.
  *
- * What must stay true: it uses none of the graph's code. Only errors that no collector could have avoided in time are forgiven here.
+ * What must stay true: it uses none of the graph's code. Only errors that no collector could have
+ * avoided in time are forgiven here.
  *
  * Not here: the meaning of ownership in the API (testing/model/oracle.ts).
  */
@@ -65,14 +67,18 @@ function objectOf({ apiVersion, kind, metadata }: ApiObject): OracleObject {
 }
 
 /**
- * No path can have such a name, so no server can be asked for its owner. A server accepts no object of that name (B78): in the core group it is absent; for other
- * groups no server here says that it serves them itself.
+ * No path can have such a name, so no server can be asked for its owner. A server accepts no object
+ * of that name (B78): in the core group it is absent; for other groups no server here says that it
+ * serves them itself.
  */
 function mayBeKnown({ apiVersion, name }: oracle.OracleReference): boolean {
   return oracle.groupIn(apiVersion) === '' || (name !== '.' && name !== '..' && !/[/%]/.test(name))
 }
 
-/** Longer texts than these make an object one whose references are left out, and replaced by one that can never be resolved (F27). */
+/**
+ * Longer texts than these make an object one whose references are left out, and replaced by one
+ * that can never be resolved (F27).
+ */
 const LONGEST = { apiVersion: 317, kind: 63 }
 /**
  * No object has a longer uid, and none of the core group a longer name: such an owner never was. In
@@ -169,20 +175,34 @@ export function objectionTo(
 export interface Judged {
   readonly server: ApiServer
   /**
-   * Uids that were deleted in the foreground at some time. A GET of a waiting owner is up to two seconds old, and a patch may be under
-   * way for longer, so it is no fault that a client removed the finalizer in between: the owner is deleted anyway.
+   * Uids that were deleted in the foreground at some time. A GET of a waiting owner is up to two
+   * seconds old, and a patch may be under way for longer, so it is no fault that a client removed
+   * the finalizer in between: the owner is deleted anyway.
    */
   readonly waited: ReadonlySet<string>
-  /** Deleted with their dependents orphaned, by uid: an object that still references one is orphaned, never deleted. */
+  /**
+   * Deleted with their dependents orphaned, by uid: an object that still references one is
+   * orphaned, never deleted.
+   */
   readonly orphaned: ReadonlyMap<string, ApiObject>
-  /** It was waiting a moment ago, and a user then asked for its dependents to be orphaned: the GET of it may be two seconds old. */
+  /**
+   * It was waiting a moment ago, and a user then asked for its dependents to be orphaned: the GET
+   * of it may be two seconds old.
+   */
   hasJustTurned(uid: string): boolean
-  /** The referenced owner itself existed and was deleted. Later changes in how its kind is served bring no uid back. */
+  /**
+   * The referenced owner itself existed and was deleted. Later changes in how its kind is served
+   * bring no uid back.
+   */
   isGone(dependent: ApiObject, reference: Reference): boolean
-  /** The same, and those for which a user has asked for something else since: a patch may have been under way. */
+  /**
+   * The same, and those for which a user has asked for something else since: a patch may have been
+   * under way.
+   */
   readonly onceOrphaned: ReadonlyMap<string, ApiObject>
   /**
-   * The same, before the server was restored: for one that is being deleted it cannot be known whether that request was lost with the later writes.
+   * The same, before the server was restored: for one that is being deleted it cannot be known
+   * whether that request was lost with the later writes.
    */
   readonly orphanedBefore: ReadonlyMap<string, ApiObject>
 }
@@ -214,7 +234,10 @@ function isOrphaned(
   )
 }
 
-/** Since its deletion its kind was created again in the other scope: the reference now means other coordinates, where it never was. */
+/**
+ * Since its deletion its kind was created again in the other scope: the reference now means other
+ * coordinates, where it never was.
+ */
 function hasOtherScope({ server, orphaned }: Judged, { kind, uid }: Reference): boolean {
   const owner = orphaned.get(uid)
   if (owner === undefined || kind !== 'Widget') return false
@@ -293,7 +316,8 @@ function finalizerObjection(sent: PatchBody, before: ApiObject): string {
 
 /** The work that is left when all is quiet; empty when nothing is. */
 export function leftoversOf(server: ApiServer, objects: Iterable<ApiObject>): readonly Leftover[] {
-  // Objects deleted with their CustomResourceDefinition are a bulk deletion and wait for approval, so an object that references one may stay.
+  // Objects deleted with their CustomResourceDefinition are a bulk deletion and wait for approval,
+  // so an object that references one may stay.
   const isOfWidgets = ({ kind, references }: OracleObject): boolean =>
     kind === 'Widget' || references.some((each) => each.kind === 'Widget')
   return oracle

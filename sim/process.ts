@@ -1,7 +1,9 @@
 /**
- * One process of Kinfold: the loops it runs over the parts that an incarnation can call, as the commands of cli/ put them together.
+ * One process of Kinfold: the loops it runs over the parts that an incarnation can call, as the
+ * commands of cli/ put them together.
  *
- * What must stay true: the loops are the real ones; only the wires, the log, the disk and time are simulated.
+ * What must stay true: the loops are the real ones; only the wires, the log, the disk and time are
+ * simulated.
  *
  * Not here: when it starts and dies (slot.ts).
  */
@@ -145,7 +147,10 @@ function reaperOf(parts: Parts, connected: readonly ConnectedCluster[]): Reaper 
   })
 }
 
-/** As the command does it: each cluster is asked until it has returned its identity, and no two may be equal. */
+/**
+ * As the command does it: each cluster is asked until it has returned its identity, and no two may
+ * be equal.
+ */
 async function identify(
   cluster: Cluster,
   connected: ConnectedCluster[],

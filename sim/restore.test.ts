@@ -1,4 +1,7 @@
-/** A server that dies in the middle of a cascade and comes back as it was before: every guard would pass, and nothing may be deleted. */
+/**
+ * A server that dies in the middle of a cascade and comes back as it was before: every guard would
+ * pass, and nothing may be deleted.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Preset, policyFor } from '../core/model/policy.ts'
@@ -14,7 +17,8 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 const FAMILY = 40
 /**
- * More than any restore here undoes: from then on no version shows it. The same is true of a restore that bumps the versions, as etcd's tools can.
+ * More than any restore here undoes: from then on no version shows it. The same is true of a
+ * restore that bumps the versions, as etcd's tools can.
  */
 const WRITES_ON = 50
 
@@ -26,8 +30,9 @@ interface Case {
   readonly propagationPolicy?: 'Background' | 'Orphan'
 }
 
-// Between the owner's deletion and the commands' arrival the server dies, and comes back as it was before the deletion: every uid and version
-// that a command names is there again, so no guard inside a call would notice.
+// Between the owner's deletion and the commands' arrival the server dies, and comes back as it was
+// before the deletion: every uid and version that a command names is there again, so no guard
+// inside a call would notice.
 const cases: readonly Case[] = [
   { outageMs: 500 },
   { outageMs: 3_000 },
@@ -71,7 +76,8 @@ for (const each of cases) {
     await world.time.advance(30 * MINUTE)
     deepEqual(world.wrongs, [])
     deepEqual(family(site), before)
-    // A watermark may lag behind what was published before a kill, so that no version shows the restore.
+    // A watermark may lag behind what was published before a kill, so that no version shows the
+    // restore.
     const [watcher] = world.processes()[0]?.watchers ?? []
     if (!isKilled && !writesOn) deepEqual(watcher?.status().clusterEpoch, 2)
     await world.stop()
@@ -153,7 +159,10 @@ for (const { outageMs, isKilled, writesOn } of [
   })
 }
 
-/** The server dies of the first request of this kind, unanswered; call the returned function to restore it. */
+/**
+ * The server dies of the first request of this kind, unanswered; call the returned function to
+ * restore it.
+ */
 async function downAtFirst(world: WholeWorld, method: string): Promise<() => void> {
   let isDown = false
   const up = world.network.hinder(({ request }) => {

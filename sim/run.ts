@@ -1,7 +1,8 @@
 /**
  * One seed's life: a time with faults, then everything heals and it must come to rest.
  *
- * What must stay true: all that happens follows from the options, so the same options give the same digest.
+ * What must stay true: all that happens follows from the options, so the same options give the same
+ * digest.
  */
 import { CHECKERS } from './check/checkers.ts'
 import { type Begun, beginFault } from './fault/faults.ts'
@@ -11,7 +12,10 @@ import { Users } from './workload.ts'
 import { WholeWorld } from './world.ts'
 
 const MINUTE = 60_000
-/** Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for events that only a relist shows. */
+/**
+ * Of virtual time until everything is in order: two growing waits of ten minutes, and an hour for
+ * events that only a relist shows.
+ */
 const PATIENCE_MS = 90 * MINUTE
 /** Objects left after that may be held. */
 const HELD_MS = 12 * MINUTE
@@ -21,8 +25,8 @@ const LOOK_MS = 10_000
 const SAID_AGAIN_MS = 10 * MINUTE
 const QUIET_MS = 2 * MINUTE
 /**
- * In that time no loop runs hot. The bounds: calls to one cluster, and commands about objects that had a command before, since a hold of any number of
- * objects may end in it.
+ * In that time no loop runs hot. The bounds: calls to one cluster, and commands about objects that
+ * had a command before, since a hold of any number of objects may end in it.
  */
 const QUIET_REQUESTS = 400
 const QUIET_COMMANDS = 40
@@ -56,7 +60,10 @@ export async function run(options: SimOptions, print?: (line: string) => void): 
   }
 }
 
-/** Faults begin and end, and users act, each at its time; faults that begin with the world begin before any process runs. */
+/**
+ * Faults begin and end, and users act, each at its time; faults that begin with the world begin
+ * before any process runs.
+ */
 async function live(world: WholeWorld, users: readonly Users[]): Promise<void> {
   const { options, time } = world
   const begun = new Set<Begun>()

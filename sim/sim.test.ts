@@ -1,8 +1,10 @@
 /**
- * Random worlds: no wrong delete ever, and once the faults are over everything that should be deleted is deleted, and nothing else.
+ * Random worlds: no wrong delete ever, and once the faults are over everything that should be
+ * deleted is deleted, and nothing else.
  *
- * With `KINFOLD_WORLDS=all`, as in .ci/run, sixty worlds are run, and as many more as it takes to bring every fault about. Without it every fifth of
- * the sixty is. `npm run sim` runs thousands, those first that failed once (seeds.json). `SEEDS=1-500` runs others, `SEEDS=7` one.
+ * With `KINFOLD_WORLDS=all`, as in .ci/run, sixty worlds are run, and as many more as it takes to
+ * bring every fault about. Without it every fifth of the sixty is. `npm run sim` runs thousands,
+ * those first that failed once (seeds.json). `SEEDS=1-500` runs others, `SEEDS=7` one.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { availableParallelism } from 'node:os'

@@ -1,9 +1,10 @@
 /**
- * One simulated cluster: an API server that knows the whole truth, remembers every write, and can be set back to any of them, as a restored
- * etcd does.
+ * One simulated cluster: an API server that knows the whole truth, remembers every write, and can
+ * be set back to any of them, as a restored etcd does.
  *
- * What must stay true: a request of Kinfold is carried out in one turn, and every observer of an effect knows whether Kinfold requested it.
- * After a restore uids and versions of before exist again, and new objects get uids that no object has had.
+ * What must stay true: a request of Kinfold is carried out in one turn, and every observer of an
+ * effect knows whether Kinfold requested it. After a restore uids and versions of before exist
+ * again, and new objects get uids that no object has had.
  *
  * Not here: wires and their faults (network.ts), whether an effect is right (checkers.ts).
  */
@@ -48,7 +49,9 @@ const HISTORY_LIMIT = 400
 const BOOKMARK_MS = 120_000
 const NOBODY: AbortSignal = AbortSignal.abort()
 
-/** The API server got them when worlds were already kept by their seeds, which these would change. */
+/**
+ * The API server got them when worlds were already kept by their seeds, which these would change.
+ */
 const LATER: ReadonlySet<string> = new Set([
   'validatingadmissionpolicies',
   'validatingadmissionpolicybindings',
@@ -72,7 +75,10 @@ export class Site {
   readonly sent: Map<string, Sent> = new Map()
   #server: ApiServer
 
-  /** `kinds`: the built-in ones that it serves, by resource; by default all of them but the later ones. */
+  /**
+   * `kinds`: the built-in ones that it serves, by resource; by default all of them but the later
+   * ones.
+   */
   constructor(
     name: string,
     { seed, kinds }: { readonly seed: number; readonly kinds: readonly string[] | null },
@@ -144,7 +150,10 @@ export class Site {
     }
   }
 
-  /** As etcd restored from a copy that was made that many writes ago. Watches of before stay connected to the old server. */
+  /**
+   * As etcd restored from a copy that was made that many writes ago. Watches of before stay
+   * connected to the old server.
+   */
   restore(back: number): void {
     this.#journal.splice(Math.max(0, this.#journal.length - back))
     this.#chance = seeded(this.#seed)
@@ -167,7 +176,8 @@ export class Site {
   }
 
   /**
-   * As the documentation of etcd for Kubernetes demands after a restore: versions continue from higher ones, so no version shows the restore.
+   * As the documentation of etcd for Kubernetes demands after a restore: versions continue from
+   * higher ones, so no version shows the restore.
    */
   bump(by: number): void {
     this.#server.bump(by)

@@ -1,5 +1,6 @@
 /**
- * A place where a process of Kinfold runs, dies and is started again, as a supervisor does it: its loops, its volume, its clock.
+ * A place where a process of Kinfold runs, dies and is started again, as a supervisor does it: its
+ * loops, its volume, its clock.
  *
  * What must stay true: one process at a time, and its durable state is on its disk or on the log.
  *

@@ -1,7 +1,9 @@
 /**
- * The events of a world, line by line, and a digest of them: two runs of one seed are the same when their digests are.
+ * The events of a world, line by line, and a digest of them: two runs of one seed are the same when
+ * their digests are.
  *
- * What must stay true: the recorded lines follow from the seed alone; nothing of this machine, such as real time, gets in.
+ * What must stay true: the recorded lines follow from the seed alone; nothing of this machine, such
+ * as real time, gets in.
  */
 import { createHash, type Hash } from 'node:crypto'
 

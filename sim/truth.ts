@@ -1,7 +1,9 @@
 /**
- * The truth about one server's objects beyond their present state: how each was deleted, and which parts were already removed.
+ * The truth about one server's objects beyond their present state: how each was deleted, and which
+ * parts were already removed.
  *
- * What must stay true: it follows from the server's effects alone, so that a restored server has a truth of its own.
+ * What must stay true: it follows from the server's effects alone, so that a restored server has a
+ * truth of its own.
  */
 import type { ApiObject, Effect } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -10,7 +12,10 @@ import type { Acting, Site } from './site.ts'
 
 type Reference = NonNullable<ApiObject['metadata']['ownerReferences']>[number]
 
-/** For how long the deletion of an object that was deleted with its namespace may still be reported and have effects. */
+/**
+ * For how long the deletion of an object that was deleted with its namespace may still be reported
+ * and have effects.
+ */
 const ENDED_MS = 40 * 60_000
 /** A waiting owner is verified again by commands older than that. */
 const LOOK_MS = 2_000
@@ -34,7 +39,10 @@ export class Truth implements Judged {
   readonly effects: Map<string, number> = new Map()
   /** For objects deleted by Kinfold, since when they could have been deleted; by uid. */
   readonly heldSinceMs: Map<string, number> = new Map()
-  /** Objects that Kinfold asked to delete, by uid: since when they could have been deleted, and the references they had then. */
+  /**
+   * Objects that Kinfold asked to delete, by uid: since when they could have been deleted, and the
+   * references they had then.
+   */
   readonly #commanded: Map<string, { readonly sinceMs: number; readonly names: string }> = new Map()
   /** Objects that exist no longer, and since when; by uid. */
   readonly #removed: Map<string, { readonly object: ApiObject; readonly ms: number }> = new Map()
@@ -42,10 +50,16 @@ export class Truth implements Judged {
   readonly #named: Map<string, Map<string, number>> = new Map()
   /** The life that the server was set back from, which a restore repeats up to a point. */
   readonly #former: Truth | undefined
-  /** Namespaces, and when they were deleted last, also where a restore took that back: their home knows it for ten minutes more. */
+  /**
+   * Namespaces, and when they were deleted last, also where a restore took that back: their home
+   * knows it for ten minutes more.
+   */
   readonly #endedMs: Map<string, number>
 
-  /** `begunAnewMs`: wall time at which a person last began with an empty log. `former`: of the server before its restore. */
+  /**
+   * `begunAnewMs`: wall time at which a person last began with an empty log. `former`: of the
+   * server before its restore.
+   */
   constructor(site: Site, time: Clock, begunAnewMs: () => number, former?: Truth) {
     this.orphanedBefore = new Map([
       ...(former?.orphanedBefore ?? []),
@@ -70,13 +84,19 @@ export class Truth implements Judged {
   readonly isGone: Judged['isGone'] = (dependent, reference) =>
     this.goneSinceMs(dependent, reference) > 0
 
-  /** The processes that could know how owners were deleted that exist no longer have lost their memory. */
+  /**
+   * The processes that could know how owners were deleted that exist no longer have lost their
+   * memory.
+   */
   forgetTheGone(): void {
     const uids = new Set(this.#site.all().map(({ metadata }) => metadata.uid))
     for (const uid of this.orphaned.keys()) if (!uids.has(uid)) this.orphaned.delete(uid)
   }
 
-  /** After a person began with an empty log, only what can be seen is known: also of a server that is restored and replays its life. */
+  /**
+   * After a person began with an empty log, only what can be seen is known: also of a server that
+   * is restored and replays its life.
+   */
   #forgetTheUnseen(): void {
     const begunAnewMs = this.#begunAnewMs()
     if (this.#forgotMs >= begunAnewMs || this.#site.nowMs < begunAnewMs) return
@@ -113,7 +133,9 @@ export class Truth implements Judged {
     if (this.#removed.has(metadata.uid)) this.heldSinceMs.set(metadata.uid, sinceMs)
   }
 
-  /** For an object that Kinfold deleted at just that moment: since when it could have been deleted. */
+  /**
+   * For an object that Kinfold deleted at just that moment: since when it could have been deleted.
+   */
   heldBefore(uid: string, removedMs: number): number | undefined {
     return this.#removed.get(uid)?.ms === removedMs ? this.heldSinceMs.get(uid) : undefined
   }
@@ -144,7 +166,8 @@ export class Truth implements Judged {
       const named = this.#named.get(after.metadata.uid) ?? new Map<string, number>()
       this.#named.set(after.metadata.uid, named)
       const names = namesOf(after.metadata)
-      // References removed by Kinfold are no user's change: those that are left have been there since before.
+      // References removed by Kinfold are no user's change: those that are left have been there
+      // since before.
       const sinceMs = isOurs && before !== null ? named.get(namesOf(before.metadata)) : undefined
       if (!named.has(names)) named.set(names, sinceMs ?? nowMs)
     }
@@ -179,7 +202,10 @@ function namesOf({ ownerReferences = [] }: ApiObject['metadata']): string {
   )
 }
 
-/** Whether the effect is the one that was requested: what else is deleted with it, such as a namespace's content, is the server's doing. */
+/**
+ * Whether the effect is the one that was requested: what else is deleted with it, such as a
+ * namespace's content, is the server's doing.
+ */
 export function isAskedFor({ before, kind }: Effect, { request }: Acting): boolean {
   if (request.method !== 'DELETE' && request.method !== 'PATCH') return false
   const { pathname } = new URL(request.path, 'http://world')

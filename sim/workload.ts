@@ -1,7 +1,9 @@
 /**
- * Users and controllers of one cluster: they own, depend, adopt, delete and re-create, at moments of their own choice.
+ * Users and controllers of one cluster: they own, depend, adopt, delete and re-create, at moments
+ * of their own choice.
  *
- * What must stay true: all they do follows from the world's chance, and no reference they write names an owner that is created later.
+ * What must stay true: all they do follows from the world's chance, and no reference they write
+ * names an owner that is created later.
  */
 import type { ApiObject } from '../adapters/memory/api-server.ts'
 import type { Chance } from '../testing/seeded.ts'
@@ -291,7 +293,10 @@ export class Users {
     this.#create(path, { name, ownerReferences, finalizers })
   }
 
-  /** Mostly of owners where they may be; sometimes of one that was deleted, is elsewhere, or is misspelt. */
+  /**
+   * Mostly of owners where they may be; sometimes of one that was deleted, is elsewhere, or is
+   * misspelt.
+   */
   #references(namespace: string, count: number): object[] {
     const chance = this.#chance
     const isNear = ({ metadata }: ApiObject): boolean =>

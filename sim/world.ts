@@ -1,10 +1,12 @@
 /**
- * A whole Kinfold over simulated clusters, log, volumes and time: everything that can go wrong between them follows from one seed.
+ * A whole Kinfold over simulated clusters, log, volumes and time: everything that can go wrong
+ * between them follows from one seed.
  *
- * What must stay true: all loops are the real ones. The checkers read the servers' own state in the moment of each effect and share nothing with
- * the graph.
+ * What must stay true: all loops are the real ones. The checkers read the servers' own state in the
+ * moment of each effect and share nothing with the graph.
  *
- * Not here: its interface for others (model.ts), the actions of users (workload.ts), which faults there are (faults.ts), the course of one run (run.ts).
+ * Not here: its interface for others (model.ts), the actions of users (workload.ts), which faults
+ * there are (faults.ts), the course of one run (run.ts).
  */
 import { avroCodec } from '../adapters/avro/codec.ts'
 import type { Effect } from '../adapters/memory/api-server.ts'
@@ -35,7 +37,10 @@ import { type Process, type Roles, Slot } from './slot.ts'
 import { Trace } from './trace.ts'
 import { isAskedFor, Truth } from './truth.ts'
 
-/** It makes code of the schemas, and that code becomes fast with use: once for all worlds of a process. */
+/**
+ * It makes code of the schemas, and that code becomes fast with use: once for all worlds of a
+ * process.
+ */
 const CODEC: Codec = avroCodec()
 
 const PAGE = { limit: 10_000, waitMs: 0 } as const
@@ -128,7 +133,8 @@ export class WholeWorld implements World {
       await this.time.advance(100)
     }
     if (left > 0) this.wrong(`${left} processes did not end within two minutes`)
-    // Signals with listeners stay in memory until they are aborted, and with them the world that their process died in.
+    // Signals with listeners stay in memory until they are aborted, and with them the world that
+    // their process died in.
     for (const { stop } of this.buried) stop.abort()
   }
 

@@ -1,4 +1,7 @@
-/** Compares the answers of a real endpoint with the schemas of its OpenAPI document: strictly, so a field that is not in it is a difference. */
+/**
+ * Compares the answers of a real endpoint with the schemas of its OpenAPI document: strictly, so a
+ * field that is not in it is a difference.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { openApi } from '../services/graph/api/openapi.ts'

@@ -1,4 +1,7 @@
-/** Events of an audit log for tests, as kube-apiserver writes them at level Metadata. What must stay true: each field is one that a real server sends. */
+/**
+ * Events of an audit log for tests, as kube-apiserver writes them at level Metadata. What must stay
+ * true: each field is one that a real server sends.
+ */
 import {
   AuditDecoder,
   type Decoding,

@@ -1,4 +1,7 @@
-/** Three minutes of kills, pauses and stops over three brokers: nothing is lost, nothing is deleted wrongly, and the record agrees with itself. */
+/**
+ * Three minutes of kills, pauses and stops over three brokers: nothing is lost, nothing is deleted
+ * wrongly, and the record agrees with itself.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { runChaos } from './chaos/chaos.ts'

@@ -1,5 +1,6 @@
 /**
- * Another version of this program: a copy of what runs, with another number of the package or of the fold, beside the same packages.
+ * Another version of this program: a copy of what runs, with another number of the package or of
+ * the fold, beside the same packages.
  *
  * What must stay true: but for those numbers it is this checkout as it is now, tests left out.
  */

@@ -1,8 +1,10 @@
 /**
- * Kinfold has the observable behaviour of the collector inside kube-controller-manager: with one partition, with eight, killed in the middle, and apart over
- * Kafka; and the same objects remain after twenty random lives.
+ * Kinfold has the observable behaviour of the collector inside kube-controller-manager: with one
+ * partition, with eight, killed in the middle, and apart over Kafka; and the same objects remain
+ * after twenty random lives.
  *
- * What must stay true: the same scenarios pass for upstream's own collector, `npm run conformance -- --collector upstream`.
+ * What must stay true: the same scenarios pass for upstream's own collector,
+ * `npm run conformance -- --collector upstream`.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -1,7 +1,9 @@
 /**
- * How much is run of tests that take minutes: all with `KINFOLD_WORLDS=all`, as in .ci/run, else every so many.
+ * How much is run of tests that take minutes: all with `KINFOLD_WORLDS=all`, as in .ci/run, else
+ * every so many.
  *
- * What must stay true: a deciding run leaves nothing out. The worlds left out are the same each time, and are named as not run.
+ * What must stay true: a deciding run leaves nothing out. The worlds left out are the same each
+ * time, and are named as not run.
  */
 
 /** Why a test is skipped that only a whole run has. */

@@ -1,7 +1,8 @@
 /**
  * Waits for a condition in another process, by checking it again and again.
  *
- * What must stay true: it ends, and then says which condition was not met and what was seen last. A check that throws counts as "not yet".
+ * What must stay true: it ends, and then says which condition was not met and what was seen last. A
+ * check that throws counts as "not yet".
  */
 import { setTimeout as delay } from 'node:timers/promises'
 

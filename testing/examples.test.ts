@@ -1,6 +1,7 @@
 /**
- * Shows that the commands which README.md and the pages of docs print work as they are printed, on a playground, with the output that is shown; and
- * that for each of the others a table says why it is not run.
+ * Shows that the commands which README.md and the pages of docs print work as they are printed, on
+ * a playground, with the output that is shown; and that for each of the others a table says why it
+ * is not run.
  */
 import { equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -1,10 +1,13 @@
 /**
- * What a version of the fold makes of every story, as bytes: the events, the digests of what each left behind, and the schemas of all records.
+ * What a version of the fold makes of every story, as bytes: the events, the digests of what each
+ * left behind, and the schemas of all records.
  *
- * What must stay true: what is recorded of a released version is never written again, so a program that folds otherwise has another version or fails
- * (services/graph/fold/recording.test.ts). It depends on nothing but the file: a story that is edited since changes nothing.
+ * What must stay true: what is recorded of a released version is never written again, so a program
+ * that folds otherwise has another version or fails (services/graph/fold/recording.test.ts). It
+ * depends on nothing but the file: a story that is edited since changes nothing.
  *
- * Not here: when it is written (scripts/fold-recording.ts), logs of whole directories (scripts/data-directory.ts).
+ * Not here: when it is written (scripts/fold-recording.ts), logs of whole directories
+ * (scripts/data-directory.ts).
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +37,10 @@ export interface RecordedStory extends Digests {
   readonly events: readonly RecordedEvent[]
 }
 
-/** Append time in milliseconds, and the bytes in hexadecimal digits; of what could not be read, whose it was. */
+/**
+ * Append time in milliseconds, and the bytes in hexadecimal digits; of what could not be read,
+ * whose it was.
+ */
 export type RecordedEvent = readonly [
   at: number,
   bytes: string | { readonly home: string; readonly reason: string },
@@ -95,7 +101,10 @@ export function writeRecording(recording: FoldRecording): number {
   return bytes.length
 }
 
-/** Whether a version of the fold is in a release, by docs/inside/fold-versions.md and CHANGELOG.md: then logs of users have it. */
+/**
+ * Whether a version of the fold is in a release, by docs/inside/fold-versions.md and CHANGELOG.md:
+ * then logs of users have it.
+ */
 export function isReleased(version: number, foldVersions: string, changelog: string): boolean {
   const row = new RegExp(`^\\| ${version} \\| ([^|]+) \\|`, 'm').exec(foldVersions)
   if (row === null) throw new Error(`docs/inside/fold-versions.md has no row of version ${version}`)

@@ -1,10 +1,12 @@
 /**
- * Hints: the `kinfold` commands that texts of ours name, as they are in the sources and as they are printed.
+ * Hints: the `kinfold` commands that texts of ours name, as they are in the sources and as they are
+ * printed.
  *
- * What must stay true: they are found in the sources themselves, so a new one is known without being listed anywhere.
+ * What must stay true: they are found in the sources themselves, so a new one is known without
+ * being listed anywhere.
  *
- * Not here: whether such a command exists (scripts/hint.test.ts), and what it does where it is printed
- * (cli/e2e/hint.test.ts).
+ * Not here: whether such a command exists (scripts/hint.test.ts), and what it does where it is
+ * printed (cli/e2e/hint.test.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,7 +57,10 @@ export function hintsPrinted(text: string): readonly string[] {
   return [...new Set(all.map((each) => (each ?? '').trim()))].filter((each) => !ENGLISH.test(each))
 }
 
-/** Whether a source prints it, with whatever values. What a page has in quotes behind it is a user's own words. */
+/**
+ * Whether a source prints it, with whatever values. What a page has in quotes behind it is a user's
+ * own words.
+ */
 export function isPrintedBy(printed: string, { command }: Hint): boolean {
   const parts = command.split(VALUE).map((part) => RegExp.escape(part))
   return new RegExp(`^${parts.join('.*')}( …)?$`).test(printed)

@@ -1,7 +1,8 @@
 /**
  * Bad input for fuzzing: names that break programs, and captured bodies with damage done to them.
  *
- * What must stay true: everything is drawn by fast-check, so a failure is shrunk, and printed with the seed that finds it again. `RUNS=n` runs n times as many.
+ * What must stay true: everything is drawn by fast-check, so a failure is shrunk, and printed with
+ * the seed that finds it again. `RUNS=n` runs n times as many.
  */
 import fc from 'fast-check'
 
@@ -87,7 +88,9 @@ function damagedOnce(text: string, { what, at, nth, size, put }: Damage): string
   }
 }
 
-/** Replaces one value of a JSON text, or of a line of several. Unchanged when it is no JSON by then. */
+/**
+ * Replaces one value of a JSON text, or of a line of several. Unchanged when it is no JSON by then.
+ */
 function withOtherValue(text: string, at: number, nth: number, put: string): string {
   const lines = text.trimEnd().split('\n')
   const line = Math.floor(at * lines.length)

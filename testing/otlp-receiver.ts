@@ -1,8 +1,9 @@
 /**
- * A collector of OTLP over HTTP for tests: takes the data of OpenTelemetry's exporters, as protobuf, and keeps it.
+ * A collector of OTLP over HTTP for tests: takes the data of OpenTelemetry's exporters, as
+ * protobuf, and keeps it.
  *
- * What must stay true: it reads the bytes by itself, by the numbers of opentelemetry-proto, so that it is no mirror of the exporter. It can refuse, and leave
- * without an answer.
+ * What must stay true: it reads the bytes by itself, by the numbers of opentelemetry-proto, so that
+ * it is no mirror of the exporter. It can refuse, and leave without an answer.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -24,7 +25,9 @@ export interface ReceivedSpan {
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
 }
 
-/** How requests are treated: taken, refused with a status that is tried again, or never answered. */
+/**
+ * How requests are treated: taken, refused with a status that is tried again, or never answered.
+ */
 export type Manner = 'take' | 'refuse' | 'hang'
 
 export class OtlpReceiver implements AsyncDisposable {
@@ -200,7 +203,10 @@ export interface TracedDeletion {
   readonly resultFold: ReceivedSpan
 }
 
-/** The first that is complete: each span is a child of another or linked to it, and all but folds and appends are of one trace. */
+/**
+ * The first that is complete: each span is a child of another or linked to it, and all but folds
+ * and appends are of one trace.
+ */
 export function tracedDeletion(spans: readonly ReceivedSpan[]): TracedDeletion | string {
   const byId = new Map(spans.map((span) => [`${span.traceId}/${span.spanId}`, span]))
   const parentOf = (span: ReceivedSpan): ReceivedSpan | undefined =>

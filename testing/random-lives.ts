@@ -1,7 +1,9 @@
 /**
- * Random owners and dependents, and what two users delete of them: for a test that knows who sent which request.
+ * Random owners and dependents, and what two users delete of them: for a test that knows who sent
+ * which request.
  *
- * What must stay true: the same for the same seed; a user deletes an object once, and no other user does, so that who did it is one name.
+ * What must stay true: the same for the same seed; a user deletes an object once, and no other user
+ * does, so that who did it is one name.
  */
 import type { PropagationPolicy } from '../core/model/object.ts'
 import type { Random } from '../ports/random.ts'
@@ -35,7 +37,10 @@ const IDLE_SET: Kind = {
 const KINDS = [IDLE_SET, CONFIG_MAP, SECRET, POD]
 const POLICIES: readonly PropagationPolicy[] = ['Background', 'Background', 'Foreground', 'Orphan']
 const MOST_BELOW = 5
-/** How likely an object has an owner of another life, and the other user deletes one that is not the root. */
+/**
+ * How likely an object has an owner of another life, and the other user deletes one that is not the
+ * root.
+ */
 const CROSSED = 0.2
 const MEDDLED = 0.4
 

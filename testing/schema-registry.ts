@@ -1,5 +1,6 @@
 /**
- * A schema registry as small as one can be, as far as Kinfold and its consumers ask one: subjects, ids, no persistence.
+ * A schema registry as small as one can be, as far as Kinfold and its consumers ask one: subjects,
+ * ids, no persistence.
  *
  * What must stay true: one schema has one id, whatever its subjects, as in Confluent's.
  */

@@ -1,9 +1,10 @@
 /**
- * A clock that stands unless a test lets time pass, and whose wall time a test sets as an administrator sets that of a machine. Who sleeps really
- * waits, and so much time has passed then.
+ * A clock that stands unless a test lets time pass, and whose wall time a test sets as an
+ * administrator sets that of a machine. Who sleeps really waits, and so much time has passed then.
  *
- * What must stay true: setting the wall clock leaves the monotonic one alone; time that passes moves both. How busy the machine is moves neither, so a
- * test may say to the millisecond what time it is.
+ * What must stay true: setting the wall clock leaves the monotonic one alone; time that passes
+ * moves both. How busy the machine is moves neither, so a test may say to the millisecond what time
+ * it is.
  */
 import type { Clock } from '../ports/clock.ts'
 import { systemClock } from '../runtime/clock.ts'

@@ -1,7 +1,9 @@
 /**
- * The clock of a process that a test stops: time passes, and no sleeper wakes before the process continues.
+ * The clock of a process that a test stops: time passes, and no sleeper wakes before the process
+ * continues.
  *
- * What must stay true: only timers stop. Input from a wire is passed on, as a process that continues reads it before its timers fire.
+ * What must stay true: only timers stop. Input from a wire is passed on, as a process that
+ * continues reads it before its timers fire.
  */
 import type { Clock } from '../ports/clock.ts'
 

@@ -50,7 +50,8 @@ export function App(): ComponentChild {
   useEffect(() => whenRefused(() => setLogin(true)), [])
   const former = useRef(view)
   useEffect(() => {
-    // Another view is read from its beginning; another moment of the same one leaves the focus where it is.
+    // Another view is read from its beginning; another moment of the same one leaves the focus
+    // where it is.
     if (former.current !== view) main.current?.focus()
     former.current = view
     document.title = `Kinfold: ${view === 'home' ? 'overview' : view}`

@@ -1,7 +1,9 @@
 /**
- * Approves or rejects what is shown, by its digest, with a reason and a confirmation that has to be typed.
+ * Approves or rejects what is shown, by its digest, with a reason and a confirmation that has to be
+ * typed.
  *
- * What must stay true: who gives an order shows a token for it. The server takes none from a page without one, so then there is the command instead.
+ * What must stay true: who gives an order shows a token for it. The server takes none from a page
+ * without one, so then there is the command instead.
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

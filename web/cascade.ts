@@ -1,7 +1,8 @@
 /**
  * The progress of a deletion, as it comes.
  *
- * What must stay true: a stream that ended before the cascade did is said to have ended, and never that the cascade is over.
+ * What must stay true: a stream that ended before the cascade did is said to have ended, and never
+ * that the cascade is over.
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

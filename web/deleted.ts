@@ -1,6 +1,6 @@
 /**
- * What is first of an object that was deleted: who did it, how long ago, how much it took along, what
- * it was part of, and how to get it back.
+ * What is first of an object that was deleted: who did it, how long ago, how much it took along,
+ * what it was part of, and how to get it back.
  *
  * What must stay true: the count is of recorded deletions that followed from its own; where not all
  * were looked through it is "at least". Owners and dependents are those of the moment before its

@@ -93,7 +93,10 @@ export function isGuess({ match }: Pick<Actor, 'match'>): boolean {
   return GUESSES.has(match)
 }
 
-/** `alice (kubectl/v1.33.0)`: the agent is what the client calls itself, so it never stands alone but for upstream's collector, which is known by its account. */
+/**
+ * `alice (kubectl/v1.33.0)`: the agent is what the client calls itself, so it never stands alone
+ * but for upstream's collector, which is known by its account.
+ */
 export function actorText(by: Pick<Actor, 'user' | 'impersonated' | 'agent'>): string {
   const { user, agent } = by
   if (user === COLLECTOR) return 'kube-controller-manager'

@@ -1,4 +1,7 @@
-/** A difference says who and what, and never more than the answer; its command is one command, whatever is in a name. */
+/**
+ * A difference says who and what, and never more than the answer; its command is one command,
+ * whatever is in a name.
+ */
 import { equal } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'

@@ -1,7 +1,9 @@
 /**
- * One difference between two moments in words, where its object is shown, and the command that asks the same.
+ * One difference between two moments in words, where its object is shown, and the command that asks
+ * the same.
  *
- * What must stay true: who deleted an object is said as the answer says it, and `unknown` is never anybody.
+ * What must stay true: who deleted an object is said as the answer says it, and `unknown` is never
+ * anybody.
  */
 
 import type { Diff } from '../cli/answer.ts'
@@ -59,7 +61,10 @@ function ownersText(owners: Owners): string {
   return owners.map(({ kind, name }) => lineOf(`${kind}/${name}`)).join(', ')
 }
 
-/** At the moment at which it was there; one that changed at the earlier one, compared with the later. */
+/**
+ * At the moment at which it was there; one that changed at the earlier one, compared with the
+ * later.
+ */
 export function linkOf(row: DiffRow, { from, to }: Pick<DiffAsked, 'from' | 'to'>): string {
   const about = { cluster: row.cluster.scope, uid: row.uid }
   switch (row.change) {

@@ -1,7 +1,9 @@
 /**
- * What differs between two moments in a namespace, in a cluster or in all: what was added, deleted (and by whom) or changed, a page at a time.
+ * What differs between two moments in a namespace, in a cluster or in all: what was added, deleted
+ * (and by whom) or changed, a page at a time.
  *
- * What must stay true: "nothing differs" is said only where all of it was compared and nothing was left out. Only rows in sight are in the document (window.ts).
+ * What must stay true: "nothing differs" is said only where all of it was compared and nothing was
+ * left out. Only rows in sight are in the document (window.ts).
  *
  * Not here: the tree of one object at two moments (past.ts), the words of a row (diff-text.ts).
  */

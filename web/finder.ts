@@ -1,5 +1,6 @@
 /**
- * One field in the head that searches everything one may see, deleted objects included: by `/` or Ctrl-K from anywhere.
+ * One field in the head that searches everything one may see, deleted objects included: by `/` or
+ * Ctrl-K from anywhere.
  *
  * What must stay true: `/` typed into another field stays a letter of it.
  *

@@ -1,7 +1,8 @@
 /**
  * What is held and by what; what waits for approval, with the form that approves or rejects it.
  *
- * What must stay true: approved is the very set that was shown, named by its digest: while the form is filled in, the list is not replaced by another one.
+ * What must stay true: approved is the very set that was shown, named by its digest: while the form
+ * is filled in, the list is not replaced by another one.
  */
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'

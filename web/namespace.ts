@@ -1,10 +1,12 @@
 /**
- * One namespace of one cluster: what is held there, what changed lately, and an object by its name. It is what a person is shown who may not see the whole graph.
+ * One namespace of one cluster: what is held there, what changed lately, and an object by its name.
+ * It is what a person is shown who may not see the whole graph.
  *
- * What must stay true: it asks only questions that the server answers about one namespace to a person who may list in it; what such an answer leaves out is said
- * above it.
+ * What must stay true: it asks only questions that the server answers about one namespace to a
+ * person who may list in it; what such an answer leaves out is said above it.
  *
- * Not here: a list of all objects of the namespace, for which the server wants the right to see the whole graph (search.ts).
+ * Not here: a list of all objects of the namespace, for which the server wants the right to see the
+ * whole graph (search.ts).
  */
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'

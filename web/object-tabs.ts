@@ -1,4 +1,7 @@
-/** The views of one object, on each of them. What must stay true: a view that has nothing to say of the object, as it is, has no link. */
+/**
+ * The views of one object, on each of them. What must stay true: a view that has nothing to say of
+ * the object, as it is, has no link.
+ */
 import { type ComponentChild, h } from 'preact'
 import { linkTo } from './base/place.ts'
 

@@ -1,7 +1,9 @@
 /**
- * One object: what is to become of it and why, its owners above, its dependents below, and how it came to this.
+ * One object: what is to become of it and why, its owners above, its dependents below, and how it
+ * came to this.
  *
- * What must stay true: it is known by its cluster and uid, so another object of the same name is never shown in its place.
+ * What must stay true: it is known by its cluster and uid, so another object of the same name is
+ * never shown in its place.
  */
 import { type ComponentChild, h } from 'preact'
 import { useState } from 'preact/hooks'

@@ -1,4 +1,6 @@
-/** For a person who may not see the whole graph: the form that names the one namespace to be shown. */
+/**
+ * For a person who may not see the whole graph: the form that names the one namespace to be shown.
+ */
 import { type ComponentChild, h } from 'preact'
 import type { Answered } from './base/answer.ts'
 import { TextField, textsIn } from './base/field.ts'

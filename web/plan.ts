@@ -1,7 +1,9 @@
 /**
- * What would be deleted with an object, before it is: a picture, and beside it the list. Nothing is ordered here.
+ * What would be deleted with an object, before it is: a picture, and beside it the list. Nothing is
+ * ordered here.
  *
- * What must stay true: all objects are counted; those that are not listed are said to be, and are never drawn as kept.
+ * What must stay true: all objects are counted; those that are not listed are said to be, and are
+ * never drawn as kept.
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'

@@ -1,8 +1,9 @@
 /**
- * Which objects there are: by cluster, kind, namespace and a part of the name, now, deleted ones or at a moment of the past.
+ * Which objects there are: by cluster, kind, namespace and a part of the name, now, deleted ones or
+ * at a moment of the past.
  *
- * What must stay true: the server lists by kind and namespace, and a part of a name is looked for here. What was looked through is said, so that nothing found
- * is never taken for nothing there.
+ * What must stay true: the server lists by kind and namespace, and a part of a name is looked for
+ * here. What was looked through is said, so that nothing found is never taken for nothing there.
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -169,7 +170,10 @@ function inOrder(found: readonly Found[], order: string): readonly Found[] {
 
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** Nothing of what nobody serves, or has, is no answer of "nothing". Empty: what is asked for is known. */
+/**
+ * Nothing of what nobody serves, or has, is no answer of "nothing". Empty: what is asked for is
+ * known.
+ */
 function unknownText(words: Words, read: Read): string {
   const { namespace = '' } = words
   const { kind = '' } = wantedIn(words)

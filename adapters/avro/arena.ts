@@ -1,5 +1,6 @@
 /**
- * Memory into which records are written one after the other, and of which views are given out: an allocation of its own costs more than to write most records.
+ * Memory into which records are written one after the other, and of which views are given out: an
+ * allocation of its own costs more than to write most records.
  *
  * What must stay true: a given-out view is never written again.
  *

@@ -1,11 +1,14 @@
 /**
- * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records are plain objects, and an enum's symbol `dry_run` is
- * the word `dry-run`. A symbol that was renamed is read as the enum's attribute `formerly` says. One
- * of several cases says by its `type` which of a union's records it is.
+ * avsc's types with our in-memory forms: offsets are bigints, bytes are plain Uint8Arrays, records
+ * are plain objects, and an enum's symbol `dry_run` is the word `dry-run`. A symbol that was
+ * renamed is read as the enum's attribute `formerly` says. One of several cases says by its `type`
+ * which of a union's records it is.
  *
- * What must stay true: reading takes time and memory in proportion to the bytes, for any bytes. avsc itself believes an array's length.
+ * What must stay true: reading takes time and memory in proportion to the bytes, for any bytes.
+ * avsc itself believes an array's length.
  *
- * Not here: framing (codec.ts). avsc marks the methods that are overridden here as its own; its version is pinned for that.
+ * Not here: framing (codec.ts). avsc marks the methods that are overridden here as its own; its
+ * version is pinned for that.
  */
 import avro, { type Type } from 'avsc'
 import type { ComplexSchema, Schema } from './schema.ts'
@@ -68,7 +71,10 @@ function ourType(schema: Schema, options: unknown): Type | undefined {
   }
 }
 
-/** Lets avsc's record constructors make objects like those of a literal, which compare and print as such. */
+/**
+ * Lets avsc's record constructors make objects like those of a literal, which compare and print as
+ * such.
+ */
 function makePlain(type: Type): void {
   if (type instanceof avro.types.RecordType) {
     type.recordConstructor.prototype = Object.prototype
@@ -165,7 +171,9 @@ function blockLength(tap: Tap): number {
   return length
 }
 
-/** Whole numbers from -2^52 to 2^53 - 1. avsc takes lower ones, too, and reads them back as others. */
+/**
+ * Whole numbers from -2^52 to 2^53 - 1. avsc takes lower ones, too, and reads them back as others.
+ */
 class NumberType extends avro.types.LongType {
   _check(value: unknown, _flags?: number, hook?: Hook): boolean {
     const isValid = isNumber(value)
@@ -189,7 +197,10 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= -EXACT_LONG
 }
 
-/** avsc folds the sign into the lowest bit of a double: exact below this, and for positive numbers up to 2^53. */
+/**
+ * avsc folds the sign into the lowest bit of a double: exact below this, and for positive numbers
+ * up to 2^53.
+ */
 const EXACT_LONG = 2 ** 52
 
 /** `{ "type": "long", "logicalType": "offset" }`: a bigint of 64 bits. */
@@ -269,18 +280,21 @@ class PlainBytesType extends avro.types.BytesType {
 }
 
 /**
- * Nearly all of Kinfold's texts are short and ASCII: they are measured while they are written. avsc measures first, by a call out of JavaScript that costs as much as the rest.
+ * Nearly all of Kinfold's texts are short and ASCII: they are measured while they are written. avsc
+ * measures first, by a call out of JavaScript that costs as much as the rest.
  */
 class TextType extends avro.types.StringType {
   _write(tap: Tap, value: unknown): void {
     if (typeof value !== 'string') throw new Error('not a string')
-    // Of half a surrogate pair avsc makes bytes that are no UTF-8, and strict readers refuse the whole record.
+    // Of half a surrogate pair avsc makes bytes that are no UTF-8, and strict readers refuse the
+    // whole record.
     if (!writeShortAscii(tap, value)) tap.writeString(value.toWellFormed())
   }
 }
 
 /**
- * False where it is not so: then the bytes written after `pos` have no meaning. Beyond the buffer nothing is written, and `pos` says so, as avsc's own do.
+ * False where it is not so: then the bytes written after `pos` have no meaning. Beyond the buffer
+ * nothing is written, and `pos` says so, as avsc's own do.
  */
 function writeShortAscii(tap: Tap, text: string): boolean {
   const { buf, pos } = tap
@@ -323,7 +337,10 @@ class WordType extends avro.types.EnumType {
     return symbol.includes('_') ? wordOf(symbol) : symbol
   }
 
-  /** How to read what `writer` wrote: its symbols in its order, by today's names. avsc knows aliases of types and fields, and none of symbols. */
+  /**
+   * How to read what `writer` wrote: its symbols in its order, by today's names. avsc knows aliases
+   * of types and fields, and none of symbols.
+   */
   _update(resolver: InnerResolver & { symbols?: readonly string[] }, writer: Type): void {
     if (!(writer instanceof avro.types.EnumType) || writer.name !== this.name) return
     const today = (symbol: string): string => this.#formerly[symbol] ?? symbol

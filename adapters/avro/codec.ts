@@ -1,13 +1,17 @@
 /**
- * Records as Avro in single-object encoding: the bytes C3 01, the schema's fingerprint (8 bytes, little-endian), the body. Those whose schemas a
- * registry knows have Confluent's framing: the byte 0, the id there (4 bytes, big-endian), the body. Both are read.
+ * Records as Avro in single-object encoding: the bytes C3 01, the schema's fingerprint (8 bytes,
+ * little-endian), the body. Those whose schemas a registry knows have Confluent's framing: the byte
+ * 0, the id there (4 bytes, big-endian), the body. Both are read.
  *
- * What must stay true: a record is read by the very schema it was written by, then resolved to today's; bytes of a schema that is not here are refused,
- * never guessed at. So a newer writer's new word or field stops an older reader, which prevents that unknown is read as known.
+ * What must stay true: a record is read by the very schema it was written by, then resolved to
+ * today's; bytes of a schema that is not here are refused, never guessed at. So a newer writer's
+ * new word or field stops an older reader, which prevents that unknown is read as known.
  *
- * Nearly all records are read and written by generated code; avsc has what that refuses, former schemas, and the last word on what does not fit.
+ * Nearly all records are read and written by generated code; avsc has what that refuses, former
+ * schemas, and the last word on what does not fit.
  *
- * Not here: which schemas there are (schemas/, record-type.ts), and what may change in one (schemas/README.md).
+ * Not here: which schemas there are (schemas/, record-type.ts), and what may change in one
+ * (schemas/README.md).
  */
 import { fileURLToPath } from 'node:url'
 import type { Type } from 'avsc'
@@ -29,7 +33,10 @@ const REGISTRY_HEADER_BYTES = 5
 
 /** Nearly all records are smaller. */
 const LIKELY_BYTES = 4096
-/** Of avsc's buffer of a type at the start; it grows to the largest record written, and records have a limit of 7 MiB. */
+/**
+ * Of avsc's buffer of a type at the start; it grows to the largest record written, and records have
+ * a limit of 7 MiB.
+ */
 const INITIAL_BYTES = 1024
 
 /** The ids of a registry for schemas, by their fingerprints. */

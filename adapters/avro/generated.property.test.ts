@@ -1,6 +1,7 @@
 /**
- * Generated writers and readers agree with avsc, byte for byte and value for value, or leave it to avsc: for each schema, on records that fit, on those
- * that do not, in buffers that are too small, and on damaged bytes.
+ * Generated writers and readers agree with avsc, byte for byte and value for value, or leave it to
+ * avsc: for each schema, on records that fit, on those that do not, in buffers that are too small,
+ * and on damaged bytes.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'

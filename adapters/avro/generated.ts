@@ -1,19 +1,28 @@
 /**
- * One writer and one reader for each schema, generated as JavaScript when the first record of it is met: the same bytes as avsc's, in a third of the time.
+ * One writer and one reader for each schema, generated as JavaScript when the first record of it is
+ * met: the same bytes as avsc's, in a third of the time.
  *
- * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and value for value. Everything else throws, and is left to
- * avsc: numbers beyond 2^49, odd encodings, values that do not fit, damaged bytes. So the error messages are avsc's.
+ * What must stay true: what they write and read, avsc writes and reads as well, byte for byte and
+ * value for value. Everything else throws, and is left to avsc: numbers beyond 2^49, odd encodings,
+ * values that do not fit, damaged bytes. So the error messages are avsc's.
  *
- * Not here: former schemas (codec.ts has avsc resolve them), the helpers that the generated code calls (wire.ts).
+ * Not here: former schemas (codec.ts has avsc resolve them), the helpers that the generated code
+ * calls (wire.ts).
  */
 import type { ComplexSchema, Field, Schema } from './schema.ts'
 import { isCases } from './schema.ts'
 import * as wire from './wire.ts'
 
 export interface Generated {
-  /** Writes at `at` and returns where it ended, which is beyond the buffer when that was too small. Throws for a record that avsc has to write. */
+  /**
+   * Writes at `at` and returns where it ended, which is beyond the buffer when that was too small.
+   * Throws for a record that avsc has to write.
+   */
   write(buffer: Buffer, at: number, record: unknown): number
-  /** Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for bytes that avsc has to read. */
+  /**
+   * Reads from the cursor on, which it leaves at the end, perhaps beyond the buffer. Throws for
+   * bytes that avsc has to read.
+   */
   read(buffer: Buffer, cursor: wire.Cursor): unknown
 }
 
@@ -249,7 +258,9 @@ function kindOf(schema: string | ComplexSchema): Schema {
   return schema.type === 'long' && schema.logicalType === 'offset' ? 'offset' : schema.type
 }
 
-/** The type of a value that is not null; beside unions of cases the only ones in Kinfold's schemas. */
+/**
+ * The type of a value that is not null; beside unions of cases the only ones in Kinfold's schemas.
+ */
 function optional(union: readonly Schema[]): Schema {
   const [first, second] = union
   const isOptional = union.length === 2 && first === 'null' && second !== undefined

@@ -1,4 +1,7 @@
-/** The schemas that records are read by, in canonical form, by their fingerprints: for who has to show them. Not here: reading by them (codec.ts). */
+/**
+ * The schemas that records are read by, in canonical form, by their fingerprints: for who has to
+ * show them. Not here: reading by them (codec.ts).
+ */
 import { recordSchemas } from './codec.ts'
 import { RECORD_TYPE_NAMES } from './record-type.ts'
 import { canonicalForm, fingerprintOf } from './schema.ts'

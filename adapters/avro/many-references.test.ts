@@ -1,4 +1,7 @@
-/** Shows that every record about an object with as many references as are accepted is within the limit of a record. */
+/**
+ * Shows that every record about an object with as many references as are accepted is within the
+ * limit of a record.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeleteObject, OrphanDependent, OwnerClaim } from '../../core/model/command.ts'

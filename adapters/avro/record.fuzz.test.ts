@@ -1,6 +1,6 @@
 /**
- * Records of every type that a life causes, damaged byte by byte: each reads as a record that can be written again, or is a CodecError, in memory and
- * time that its bytes are worth.
+ * Records of every type that a life causes, damaged byte by byte: each reads as a record that can
+ * be written again, or is a CodecError, in memory and time that its bytes are worth.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { before, test } from 'node:test'

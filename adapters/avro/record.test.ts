@@ -1,8 +1,10 @@
 /**
- * Every record type, with every value that its TypeScript type allows, is decoded from its bytes unchanged.
+ * Every record type, with every value that its TypeScript type allows, is decoded from its bytes
+ * unchanged.
  *
- * What must stay true: the tables below are typed by the records themselves, so a field or word that is new in core does not compile here until it is
- * drawn, and does not pass until the schema has it.
+ * What must stay true: the tables below are typed by the records themselves, so a field or word
+ * that is new in core does not compile here until it is drawn, and does not pass until the schema
+ * has it.
  */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** Public records by the ids of a schema registry: written so, read both ways, and every failure a sentence. */
+/**
+ * Public records by the ids of a schema registry: written so, read both ways, and every failure a
+ * sentence.
+ */
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import avsc from 'avsc'

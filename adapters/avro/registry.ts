@@ -1,10 +1,12 @@
 /**
- * A schema registry (Confluent's REST interface): the schemas of the public records are registered there, so that other tools find them by the ids
- * in the records.
+ * A schema registry (Confluent's REST interface): the schemas of the public records are registered
+ * there, so that other tools find them by the ids in the records.
  *
- * What must stay true: only ids of schemas that are here, in the very same version, are used; nothing else in the registry is read.
+ * What must stay true: only ids of schemas that are here, in the very same version, are used;
+ * nothing else in the registry is read.
  *
- * Not here: internal records. Their bytes are part of digests, and must not depend on the ids of a registry.
+ * Not here: internal records. Their bytes are part of digests, and must not depend on the ids of a
+ * registry.
  */
 import type { Codec } from '../../ports/record/codec.ts'
 import { avroCodec, recordSchemas, type SchemaIds } from './codec.ts'

@@ -1,9 +1,10 @@
 /**
- * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and `schemas/history/<type>/<fingerprint>.avsc` for the
- * versions of records that were ever released.
+ * The schemas on disk: `schemas/<type>.avsc` for each type, record or shared, and
+ * `schemas/history/<type>/<fingerprint>.avsc` for the versions of records that were ever released.
  *
- * What must stay true: a file's name is its type's name in kebab case, so a named type is found without any list. A version in history is
- * self-contained, since the shared types it used change later.
+ * What must stay true: a file's name is its type's name in kebab case, so a named type is found
+ * without any list. A version in history is self-contained, since the shared types it used change
+ * later.
  *
  * Not here: the meaning of the types (schemas/README.md).
  */

@@ -1,4 +1,7 @@
-/** Canonical form and fingerprint are those of the Avro specification, by its own published examples. */
+/**
+ * Canonical form and fingerprint are those of the Avro specification, by its own published
+ * examples.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -9,7 +12,8 @@ import {
   standalone,
 } from './schema.ts'
 
-// From the Avro project's share/test/data/schema-tests.txt: schema, canonical form, fingerprint as a signed number.
+// From the Avro project's share/test/data/schema-tests.txt: schema, canonical form, fingerprint as
+// a signed number.
 const EXAMPLES: readonly (readonly [string, string, bigint])[] = [
   ['"null"', '"null"', 7195948357588979594n],
   ['{"type":"boolean"}', '"boolean"', -6970731678124411036n],

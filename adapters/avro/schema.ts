@@ -1,8 +1,9 @@
 /**
  * Avro schemas as JSON: names written out in full, canonical form and fingerprint.
  *
- * What must stay true: two schemas have one fingerprint only when they read and write the same bytes. The fingerprint is that of the Avro
- * specification (CRC-64-AVRO of the Parsing Canonical Form), so any Avro library finds the schema of our records.
+ * What must stay true: two schemas have one fingerprint only when they read and write the same
+ * bytes. The fingerprint is that of the Avro specification (CRC-64-AVRO of the Parsing Canonical
+ * Form), so any Avro library finds the schema of our records.
  *
  * Not here: files (schema-file.ts), reading and writing by a schema (avro-type.ts).
  */
@@ -18,7 +19,9 @@ export interface ComplexSchema {
   readonly symbols?: readonly string[]
   /** Kinfold's own attribute: today's symbol by each former one. */
   readonly formerly?: Readonly<Record<string, string>>
-  /** Kinfold's own attribute, of a record that is a case of a union: in memory its `type` is this. */
+  /**
+   * Kinfold's own attribute, of a record that is a case of a union: in memory its `type` is this.
+   */
   readonly word?: string
   readonly items?: Schema
   readonly values?: Schema
@@ -55,7 +58,10 @@ export function fingerprintOf(schema: Schema): string {
     .padStart(16, '0')
 }
 
-/** Parsing Canonical Form: primitives by name, full names, only what decides the bytes, in one order, without blanks. */
+/**
+ * Parsing Canonical Form: primitives by name, full names, only what decides the bytes, in one
+ * order, without blanks.
+ */
 export function canonicalForm(schema: Schema, namespace = ''): string {
   if (typeof schema === 'string') return JSON.stringify(fullName(schema, namespace))
   if (isUnion(schema)) return `[${schema.map((branch) => canonicalForm(branch, namespace)).join()}]`
@@ -83,8 +89,8 @@ export function canonicalForm(schema: Schema, namespace = ''): string {
 }
 
 /**
- * The schema with every named type written out where it is first named, so that it is self-contained. `find` gives the schema of a full
- * name.
+ * The schema with every named type written out where it is first named, so that it is
+ * self-contained. `find` gives the schema of a full name.
  */
 export function standalone(schema: Schema, find: (name: string) => ComplexSchema): Schema {
   const written = new Set<string>()

@@ -1,8 +1,11 @@
 /**
- * The functions that generated writers and readers call: numbers, texts and bytes as Avro has them on the wire.
+ * The functions that generated writers and readers call: numbers, texts and bytes as Avro has them
+ * on the wire.
  *
- * What must stay true: nothing is read beyond the buffer; anything that is not read or written exactly as avsc would is refused by throwing, and avsc is
- * asked. Writing beyond the buffer writes nothing there and moves `at`, so the caller sees that it was too small. A text is written whole, or refused.
+ * What must stay true: nothing is read beyond the buffer; anything that is not read or written
+ * exactly as avsc would is refused by throwing, and avsc is asked. Writing beyond the buffer writes
+ * nothing there and moves `at`, so the caller sees that it was too small. A text is written whole,
+ * or refused.
  *
  * Not here: what follows what (generated.ts).
  */
@@ -11,13 +14,18 @@ export interface Cursor {
   pos: number
 }
 
-/** What `write` and `toString` come to, without their looking at encodings; avsc calls them as well. */
+/**
+ * What `write` and `toString` come to, without their looking at encodings; avsc calls them as well.
+ */
 interface Utf8 {
   utf8Write(text: string, at: number): number
   utf8Slice(from: number, to: number): string
 }
 
-/** avsc decides, and says what is wrong, if anything is. One error for all: its stack would cost more than the rest. */
+/**
+ * avsc decides, and says what is wrong, if anything is. One error for all: its stack would cost
+ * more than the rest.
+ */
 const ASK_AVSC = new Error('avsc has to be asked')
 
 export function refuse(): never {
@@ -144,7 +152,10 @@ function begin(buffer: Uint8Array, cursor: Cursor): number {
   return from
 }
 
-/** Of an array; nothing follows the last block, of 0 items. All of Kinfold's items take a byte at least. */
+/**
+ * Of an array; nothing follows the last block, of 0 items. All of Kinfold's items take a byte at
+ * least.
+ */
 export function readBlockLength(buffer: Uint8Array, cursor: Cursor): number {
   let length = readLong(buffer, cursor)
   if (length < 0) {
@@ -156,7 +167,10 @@ export function readBlockLength(buffer: Uint8Array, cursor: Cursor): number {
   return length
 }
 
-/** Texts read of late, at the place that their bytes make: 1 MB of bytes and as much of texts, for all schemas of the process. */
+/**
+ * Texts read of late, at the place that their bytes make: 1 MB of bytes and as much of texts, for
+ * all schemas of the process.
+ */
 const SLOTS = 16_384
 const SLOT_BITS = 6
 const SLOT_BYTES = 1 << SLOT_BITS
@@ -164,7 +178,10 @@ const texts: string[] = new Array(SLOTS).fill('')
 const textBytes = new Uint8Array(SLOTS * SLOT_BYTES)
 const textLengths = new Uint8Array(SLOTS)
 
-/** The very same string each time for a text that came of late: comparing and hashing it costs next to nothing then. */
+/**
+ * The very same string each time for a text that came of late: comparing and hashing it costs next
+ * to nothing then.
+ */
 export function readRepeated(buffer: Buffer, cursor: Cursor): string {
   const from = begin(buffer, cursor)
   const length = cursor.pos - from

@@ -1,4 +1,7 @@
-/** The leader of a group shares out the partitions by the claims of its members, some of which are out of date. */
+/**
+ * The leader of a group shares out the partitions by the claims of its members, some of which are
+ * out of date.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +16,10 @@ import {
   type Given,
 } from './assignor.ts'
 
-/** A group as its coordinator sees it: its members, and those that kept their former share while they were out. */
+/**
+ * A group as its coordinator sees it: its members, and those that kept their former share while
+ * they were out.
+ */
 class Group {
   readonly partitions: number
   readonly standbys: number

@@ -1,19 +1,27 @@
 /**
- * The claims that the members of a group send to its leader, and the share that the leader sends to each of them.
+ * The claims that the members of a group send to its leader, and the share that the leader sends to
+ * each of them.
  *
- * What must stay true: the claim that was given last wins: a process that was away, stopped or cut off, takes nothing back from the members
- * that were given its partitions meanwhile. Partitions that it lost count as its standbys: their stores are at hand.
+ * What must stay true: the claim that was given last wins: a process that was away, stopped or cut
+ * off, takes nothing back from the members that were given its partitions meanwhile. Partitions
+ * that it lost count as its standbys: their stores are at hand.
  *
- * Not here: how shares are chosen (ports/share-out.ts), how the records travel (membership.ts). Another form of them is another protocol, and
- * so has another name there; a field that a member of an older version leaves out reads as empty.
+ * Not here: how shares are chosen (ports/share-out.ts), how the records travel (membership.ts).
+ * Another form of them is another protocol, and so has another name there; a field that a member of
+ * an older version leaves out reads as empty.
  */
 import { assign, type Share } from '../../ports/share-out.ts'
 
-/** Of a member: what it was given last, and in which generation of the group; a new one has nothing. */
+/**
+ * Of a member: what it was given last, and in which generation of the group; a new one has nothing.
+ */
 export interface Claim extends Share {
   readonly url: string
   readonly generation: number
-  /** The configuration that it uses, for people: members that share partitions should use the same. Empty when it does not say. */
+  /**
+   * The configuration that it uses, for people: members that share partitions should use the same.
+   * Empty when it does not say.
+   */
   readonly policy: string
 }
 

@@ -1,4 +1,7 @@
-/** A passing failure is distinguished from one that a person has to mend, where kafkajs makes them look alike. */
+/**
+ * A passing failure is distinguished from one that a person has to mend, where kafkajs makes them
+ * look alike.
+ */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'

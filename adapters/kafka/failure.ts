@@ -1,8 +1,8 @@
 /**
  * Failures at a broker, as the port's errors: a sentence, and the remedy.
  *
- * What must stay true: only what certainly had no effect is `retry`; the outcome of a commit after any other failure is unknown. Two codes say
- * that another process owns a task, no others.
+ * What must stay true: only what certainly had no effect is `retry`; the outcome of a commit after
+ * any other failure is unknown. Two codes say that another process owns a task, no others.
  */
 import { LogError, type LogErrorCode } from '../../ports/log.ts'
 
@@ -38,7 +38,9 @@ export const CODE = {
   producerFenced: 90,
 } as const
 
-/** Nothing happened, or the same may be done again: the broker knows a repeated batch by its number. */
+/**
+ * Nothing happened, or the same may be done again: the broker knows a repeated batch by its number.
+ */
 const PASSING: ReadonlySet<number> = new Set([
   2, 3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 56, 72, 74, 75, 76, 78,
 ])
@@ -56,7 +58,10 @@ export class BrokerError extends Error {
   }
 }
 
-/** A refusal by the broker is reported with the name of the requested resource: kafkajs leaves it out. */
+/**
+ * A refusal by the broker is reported with the name of the requested resource: kafkajs leaves it
+ * out.
+ */
 export async function asking<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -170,7 +175,10 @@ function sentenceOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** A network error may contain the name of a host, and passes; a connection that ends in the midst of the handshake may be a broker that restarts. */
+/**
+ * A network error may contain the name of a host, and passes; a connection that ends in the midst
+ * of the handshake may be a broker that restarts.
+ */
 function isRefusedHandshake(cause: Error): boolean {
   if (cause.name.startsWith('KafkaJS') && cause.name !== 'KafkaJSConnectionError') return false
   const { code } = cause as { code?: unknown }
@@ -193,7 +201,10 @@ function whatOf(error: Error): string | undefined {
   return undefined
 }
 
-/** kafkajs calls it a refusal of the credentials, too, when the connection ends or the broker falls silent in the middle of the exchange. */
+/**
+ * kafkajs calls it a refusal of the credentials, too, when the connection ends or the broker falls
+ * silent in the middle of the exchange.
+ */
 function isCutOff(text: string): boolean {
   return /timed? ?out|connection (closed|error)|closed connection|not connected|ECONN|EPIPE/i.test(
     text,

@@ -1,4 +1,7 @@
-/** A read that finds no broker reports the port's error, whichever step failed, so that the reader waits instead of ending. */
+/**
+ * A read that finds no broker reports the port's error, whichever step failed, so that the reader
+ * waits instead of ending.
+ */
 import { equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import kafkajs from 'kafkajs'

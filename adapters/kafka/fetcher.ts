@@ -1,9 +1,11 @@
 /**
- * Reads pages of partitions over a pool of connections: a broker answers one request after the other on each, so a read that waits has one for itself.
+ * Reads pages of partitions over a pool of connections: a broker answers one request after the
+ * other on each, so a read that waits has one for itself.
  *
- * What must stay true: entries fetched beyond the requested limit are kept for the read that continues there, and for no other; the connection of an abandoned read is
- * unused until the broker has answered. A caller that asks for one entry does not read on there: for that one batch is fetched, and nothing kept, or a binary search
- * for a time would leave a mebibyte at each offset.
+ * What must stay true: entries fetched beyond the requested limit are kept for the read that
+ * continues there, and for no other; the connection of an abandoned read is unused until the broker
+ * has answered. A caller that asks for one entry does not read on there: for that one batch is
+ * fetched, and nothing kept, or a binary search for a time would leave a mebibyte at each offset.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { type Entry, LogError, type Page } from '../../ports/log.ts'
@@ -28,7 +30,10 @@ export interface Asked {
   readonly waitMs: number
 }
 
-/** Batches that were fetched and not read: packed as they came, except the rest of a batch that a page left. */
+/**
+ * Batches that were fetched and not read: packed as they came, except the rest of a batch that a
+ * page left.
+ */
 interface Rest {
   readonly entries: readonly Entry[]
   /** After `entries`. */
@@ -64,7 +69,8 @@ export class Fetcher {
       const rest = kept ?? (await abandonable(this.#fetched(place), either))
       const page = this.#cut(asked, rest)
       if (page.entries.length > 0) return page
-      // A position that moved on over markers, or that was taken back, may find an entry after them.
+      // A position that moved on over markers, or that was taken back, may find an entry after
+      // them.
       if (leftMs === 0 && page.next === from) return page
       from = page.next
     }
@@ -117,7 +123,8 @@ export class Fetcher {
         link ??= await this.#openOne()
         return await this.#fetchOver(link, place)
       } catch (error) {
-        // A broker that was suspended and does not know yet that others lead now reports all newer offsets as out of range.
+        // A broker that was suspended and does not know yet that others lead now reports all newer
+        // offsets as out of range.
         const isOutside = codeOf(error) === CODE.offsetOutOfRange
         if (isOutside && isToldTwice) throw outOfRange(place)
         isToldTwice ||= isOutside
@@ -170,7 +177,10 @@ function outOfRange({
   return new LogError('OUT_OF_RANGE', message)
 }
 
-/** Rejects with the signal's reason as soon as it aborts; the work continues, and its result is dropped. */
+/**
+ * Rejects with the signal's reason as soon as it aborts; the work continues, and its result is
+ * dropped.
+ */
 async function abandonable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = (): void => reject(signal.reason)

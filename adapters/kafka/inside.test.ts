@@ -1,7 +1,9 @@
 /**
- * Where kafkajs' inside is another than inside.ts knows, the first link says so and names what is missing.
+ * Where kafkajs' inside is another than inside.ts knows, the first link says so and names what is
+ * missing.
  *
- * Each case loads a kafkajs with one text replaced, in a process of its own. The presence and the number of the texts are asserted, too.
+ * Each case loads a kafkajs with one text replaced, in a process of its own. The presence and the
+ * number of the texts are asserted, too.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -1,11 +1,13 @@
 /**
- * Everything that reaches into kafkajs' inside, pinned to 2.2.4: a `Cluster` of our own, raw requests on its connections, and its group calls.
+ * Everything that reaches into kafkajs' inside, pinned to 2.2.4: a `Cluster` of our own, raw
+ * requests on its connections, and its group calls.
  *
- * What must stay true: no other file touches a private part of kafkajs; if its inside is not as expected, `openLink` says so at once
- * (inside.test.ts). Every request has a time limit.
+ * What must stay true: no other file touches a private part of kafkajs; if its inside is not as
+ * expected, `openLink` says so at once (inside.test.ts). Every request has a time limit.
  *
- * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets some through, its producer does not handle a
- * commit with an unknown outcome, and its encoders cost more than the fold.
+ * Why: kafkajs has no way to read a partition without a group, its filter of aborted records lets
+ * some through, its producer does not handle a commit with an unknown outcome, and its encoders
+ * cost more than the fold.
  */
 import { createRequire } from 'node:module'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
@@ -19,13 +21,19 @@ const KAFKAJS_VERSION = '2.2.4'
 /** A connection that is not made in this time is not. */
 const CONNECT_MS = 3_000
 const AUTHENTICATE_MS = 10_000
-/** kafkajs retries for minutes if no broker answers. A process that starts without a broker fails before that. */
+/**
+ * kafkajs retries for minutes if no broker answers. A process that starts without a broker fails
+ * before that.
+ */
 const CONNECT_WITHIN_MS = 12_000
 /** Longest wait for an answer, unless a request says otherwise. */
 export const REQUEST_MS = 10_000
 /** A broker that hangs is not waited for at the end. */
 const CLOSE_MS = 1_000
-/** kafkajs itself repeats its lookups: coordinators, connections. Small steps: most waits are for a predecessor's transaction. */
+/**
+ * kafkajs itself repeats its lookups: coordinators, connections. Small steps: most waits are for a
+ * predecessor's transaction.
+ */
 const RETRY = { initialRetryTime: 20, factor: 0, multiplier: 1.3, maxRetryTime: 300, retries: 12 }
 
 export interface Request {
@@ -93,7 +101,10 @@ interface Cluster {
 const COORDINATOR = { group: 0, transaction: 1 } as const
 const FIND_COORDINATOR = { apiKey: 10, apiVersion: 1, apiName: 'FindCoordinator' } as const
 
-/** Connections of its own to every broker that it needs: one request after the other on each, so a waiting request blocks those after it. */
+/**
+ * Connections of its own to every broker that it needs: one request after the other on each, so a
+ * waiting request blocks those after it.
+ */
 export interface Link extends AsyncDisposable {
   /** Also resolves after a failure: connects again when the connections are lost. */
   connect(topics: readonly string[]): Promise<void>
@@ -204,8 +215,8 @@ interface QueueState {
 }
 
 /**
- * After its first answer each connection of kafkajs checks every millisecond whether requests wait, for ever: only connections with
- * waiting requests need that.
+ * After its first answer each connection of kafkajs checks every millisecond whether requests wait,
+ * for ever: only connections with waiting requests need that.
  */
 function stopIdleTimers({ prototype }: RequestQueue): void {
   const schedule = prototype.scheduleCheckPendingRequests
@@ -224,8 +235,9 @@ interface ConnectionState {
 }
 
 /**
- * A connection that failed is ended again and again, each time with an `unref` of its former socket: for a closed socket Node then waits for a
- * connection that never comes, and warns at the eleventh wait.
+ * A connection that failed is ended again and again, each time with an `unref` of its former
+ * socket: for a closed socket Node then waits for a connection that never comes, and warns at the
+ * eleventh wait.
  */
 function leaveGoneSockets({ prototype }: Connection): void {
   const disconnect = prototype.disconnect
@@ -249,12 +261,16 @@ interface MetadataRequest {
   readonly request: { encode(): Promise<{ readonly buf: Buffer }> }
 }
 
-/** The very list by which a request is known to be for none; kafkajs passes lists of less than two on as they are. */
+/**
+ * The very list by which a request is known to be for none; kafkajs passes lists of less than two
+ * on as they are.
+ */
 const NO_TOPICS: readonly string[] = []
 
 /**
- * If a cluster of kafkajs needs its brokers and no topics, it asks for all existing topics, and fails if any of them has no leader: a topic of
- * another program that is down would block joining the group. Of Metadata from version 1 on, -1 names all topics and 0 none.
+ * If a cluster of kafkajs needs its brokers and no topics, it asks for all existing topics, and
+ * fails if any of them has no leader: a topic of another program that is down would block joining
+ * the group. Of Metadata from version 1 on, -1 names all topics and 0 none.
  */
 function askForNoTopics({ prototype }: BrokerPool, requests: MetadataRequests): void {
   const refresh = prototype.refreshMetadata
@@ -352,7 +368,8 @@ class ClusterLink implements Link {
       // Brokers close the connection for requests that they do not know.
       throw new BrokerError(CODE.unsupportedVersion, `it has no ${apiName} ${apiVersion}`)
     }
-    // kafkajs writes the bytes of `encode` after the request's header, and passes those after the answer's header to `decode`.
+    // kafkajs writes the bytes of `encode` after the request's header, and passes those after the
+    // answer's header to `decode`.
     const encoded = { buf: body, buffer: body }
     return await broker.connectionPool.send({
       request: { apiKey, apiVersion, apiName, encode: async () => encoded },
@@ -368,7 +385,8 @@ class ClusterLink implements Link {
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, CLOSE_MS)
-    // An answer that still comes, or a connection that fails while it is closed, concerns no caller.
+    // An answer that still comes, or a connection that fails while it is closed, concerns no
+    // caller.
     const closed = this.#cluster.disconnect().catch(() => undefined)
     await Promise.race([closed, promise])
     clearTimeout(timer)

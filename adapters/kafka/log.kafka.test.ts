@@ -106,7 +106,10 @@ function overridden<T extends object>(target: T, members: Readonly<Record<string
   })
 }
 
-/** A commit is visible a moment after it was acknowledged: this one waits for it, so that a test may read at once. */
+/**
+ * A commit is visible a moment after it was acknowledged: this one waits for it, so that a test may
+ * read at once.
+ */
 function settled(log: KafkaLog, application: string): Log {
   const visible = async (): Promise<void> => {
     await eventually('what is committed is visible', async () => {

@@ -1,10 +1,12 @@
 /**
  * The log on Kafka, for many processes: topics of an application on brokers that others may share.
  *
- * What must stay true: an append is acknowledged only when all replicas in sync have it; readers see committed entries only; a position that
- * the brokers do not hold is an error. Committed records become visible a moment after the commit, in each partition by itself.
+ * What must stay true: an append is acknowledged only when all replicas in sync have it; readers
+ * see committed entries only; a position that the brokers do not hold is an error. Committed
+ * records become visible a moment after the commit, in each partition by itself.
  *
- * Not here: which process reads which partition (placement.ts), the contents of a request (produce.ts, fetch.ts), topics' settings (topics.ts).
+ * Not here: which process reads which partition (placement.ts), the contents of a request
+ * (produce.ts, fetch.ts), topics' settings (topics.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import {
@@ -118,7 +120,9 @@ async function prepare(link: Link, options: KafkaLogOptions): Promise<TopicPlan>
 }
 
 export class KafkaLog implements Log {
-  /** Another for topics that were created anew: state derived from this log is of no use for those. */
+  /**
+   * Another for topics that were created anew: state derived from this log is of no use for those.
+   */
   readonly identity: string
   readonly #options: KafkaLogOptions
   readonly #partitions: number
@@ -263,7 +267,9 @@ export class KafkaLog implements Log {
     ])
   }
 
-  /** Throws when a topic was deleted and created again since this application first saw it (F41). */
+  /**
+   * Throws when a topic was deleted and created again since this application first saw it (F41).
+   */
   async checkIdentity(ids: Readonly<Record<string, string>>): Promise<void> {
     const bytes = await this.#positions.value(IDENTITY_KEY, 0)
     const known =
@@ -324,7 +330,8 @@ export class KafkaLog implements Log {
       this.#offset(topic, partition, EARLIEST),
       this.#offset(topic, partition, LATEST),
     ])
-    // Every partition has both: an answer without one proves nothing, least of all that the partition is empty.
+    // Every partition has both: an answer without one proves nothing, least of all that the
+    // partition is empty.
     if (start === undefined || end === undefined) {
       const message = `Partition ${partition} of ${topic} was told without its bounds: try again`
       throw new LogError('UNAVAILABLE', message)

@@ -1,12 +1,15 @@
 /**
- * One process' membership in a group of Kafka's: joins, stays by heartbeats, joins again when the group changes, leaves. (kafkajs' consumer does this
- * too, but fetches with it, closes everything at each change, and may stop silently.)
+ * One process' membership in a group of Kafka's: joins, stays by heartbeats, joins again when the
+ * group changes, leaves. (kafkajs' consumer does this too, but fetches with it, closes everything
+ * at each change, and may stop silently.)
  *
- * What must stay true: the last share stays valid until the group changes it, whatever fails. A process that does not reach its coordinator for
- * longer than the session has lost its partitions to others and does not know it: it continues with them until their fences stop it, and joins as a
+ * What must stay true: the last share stays valid until the group changes it, whatever fails. A
+ * process that does not reach its coordinator for longer than the session has lost its partitions
+ * to others and does not know it: it continues with them until their fences stop it, and joins as a
  * new member when it is back.
  *
- * Not here: the contents of claims and shares (assignor.ts), which member is given which partitions (placement.ts).
+ * Not here: the contents of claims and shares (assignor.ts), which member is given which partitions
+ * (placement.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
@@ -15,11 +18,17 @@ import type { Broker, Link } from './inside.ts'
 
 /** Of groups that are not consumers': no consumer can join by mistake. */
 const PROTOCOL_TYPE = 'kinfold'
-/** How long a change waits for members that do not join again; those that live are here within a heartbeat. */
+/**
+ * How long a change waits for members that do not join again; those that live are here within a
+ * heartbeat.
+ */
 const REBALANCE_TIMEOUT_MS = 5_000
 /** Between two tries while the coordinator moves, loads, or cannot be reached. */
 const RETRY_WAIT_MS = 200
-/** A call that is under way at the end, a join at worst, is waited for this long: a member that does not leave is given partitions. */
+/**
+ * A call that is under way at the end, a join at worst, is waited for this long: a member that does
+ * not leave is given partitions.
+ */
 const LEAVE_MS = REBALANCE_TIMEOUT_MS + 1_000
 
 /** Of groups only. */
@@ -33,7 +42,10 @@ const GROUP_CODE = {
 } as const
 
 export interface MembershipOptions {
-  /** Used by the membership alone: a join that waits blocks the requests behind it. Closed at the end. */
+  /**
+   * Used by the membership alone: a join that waits blocks the requests behind it. Closed at the
+   * end.
+   */
   readonly link: Link
   readonly groupId: string
   /** Members with another are refused by the coordinator. */
@@ -207,7 +219,10 @@ export class Membership {
     }
   }
 
-  /** So that the others need not wait for the end of the session. Whether it succeeds does not matter. */
+  /**
+   * So that the others need not wait for the end of the session. Whether it succeeds does not
+   * matter.
+   */
   async #leave(): Promise<void> {
     if (this.#memberId === '' || this.#isClosed) return
     const { groupId } = this.#options

@@ -1,7 +1,9 @@
 /**
- * Processes that share out partitions by a real Kafka: against the contract, and through the deaths of processes and brokers.
+ * Processes that share out partitions by a real Kafka: against the contract, and through the deaths
+ * of processes and brokers.
  *
- * A process dies here by its clock: its loop sleeps and does not wake. To the group that is the same as SIGKILL, and as SIGSTOP until it wakes.
+ * A process dies here by its clock: its loop sleeps and does not wake. To the group that is the
+ * same as SIGKILL, and as SIGSTOP until it wakes.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'

@@ -1,10 +1,12 @@
 /**
- * Placement by a group of Kafka's: the group only finds out which members are alive and shares out the partitions. A share is no proof that the process
- * owns its partitions: the fence is.
+ * Placement by a group of Kafka's: the group only finds out which members are alive and shares out
+ * the partitions. A share is no proof that the process owns its partitions: the fence is.
  *
- * What must stay true: a partition is revoked only if a change of the group moved it; at the end all are revoked before the process leaves.
+ * What must stay true: a partition is revoked only if a change of the group moved it; at the end
+ * all are revoked before the process leaves.
  *
- * Not here: the calls and their failures (membership.ts), which member is given which partitions (assignor.ts).
+ * Not here: the calls and their failures (membership.ts), which member is given which partitions
+ * (assignor.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import { LogError } from '../../ports/log.ts'
@@ -28,7 +30,10 @@ import { refusalOf } from './settings.ts'
 const SESSION_TIMEOUT_MS = 6_000
 /** Also how soon a process notices that another one joined or left. */
 const HEARTBEAT_MS = 500
-/** Of the claims and shares: another form needs another number, and the coordinator keeps the two apart. */
+/**
+ * Of the claims and shares: another form needs another number, and the coordinator keeps the two
+ * apart.
+ */
 const FORM = 1
 
 const NOTHING: Share = { active: [], standby: [] }
@@ -42,7 +47,10 @@ export interface KafkaPlacementOptions {
   readonly partitions: number
   /** Of each partition, as far as there are processes. */
   readonly standbys: number
-  /** The configuration that this process uses, for people: it is sent to the others, and a member that uses another one is named. */
+  /**
+   * The configuration that this process uses, for people: it is sent to the others, and a member
+   * that uses another one is named.
+   */
   readonly policy?: string
   readonly clock: Clock
   readonly sessionTimeoutMs?: number

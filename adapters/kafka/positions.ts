@@ -1,5 +1,6 @@
 /**
- * The positions of readers, in a compacted topic of our own: a group's offset has no room for a reader's metadata (4 KiB at most), and needs a group.
+ * The positions of readers, in a compacted topic of our own: a group's offset has no room for a
+ * reader's metadata (4 KiB at most), and needs a group.
  *
  * What must stay true: a saved position is loaded by every process, as soon as it was acknowledged.
  */

@@ -1,4 +1,7 @@
-/** The log over every login that it supports: written records are read, and an unknown user gets an error that says so. */
+/**
+ * The log over every login that it supports: written records are read, and an unknown user gets an
+ * error that says so.
+ */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'

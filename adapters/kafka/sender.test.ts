@@ -1,4 +1,7 @@
-/** A retried deletion has its age at that time: the broker gives it the time of the try that succeeded. */
+/**
+ * A retried deletion has its age at that time: the broker gives it the time of the try that
+ * succeeded.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../memory/clock.ts'

@@ -1,9 +1,10 @@
 /**
- * Appends without a transaction: an idempotent producer for each partition, one request of it under way at a time; records that come meanwhile
- * are sent with the next.
+ * Appends without a transaction: an idempotent producer for each partition, one request of it under
+ * way at a time; records that come meanwhile are sent with the next.
  *
- * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated request has the number of the first, so the
- * broker takes it once, whatever its answer. After a failure whose outcome is unknown the numbers begin anew under another producer id.
+ * What must stay true: an append is acknowledged only when all replicas in sync have it; a repeated
+ * request has the number of the first, so the broker takes it once, whatever its answer. After a
+ * failure whose outcome is unknown the numbers begin anew under another producer id.
  */
 import type { Clock } from '../../ports/clock.ts'
 import { type Appending, LogError, sentNow } from '../../ports/log.ts'

@@ -1,21 +1,27 @@
 /**
  * How the brokers are reached: addresses, encryption, who we are.
  *
- * What must stay true: a password or token never leaves the machine in clear; and beyond loopback, brokers without authentication are used only if
- * the operator says so.
+ * What must stay true: a password or token never leaves the machine in clear; and beyond loopback,
+ * brokers without authentication are used only if the operator says so.
  */
 import type { Compression } from './protocol/record-batch.ts'
 
 export interface KafkaSettings {
   /** `host:port`, any of the cluster's. */
   readonly brokers: readonly string[]
-  /** The prefix of every topic, transactional id and group of Kinfold; so several Kinfolds may share brokers. */
+  /**
+   * The prefix of every topic, transactional id and group of Kinfold; so several Kinfolds may share
+   * brokers.
+   */
   readonly application: string
   /** PEM texts; `ca` null: the system's authorities. Absent: no TLS. */
   readonly tls?: KafkaTls | undefined
   readonly sasl?: KafkaSasl | undefined
   readonly compression: Compression
-  /** Beyond loopback, also without TLS and login: in a network without other users. Never a password or token in clear. */
+  /**
+   * Beyond loopback, also without TLS and login: in a network without other users. Never a password
+   * or token in clear.
+   */
   readonly insecure?: boolean | undefined
 }
 

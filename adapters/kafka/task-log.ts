@@ -1,10 +1,13 @@
 /**
- * The right to commit for one task: a transactional producer of our own, so that a failure is never skipped and a commit never repeated.
+ * The right to commit for one task: a transactional producer of our own, so that a failure is never
+ * skipped and a commit never repeated.
  *
- * What must stay true: taking the right aborts the open transactions of a predecessor and fences it from then on (InitProducerId under the
- * task's own transactional id); the fence marker comes after everything that it committed. After any failure the producer is unusable.
+ * What must stay true: taking the right aborts the open transactions of a predecessor and fences it
+ * from then on (InitProducerId under the task's own transactional id); the fence marker comes after
+ * everything that it committed. After any failure the producer is unusable.
  *
- * Not here: the contents of a request (produce.ts, inside.ts), the task's four steps (services/graph/fold/task.ts).
+ * Not here: the contents of a request (produce.ts, inside.ts), the task's four steps
+ * (services/graph/fold/task.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import {
@@ -25,12 +28,21 @@ import type { Compression } from './protocol/record-batch.ts'
 import { nextSequence } from './protocol/sequence.ts'
 import { allTopicNames, topicName } from './protocol/topic-name.ts'
 
-/** An open transaction blocks every reader of its topics: the broker aborts one that is abandoned after this time. */
+/**
+ * An open transaction blocks every reader of its topics: the broker aborts one that is abandoned
+ * after this time.
+ */
 export const TRANSACTION_TIMEOUT_MS = 10_000
-/** The markers of the last transaction are being written: the next one waits for them, in small steps, and for this long at most. */
+/**
+ * The markers of the last transaction are being written: the next one waits for them, in small
+ * steps, and for this long at most.
+ */
 const MARKERS_STEP_MS = 5
 const MARKERS_MS = 10_000
-/** A predecessor's transaction is being ended, or the coordinator moves: as long as an open transaction may live, and some. */
+/**
+ * A predecessor's transaction is being ended, or the coordinator moves: as long as an open
+ * transaction may live, and some.
+ */
 const TAKE_OVER_STEP_MS = 20
 const TAKE_OVER_MS = 30_000
 /** A leader moves: a batch that it refused is sent to the next one, for this long at most. */
@@ -182,7 +194,10 @@ class Producer {
     this.#producerEpoch = producerEpoch
   }
 
-  /** One transaction; resolves with the end of the changelog's partition after it, if it wrote there. */
+  /**
+   * One transaction; resolves with the end of the changelog's partition after it, if it wrote
+   * there.
+   */
   async commit(batches: readonly TopicBatch[]): Promise<bigint | undefined> {
     const writes = gathered(batches)
     if (writes.length === 0) return undefined
@@ -223,7 +238,9 @@ class Producer {
     }
   }
 
-  /** One request for each leader; resolves with the offset after the last record in the changelog. */
+  /**
+   * One request for each leader; resolves with the offset after the last record in the changelog.
+   */
   async #send(due: readonly TopicBatch[]): Promise<bigint | undefined> {
     const { application, link, clock } = this.#options
     const batches: Batched[] = due.map(({ topic, partition, records }) => {
@@ -250,7 +267,8 @@ class Producer {
   }
 
   /**
-   * One request for each leader. Returns the batches refused because a leader moves: surely not written, so they may be sent again under their numbers.
+   * One request for each leader. Returns the batches refused because a leader moves: surely not
+   * written, so they may be sent again under their numbers.
    */
   async #sendTo(
     batches: readonly Batched[],

@@ -1,4 +1,7 @@
-/** A record beyond its topic's limit, which an operator lowered: an end with a sentence, and nothing of it written. */
+/**
+ * A record beyond its topic's limit, which an operator lowered: an end with a sentence, and nothing
+ * of it written.
+ */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import kafkajs from 'kafkajs'

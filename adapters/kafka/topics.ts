@@ -1,8 +1,9 @@
 /**
  * The topics that Kinfold needs, the faults of existing ones, and their correction.
  *
- * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is refused, with a sentence that says what to do; the number of
- * partitions of a topic with entries is never changed (F40, F42).
+ * What must stay true: a topic that would lose, reorder or re-time what the fold rests on is
+ * refused, with a sentence that says what to do; the number of partitions of a topic with entries
+ * is never changed (F40, F42).
  */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { COMPACTED, LogError, SINGLE_PARTITION } from '../../ports/log.ts'
@@ -111,7 +112,10 @@ function isAnyMissing(changes: readonly TopicChange[]): boolean {
   return changes.some(({ action }) => action === 'create')
 }
 
-/** `replicas`: of those that are still to be made. A broker that is down takes no copy away from a topic. */
+/**
+ * `replicas`: of those that are still to be made. A broker that is down takes no copy away from a
+ * topic.
+ */
 function warningsOf({ brokers, topics }: ClusterMetadata, replicas: number): string[] {
   const least = Math.min(replicas, ...topics.map((topic) => topic.replicas))
   if (least >= WANTED_REPLICAS) return []
@@ -143,7 +147,9 @@ export function configOf(topic: KafkaTopic, replicas: number): Readonly<Record<s
   }
 }
 
-/** With these wrong, entries are already lost, re-timed or folded away: no setting brings them back. */
+/**
+ * With these wrong, entries are already lost, re-timed or folded away: no setting brings them back.
+ */
 const FATAL: ReadonlySet<string> = new Set(['cleanup.policy', 'message.timestamp.type'])
 
 function partitionsChange(

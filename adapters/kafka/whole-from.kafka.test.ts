@@ -1,6 +1,6 @@
 /**
- * From which offset on a compacted topic still has everything: records appended lately, and nothing older than the time for which null
- * values are kept.
+ * From which offset on a compacted topic still has everything: records appended lately, and nothing
+ * older than the time for which null values are kept.
  */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'

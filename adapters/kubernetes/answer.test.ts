@@ -1,5 +1,6 @@
 /**
- * The table of answers: which shapes prove that an object is absent (I5), and how every other one is read.
+ * The table of answers: which shapes prove that an object is absent (I5), and how every other one
+ * is read.
  *
  * What must stay true: a shape that is new to us gets a row here before it gets a meaning.
  */

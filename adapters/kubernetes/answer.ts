@@ -1,8 +1,10 @@
 /**
- * Reads the answer of an API server to one call about one object: the table that every verdict of absence and every reap rests on.
+ * Reads the answer of an API server to one call about one object: the table that every verdict of
+ * absence and every reap rests on.
  *
- * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details name exactly the requested object, group and resource, or
- * its kind instead of the resource; every other answer proves nothing. A call that may have been carried out is never reported as refused.
+ * What must stay true: `Absent` comes only from a Status in JSON with reason NotFound whose details
+ * name exactly the requested object, group and resource, or its kind instead of the resource; every
+ * other answer proves nothing. A call that may have been carried out is never reported as refused.
  *
  * Not here: what another uid at the coordinates means (the caller compares), retries.
  */
@@ -178,12 +180,16 @@ function success(reply: Reply, body: unknown, asked: ReapAsked): ReapAnswer {
   if (object === null) return noAnswer(reply, body)
   if (asked.verb !== 'POST' && object.uid !== asked.target.uid) return noAnswer(reply, body)
   if (asked.dryRun || (asked.verb === 'DELETE' && !isPending(object))) return done
-  // A patch that removed the last finalizer is answered with the object as it was, version and all, and it is deleted.
+  // A patch that removed the last finalizer is answered with the object as it was, version and all,
+  // and it is deleted.
   if (asked.verb === 'PATCH' && object.deletedAt !== null && !isPending(object)) return done
   return { type: 'Changed', object, code }
 }
 
-/** Some kinds answer a DELETE with the object although it is deleted: pods, services, claims, service accounts. */
+/**
+ * Some kinds answer a DELETE with the object although it is deleted: pods, services, claims,
+ * service accounts.
+ */
 function isPending({ deletedAt, finalizers, graceSeconds }: ObjectMeta): boolean {
   return deletedAt !== null && (finalizers.length > 0 || (graceSeconds ?? 0) > 0)
 }

@@ -1,7 +1,9 @@
 /**
- * One call over an exchange with its whole answer, and the meaning of a failed one for lists, watches and discovery.
+ * One call over an exchange with its whole answer, and the meaning of a failed one for lists,
+ * watches and discovery.
  *
- * What must stay true: an answer is whole, or this throws. Only the signal's own reason, a ClusterError or an ExchangeError is thrown.
+ * What must stay true: an answer is whole, or this throws. Only the signal's own reason, a
+ * ClusterError or an ExchangeError is thrown.
  *
  * Not here: answers about one object (answer.ts).
  */
@@ -63,7 +65,10 @@ export type Way =
   | { readonly purpose: 'list' | 'confirm' }
   | { readonly purpose: 'read'; readonly over?: Connection }
 
-/** GETs JSON for a list, discovery or identity: everything that is not a 200 with a JSON object is a ClusterError. */
+/**
+ * GETs JSON for a list, discovery or identity: everything that is not a 200 with a JSON object is a
+ * ClusterError.
+ */
 export async function ask(
   reading: Reading,
   path: string,
@@ -74,7 +79,10 @@ export async function ask(
   return (await askOver(reading, path, accept, signal, way)).body
 }
 
-/** As `ask`, with the connection that the answer came over, where that is known: only of the purpose `read`. */
+/**
+ * As `ask`, with the connection that the answer came over, where that is known: only of the purpose
+ * `read`.
+ */
 export async function askOver(
   reading: Reading,
   path: string,

@@ -1,7 +1,9 @@
 /**
- * Shows the Cluster's requests, and how it reads lists, watches and discoveries that real servers rarely give.
+ * Shows the Cluster's requests, and how it reads lists, watches and discoveries that real servers
+ * rarely give.
  *
- * What must stay true: every answer is spelled out here; the answers of a real server are shown by cluster.cluster.test.ts.
+ * What must stay true: every answer is spelled out here; the answers of a real server are shown by
+ * cluster.cluster.test.ts.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,11 +1,14 @@
 /**
  * The Cluster over an Exchange: Kubernetes' HTTP API, in the few calls Kinfold makes.
  *
- * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none names a collection, and its dry run is in the body (in the URL it would be
- * ignored if there is a body, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch begins with a test of the uid. Each call is one exchange
- * (two with a server that takes no choice of types), and everything except `read` and a whole watch is requested as metadata only.
+ * What must stay true: no DELETE leaves without both preconditions and an explicit policy, none
+ * names a collection, and its dry run is in the body (in the URL it would be ignored if there is a
+ * body, and the object deleted). The one exception, always a dry run, is lock-probe.ts. A patch
+ * begins with a test of the uid. Each call is one exchange (two with a server that takes no choice
+ * of types), and everything except `read` and a whole watch is requested as metadata only.
  *
- * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a simulated one too.
+ * Not here: how answers are read (answer.ts), sockets (exchange.ts). Works over any Exchange, a
+ * simulated one too.
  */
 import type { Target } from '../../core/model/command.ts'
 import { hash64 } from '../../core/model/hash.ts'
@@ -65,10 +68,16 @@ export interface ClusterOptions {
   readonly exchange: Exchange
   readonly clock?: Pick<Clock, 'now'>
   readonly random?: Random
-  /** Keys of labels and annotations that are kept until others are given; by default those that may protect an object. */
+  /**
+   * Keys of labels and annotations that are kept until others are given; by default those that may
+   * protect an object.
+   */
   readonly labelAllowList?: readonly string[]
   readonly annotationAllowList?: readonly string[]
-  /** How long the server is asked to keep a watch; by default it varies, so that watches do not all end at once. */
+  /**
+   * How long the server is asked to keep a watch; by default it varies, so that watches do not all
+   * end at once.
+   */
   readonly watchSeconds?: number
   /** Of patches, in managedFields; `kinfold` unless given. */
   readonly fieldManager?: string
@@ -243,7 +252,10 @@ class HttpCluster implements Cluster {
       : readReap(reply, { ...this.#asked(target), verb: 'PATCH', dryRun })
   }
 
-  /** The same warning about the same object gets the same name, so there is one however often this is called. */
+  /**
+   * The same warning about the same object gets the same name, so there is one however often this
+   * is called.
+   */
   async writeEvent(
     target: Target,
     told: ClusterEvent,
@@ -343,8 +355,9 @@ class HttpCluster implements Cluster {
   }
 
   /**
-   * An answer of another cluster proves nothing. Behind one name there may be several clusters at once, and each connection leads to one of them: so the
-   * cluster behind each connection is asked for once (F31).
+   * An answer of another cluster proves nothing. Behind one name there may be several clusters at
+   * once, and each connection leads to one of them: so the cluster behind each connection is asked
+   * for once (F31).
    */
   async #strangerTo(
     cluster: ClusterId | undefined,
@@ -360,8 +373,10 @@ class HttpCluster implements Cluster {
   }
 
   /**
-   * The cluster's own server takes no object of such a name, so there is none where that server answers: always in the core group, elsewhere only where an
-   * API service says so of that very version. A list that lacks it proves nothing. It is asked for those each time, since an owner to be verified anew does not say whether its kind was aggregated.
+   * The cluster's own server takes no object of such a name, so there is none where that server
+   * answers: always in the core group, elsewhere only where an API service says so of that very
+   * version. A list that lacks it proves nothing. It is asked for those each time, since an owner
+   * to be verified anew does not say whether its kind was aggregated.
    */
   async #unnamed(
     target: Target,

@@ -1,8 +1,9 @@
 /**
- * Shows how requests are handled while credentials are renewed: reads wait and are sent again, writes do neither.
+ * Shows how requests are handled while credentials are renewed: reads wait and are sent again,
+ * writes do neither.
  *
- * What must stay true: a plugin that takes long, or never ends, is a promise that the test resolves or does not; a test's wait ends by a limit of
- * the exchange, never by one of the test.
+ * What must stay true: a plugin that takes long, or never ends, is a promise that the test resolves
+ * or does not; a test's wait ends by a limit of the exchange, never by one of the test.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'

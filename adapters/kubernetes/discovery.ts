@@ -1,9 +1,11 @@
 /**
- * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each group and version where it has none.
+ * Asks an API server which kinds it serves: aggregated discovery in two calls, or one call for each
+ * group and version where it has none.
  *
- * What must stay true: a group and version that could not be read, or is stale, is reported as failed and never as absent. A server that
- * serves nothing is a server that failed. Without the right to read which server serves a group, every kind counts as served by an
- * aggregated one: a GET precedes each DELETE there.
+ * What must stay true: a group and version that could not be read, or is stale, is reported as
+ * failed and never as absent. A server that serves nothing is a server that failed. Without the
+ * right to read which server serves a group, every kind counts as served by an aggregated one: a
+ * GET precedes each DELETE there.
  *
  * Not here: which kinds are monitored (services/watcher).
  */
@@ -158,7 +160,10 @@ function isName(text: string): boolean {
   return text !== '' && text.length <= MOST_NAME_LENGTH && text.isWellFormed()
 }
 
-/** Group versions that an aggregated server serves, or why that is unknown. A server without aggregation serves no such list. */
+/**
+ * Group versions that an aggregated server serves, or why that is unknown. A server without
+ * aggregation serves no such list.
+ */
 async function aggregatedVersions(
   reading: Reading,
   signal: AbortSignal,
@@ -177,7 +182,10 @@ function remoteVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => isJson(spec['service'])))
 }
 
-/** The versions that the cluster itself serves, and no other server: each version of such a group has an API service, too. */
+/**
+ * The versions that the cluster itself serves, and no other server: each version of such a group
+ * has an API service, too.
+ */
 export function localVersions(list: Json): Set<string> {
   return versionsOf(specsIn(list).filter((spec) => (spec['service'] ?? null) === null))
 }
@@ -195,7 +203,8 @@ const HIDDEN = ['FORBIDDEN', 'NOT_SERVED'] as const
 type Hidden = (typeof HIDDEN)[number]
 
 /**
- * It has no objects that a client could read, so it owns none, whatever other resource has its kind: OpenShift's `processedtemplates` beside `templates`.
+ * It has no objects that a client could read, so it owns none, whatever other resource has its
+ * kind: OpenShift's `processedtemplates` beside `templates`.
  */
 function isRequest({ verbs }: Pick<ServedResource, 'verbs'>): boolean {
   return !verbs.includes('get') && !verbs.includes('list')

@@ -1,8 +1,10 @@
 /**
- * Captured answers of a real server (captures/, Kubernetes 1.36) with damage done to them, read as lists, watches, discovery and answers about one
- * object: an error that says so, or objects as they are in the text; never an absence or a success that the text does not contain, never another end.
+ * Captured answers of a real server (captures/, Kubernetes 1.36) with damage done to them, read as
+ * lists, watches, discovery and answers about one object: an error that says so, or objects as they
+ * are in the text; never an absence or a success that the text does not contain, never another end.
  *
- * What must stay true: the allowed results are computed here once more, from the damaged text and without the code under test.
+ * What must stay true: the allowed results are computed here once more, from the damaged text and
+ * without the code under test.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -1,8 +1,9 @@
 /**
  * Lists the metadata of a collection, page by page.
  *
- * What must stay true: a list is complete and of one version, or it throws; so an object that is missing from one of the whole collection did not exist. Lists are
- * consistent: no resourceVersion is ever asked for, since `0` would return the content of some cache.
+ * What must stay true: a list is complete and of one version, or it throws; so an object that is
+ * missing from one of the whole collection did not exist. Lists are consistent: no resourceVersion
+ * is ever asked for, since `0` would return the content of some cache.
  *
  * Not here: the use of a list (services/watcher).
  */

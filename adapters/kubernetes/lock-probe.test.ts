@@ -1,4 +1,7 @@
-/** The requests of the probe of the lock, and its reading of each answer: only a refusal in the lock's own words is a lock. */
+/**
+ * The requests of the probe of the lock, and its reading of each answer: only a refusal in the
+ * lock's own words is a lock.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ExchangeError } from '../../ports/exchange.ts'

@@ -1,9 +1,10 @@
 /**
  * Tries the second lock: DELETEs that it has to refuse.
  *
- * What must stay true: a probe deletes nothing, however the server handles it. It names a ConfigMap of Kinfold that nothing needs, bound to the uid just
- * seen, and is a dry run, in the body and in the URL: if there is a body the URL's is ignored, and a body may get lost on the way. Anything but a refusal
- * in the lock's own words is no lock.
+ * What must stay true: a probe deletes nothing, however the server handles it. It names a ConfigMap
+ * of Kinfold that nothing needs, bound to the uid just seen, and is a dry run, in the body and in
+ * the URL: if there is a body the URL's is ignored, and a body may get lost on the way. Anything
+ * but a refusal in the lock's own words is no lock.
  *
  * Not here: when it is tried and the consequences (services/reaper/lock.ts).
  */

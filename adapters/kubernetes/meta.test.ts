@@ -1,4 +1,7 @@
-/** Shows which fields of an object are kept, and that one beyond the caps keeps its identity and can never be judged. */
+/**
+ * Shows which fields of an object are kept, and that one beyond the caps keeps its identity and can
+ * never be judged.
+ */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { phaseOf } from '../../core/model/node.ts'

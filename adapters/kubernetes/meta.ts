@@ -1,9 +1,11 @@
 /**
- * Reads the metadata of an object as an API server sends it, whole objects included, and keeps the fields that Kinfold needs.
+ * Reads the metadata of an object as an API server sends it, whole objects included, and keeps the
+ * fields that Kinfold needs.
  *
- * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the list gets through. Metadata is read
- * exactly or not at all; the returned object can be written and read again unchanged. Of an object beyond the caps only its identity
- * is kept (ports/record/cap.ts).
+ * What must stay true: nothing of a body, of managedFields or of an annotation that is not on the
+ * list gets through. Metadata is read exactly or not at all; the returned object can be written and
+ * read again unchanged. Of an object beyond the caps only its identity is kept
+ * (ports/record/cap.ts).
  */
 
 import { createHash } from 'node:crypto'
@@ -23,13 +25,19 @@ import {
   UID_LENGTH,
 } from '../../ports/record/cap.ts'
 
-/** Keys that are kept, in the order in which they are published. One that ends with a slash, as no key does, means all that begin with it. */
+/**
+ * Keys that are kept, in the order in which they are published. One that ends with a slash, as no
+ * key does, means all that begin with it.
+ */
 export interface AllowList {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
 }
 
-/** An object whose identity cannot be published is no object: no server returns one, and its fields would be a key or a part of one. */
+/**
+ * An object whose identity cannot be published is no object: no server returns one, and its fields
+ * would be a key or a part of one.
+ */
 const MOST_IDENTITY_LENGTH = 1_024
 
 /** JSON as it comes: any field may be missing or of another type. */
@@ -40,7 +48,8 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
   if (!isJson(raw) || !isJson(raw['metadata'])) return null
   const metadata = raw['metadata']
   const { name, uid, resourceVersion } = metadata
-  // Where one has a namespace that should not, the kind was created again in another scope: discovery will show it.
+  // Where one has a namespace that should not, the kind was created again in another scope:
+  // discovery will show it.
   const namespace = metadata['namespace'] ?? (resource.scope === 'Cluster' ? '' : undefined)
   if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return null
   if (typeof namespace !== 'string' || (namespace === '') !== (resource.scope === 'Cluster'))
@@ -108,8 +117,8 @@ function readReferences(raw: unknown): readonly OwnerReference[] | null {
  * A text that no object can have: the reference names an owner that never was, and is decided like
  * any other such, so a digest stands for it. A patch removes such an entry by the object's version.
  *
- * A uid is made by the API server. An aggregated one may make longer ones: what is found with such a
- * uid proves nothing (answer.ts).
+ * A uid is made by the API server. An aggregated one may make longer ones: what is found with such
+ * a uid proves nothing (answer.ts).
  */
 function uidOf(text: string): string {
   return text.length <= UID_LENGTH ? text : DIGEST_OF_UID + digestOf(text)

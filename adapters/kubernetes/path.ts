@@ -1,8 +1,9 @@
 /**
  * Paths of resources and objects in an API server.
  *
- * What must stay true: a path names one object or there is none. Names are typed by users: an empty one would make a DELETE of an object
- * one of the whole collection, a slash would name a subresource. Case is kept.
+ * What must stay true: a path names one object or there is none. Names are typed by users: an empty
+ * one would make a DELETE of an object one of the whole collection, a slash would name a
+ * subresource. Case is kept.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { Resource } from '../../ports/cluster.ts'
@@ -38,7 +39,10 @@ function root(group: string, version: string): string {
   return group === '' ? `/api/${api}` : `/apis/${encodeURIComponent(group)}/${api}`
 }
 
-/** As the API server checks names of path segments, and no half of a surrogate pair, which has no UTF-8. */
+/**
+ * As the API server checks names of path segments, and no half of a surrogate pair, which has no
+ * UTF-8.
+ */
 function isSegment(text: string): boolean {
   return text !== '' && isPathSegmentName(text) && text.isWellFormed()
 }

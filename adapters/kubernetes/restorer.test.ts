@@ -1,4 +1,7 @@
-/** Shows what a restore sends, and how it reads answers: created, exists already, refused, or unknown. */
+/**
+ * Shows what a restore sends, and how it reads answers: created, exists already, refused, or
+ * unknown.
+ */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NamedResource } from '../../ports/cluster.ts'

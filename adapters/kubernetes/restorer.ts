@@ -1,8 +1,9 @@
 /**
  * The Restorer over an Exchange: POST to a collection, in addition to the calls of Cluster.
  *
- * What must stay true: an object that was perhaps created is never reported as refused; nothing but a POST, and a GET for new credentials, is sent
- * from here. A patch is the Cluster's, so it begins with a test of the uid.
+ * What must stay true: an object that was perhaps created is never reported as refused; nothing but
+ * a POST, and a GET for new credentials, is sent from here. A patch is the Cluster's, so it begins
+ * with a test of the uid.
  */
 import type { Target } from '../../core/model/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
@@ -62,7 +63,8 @@ async function create(
     const request = { method: 'POST', path, headers, body, purpose: 'write' } as const
     const reply = await call(exchange, request, signal)
     if (reply.status !== 401) return readCreate(reply, target)
-    // Nothing was created, and a restore passes no gate: once a read has waited for new credentials, it is sent once more.
+    // Nothing was created, and a restore passes no gate: once a read has waited for new
+    // credentials, it is sent once more.
     await call(exchange, { ...request, method: 'GET', path: own, body: null }, signal)
     return readCreate(await call(exchange, request, signal), target)
   } catch (error) {

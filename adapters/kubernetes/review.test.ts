@@ -1,4 +1,7 @@
-/** Which fields of a review's answer admit a user: only all of them together; and no error contains the token. */
+/**
+ * Which fields of a review's answer admit a user: only all of them together; and no error contains
+ * the token.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, ExchangeRequest } from '../../ports/exchange.ts'

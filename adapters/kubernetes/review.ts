@@ -1,8 +1,9 @@
 /**
  * TokenReview and SubjectAccessReview over an exchange.
  *
- * What must stay true: a user counts only with `authenticated: true`, a name, and our audience among `status.audiences`: a server that does not support
- * audiences would accept any token. A token is in the body alone, and in no error.
+ * What must stay true: a user counts only with `authenticated: true`, a name, and our audience
+ * among `status.audiences`: a server that does not support audiences would accept any token. A
+ * token is in the body alone, and in no error.
  *
  * Not here: for how long an answer counts (runtime/http/authority.ts).
  */

@@ -1,4 +1,7 @@
-/** Shows that lines are complete however the bytes are cut, and that a cut-off line is never returned. */
+/**
+ * Shows that lines are complete however the bytes are cut, and that a cut-off line is never
+ * returned.
+ */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

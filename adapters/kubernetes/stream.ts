@@ -1,8 +1,8 @@
 /**
  * Splits a stream of bytes into the lines of a watch.
  *
- * What must stay true: a line is given whole or not at all. Bytes after the last newline of a stream that ended were cut: that throws, and
- * so does a line that never ends.
+ * What must stay true: a line is given whole or not at all. Bytes after the last newline of a
+ * stream that ended were cut: that throws, and so does a line that never ends.
  *
  * Not here: the meaning of a line (cluster.ts).
  */
@@ -12,7 +12,10 @@ import { ClusterError } from '../../ports/cluster.ts'
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** The lines that each chunk completes, empty ones left out; nothing for a chunk that completes none. */
+/**
+ * The lines that each chunk completes, empty ones left out; nothing for a chunk that completes
+ * none.
+ */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   let rest: Buffer[] = []
   let restBytes = 0

@@ -1,4 +1,7 @@
-/** Behind one name there may be two clusters at once, as during a move: the proof of a live GET depends on which of them answered (F31). */
+/**
+ * Behind one name there may be two clusters at once, as during a move: the proof of a live GET
+ * depends on which of them answered (F31).
+ */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createFront, type Socket } from 'node:net'

@@ -1,8 +1,9 @@
 /**
  * Watches the metadata of a collection, and the bodies of what is deleted where they are asked for.
  *
- * What must stay true: events come in the server's order and none is skipped: an event that cannot be read throws, and the events read
- * before it have been returned. Only the server's own end of the stream is an end. No body is kept but that of a deletion.
+ * What must stay true: events come in the server's order and none is skipped: an event that cannot
+ * be read throws, and the events read before it have been returned. Only the server's own end of
+ * the stream is an end. No body is kept but that of a deletion.
  *
  * Not here: whether a silent watch is still alive (services/watcher has the timers).
  */

@@ -1,21 +1,27 @@
 /**
- * The numbers of the batches that may still be in LevelDB's write-ahead log, kept as keys `~batch/<number>` next to their changes.
+ * The numbers of the batches that may still be in LevelDB's write-ahead log, kept as keys
+ * `~batch/<number>` next to their changes.
  *
- * What must stay true: the numbers in the store run from `first` to the last batch without a gap. LevelDB under Node skips damaged
- * records of its log when it opens and says nothing, so a gap is the only trace of a lost batch (X1, X2). A number may therefore be
- * removed only when its batch has certainly left the log for a table.
+ * What must stay true: the numbers in the store run from `first` to the last batch without a gap.
+ * LevelDB under Node skips damaged records of its log when it opens and says nothing, so a gap is
+ * the only trace of a lost batch (X1, X2). A number may therefore be removed only when its batch
+ * has certainly left the log for a table.
  */
 
 /**
- * Two logs can be alive, each of one write buffer (4 MiB) and the batch that overflowed it. Two full buffers and two batches at their
- * weight are 12 MiB, so a batch with more than this after it is in no log.
+ * Two logs can be alive, each of one write buffer (4 MiB) and the batch that overflowed it. Two
+ * full buffers and two batches at their weight are 12 MiB, so a batch with more than this after it
+ * is in no log.
  */
 const KEPT_BYTES = 16 * 1024 * 1024
 
 /** Larger batches weigh no more: each can overflow a log only once. */
 const BATCH_WEIGHT_BYTES = 2 * 1024 * 1024
 
-/** Batch numbers removed by one write at most; after a run of tiny batches the surplus is removed by the next writes. */
+/**
+ * Batch numbers removed by one write at most; after a run of tiny batches the surplus is removed by
+ * the next writes.
+ */
 const PRUNED_PER_WRITE = 64
 
 const PREFIX = '~batch/'

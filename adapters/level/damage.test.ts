@@ -1,8 +1,10 @@
 /**
- * X1 to X3 of the fault catalogue, and the same for tables and manifests, a thousand flipped bits in all: over damaged files the store is refused, or has exactly the
- * content after some earlier write, and says which.
+ * X1 to X3 of the fault catalogue, and the same for tables and manifests, a thousand flipped bits
+ * in all: over damaged files the store is refused, or has exactly the content after some earlier
+ * write, and says which.
  *
- * What must stay true: the expected content is computed from the number of writes alone, so a hole cannot hide.
+ * What must stay true: the expected content is computed from the number of writes alone, so a hole
+ * cannot hide.
  */
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
@@ -166,7 +168,10 @@ async function writeAll(directory: string, writes: number): Promise<void> {
 
 type Found = 'prefix' | 'damaged'
 
-/** Flips one bit of a copy at each of `count` places, spread evenly over the file and over the bits of a byte. */
+/**
+ * Flips one bit of a copy at each of `count` places, spread evenly over the file and over the bits
+ * of a byte.
+ */
 async function flipBits(
   base: string,
   name: string,

@@ -1,8 +1,9 @@
 /**
  * A directory with a LevelDB database in it: held by one opener, checked before LevelDB touches it.
  *
- * What must stay true: within this process nothing opens a directory that is open. LevelDB would open and close its lock file, and with
- * that give the lock of the first opener to any other process.
+ * What must stay true: within this process nothing opens a directory that is open. LevelDB would
+ * open and close its lock file, and with that give the lock of the first opener to any other
+ * process.
  */
 import { chmod, mkdir, readdir, realpath } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
@@ -70,7 +71,10 @@ export async function emptyDirectory(directory: string): Promise<void> {
 /** The files in it have the mode that the process's umask leaves them: LevelDB asks for 0644. */
 const OWN = 0o700
 
-/** An older version made it open. Another user's is his to close, and some file systems have no modes: neither is a reason not to work. */
+/**
+ * An older version made it open. Another user's is his to close, and some file systems have no
+ * modes: neither is a reason not to work.
+ */
 async function closeToOthers(directory: string): Promise<void> {
   try {
     await chmod(directory, OWN)

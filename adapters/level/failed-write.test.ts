@@ -1,6 +1,6 @@
 /**
- * X4, F55: a write that fails, at two hundred places of the log file. It is the last one: the store ends, also once there is room again, and when
- * it is opened it holds all that was acknowledged.
+ * X4, F55: a write that fails, at two hundred places of the log file. It is the last one: the store
+ * ends, also once there is room again, and when it is opened it holds all that was acknowledged.
  */
 import { equal, ok, rejects } from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -28,7 +28,8 @@ test('a store survives a write that fails at each of 200 places of its log', {
 }, async (t) => {
   const counts = new Map<number, number>()
   for (let place = 0; place < 200; place++) {
-    // A prime apart, so that all parts of a record are met: its head, its keys, its values, the ends of LevelDB's blocks of 32 KiB.
+    // A prime apart, so that all parts of a record are met: its head, its keys, its values, the
+    // ends of LevelDB's blocks of 32 KiB.
     const acknowledged = await failAt(`log-${place}`, 200 + place * 397)
     counts.set(acknowledged, (counts.get(acknowledged) ?? 0) + 1)
   }
@@ -36,7 +37,10 @@ test('a store survives a write that fails at each of 200 places of its log', {
   ok(counts.size > 100)
 })
 
-/** Writes until one fails because a file may not grow beyond `bytes`; resolves with the writes acknowledged before. */
+/**
+ * Writes until one fails because a file may not grow beyond `bytes`; resolves with the writes
+ * acknowledged before.
+ */
 async function failAt(name: string, bytes: number): Promise<number> {
   const directory = join(root, name)
   let acknowledged = 0

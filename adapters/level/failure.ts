@@ -16,7 +16,8 @@ function codeOf(error: unknown): StoreErrorCode {
   // A limit on the size of files is a disk that is full for us.
   if (/No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT/.test(text))
     return 'FULL'
-  // LevelDB refers to a file that is not there: a table, a manifest, or no such name because CURRENT is damaged.
+  // LevelDB refers to a file that is not there: a table, a manifest, or no such name because
+  // CURRENT is damaged.
   if (/No such file or directory|Corruption: /.test(text)) return 'DAMAGED'
   return 'IO'
 }

@@ -1,6 +1,7 @@
 /**
- * X4 of the fault catalogue: LevelDB acknowledges writes after a failed one and loses them. The store ends at the first failure instead, and what
- * it acknowledged before is there when it is opened again.
+ * X4 of the fault catalogue: LevelDB acknowledges writes after a failed one and loses them. The
+ * store ends at the first failure instead, and what it acknowledged before is there when it is
+ * opened again.
  */
 import { equal, ok, rejects, throws } from 'node:assert/strict'
 import { join } from 'node:path'

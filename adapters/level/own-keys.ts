@@ -1,7 +1,9 @@
 /**
- * The store's own books, under keys that begin with `~`: which store it is, and the number of its last batch.
+ * The store's own books, under keys that begin with `~`: which store it is, and the number of its
+ * last batch.
  *
- * What must stay true: a store that lost a batch, its first one included, does not pass `loadBooks` (X1 to X3).
+ * What must stay true: a store that lost a batch, its first one included, does not pass `loadBooks`
+ * (X1 to X3).
  */
 import type { ClassicLevel } from 'classic-level'
 import { type Checkpoint, StoreError } from '../../ports/store.ts'
@@ -11,7 +13,10 @@ import { sealed, unsealed } from './sealed-value.ts'
 export type Database = ClassicLevel<string, Uint8Array>
 export type Snapshot = ReturnType<Database['snapshot']>
 
-/** Increased when an older program could misread the store; any other number is then wiped and rebuilt. */
+/**
+ * Increased when an older program could misread the store; any other number is then wiped and
+ * rebuilt.
+ */
 const FORMAT_VERSION = 1
 
 /** All keys of the store's own are from here on; printable ASCII ends before them. */
@@ -35,7 +40,10 @@ export async function startBooks(database: Database, identity: string): Promise<
   return { checkpoint: undefined, numbers: new BatchNumbers() }
 }
 
-/** Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for a store of another program. */
+/**
+ * Undefined for a store that is new. Throws `DAMAGED` for lost batches, `FORMAT` for a store of
+ * another program.
+ */
 export async function loadBooks(
   database: Database,
   snapshot: Snapshot,
@@ -81,7 +89,10 @@ async function countedBatches(
   }
 }
 
-/** The entries of a batch in the books besides its changes; call after `numbers.add` and `numbers.prune`. */
+/**
+ * The entries of a batch in the books besides its changes; call after `numbers.add` and
+ * `numbers.prune`.
+ */
 export function bookEntries(
   number: number,
   first: number,

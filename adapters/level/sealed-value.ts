@@ -1,8 +1,8 @@
 /**
  * A value as it is stored in LevelDB: its bytes, then a CRC-32 over key and value.
  *
- * What must stay true: a value is only ever given out under the key it was stored with. LevelDB under Node does not check its blocks when
- * it reads them, so only this notices a flipped bit.
+ * What must stay true: a value is only ever given out under the key it was stored with. LevelDB
+ * under Node does not check its blocks when it reads them, so only this notices a flipped bit.
  */
 import { crc32 } from 'node:zlib'
 import { StoreError } from '../../ports/store.ts'
@@ -29,7 +29,8 @@ const summingViews: Buffer[] = []
 const lendingViews: Buffer[] = []
 
 /**
- * As `sealed`, in memory that the next call overwrites: for a caller that copies it at once, since objects of its own for each value cost more than its sum.
+ * As `sealed`, in memory that the next call overwrites: for a caller that copies it at once, since
+ * objects of its own for each value cost more than its sum.
  */
 export function sealedForNow(key: string, value: Uint8Array): Uint8Array {
   const { length } = value

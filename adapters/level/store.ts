@@ -1,12 +1,14 @@
 /**
  * A Store in a LevelDB directory.
  *
- * What must stay true: a returned value was written, under that key, by a run of whole writes from the first one on; else it says
- * `DAMAGED`. LevelDB under Node promises none of that by itself: it opens over damage silently and acknowledges writes after a failed one
- * that it then loses. Hence a checksum in each value (sealed-value.ts), numbered batches (batch-number.ts), a reading of all tables
- * before each open (table-file.ts), and an end at the first error.
+ * What must stay true: a returned value was written, under that key, by a run of whole writes from
+ * the first one on; else it says `DAMAGED`. LevelDB under Node promises none of that by itself: it
+ * opens over damage silently and acknowledges writes after a failed one that it then loses. Hence a
+ * checksum in each value (sealed-value.ts), numbered batches (batch-number.ts), a reading of all
+ * tables before each open (table-file.ts), and an end at the first error.
  *
- * Writes are not synced: the changelog is the truth, and after a power cut the store is an earlier state of itself, or refused.
+ * Writes are not synced: the changelog is the truth, and after a power cut the store is an earlier
+ * state of itself, or refused.
  *
  * Not here: replaying the changelog, deciding when to verify.
  */
@@ -37,7 +39,9 @@ import { checkTables } from './table-file.ts'
 export interface LevelStoreOptions {
   /** Made when it is not there. Nothing in it but LevelDB's files is ever deleted. */
   readonly directory: string
-  /** Whose state this is, such as log and partition; another one's store is refused with `FORMAT`. */
+  /**
+   * Whose state this is, such as log and partition; another one's store is refused with `FORMAT`.
+   */
   readonly identity: string
   /** Wipe a store that is damaged or of another format or identity, instead of rejecting. */
   readonly rebuild?: boolean
@@ -140,7 +144,8 @@ class LevelStore implements Store {
   async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
     this.#assertUsable()
     for (const [key] of changes) assertNotOwn(key)
-    // After an error the content of the log is unknown, and LevelDB may acknowledge later writes and lose them (X4): so none follow.
+    // After an error the content of the log is unknown, and LevelDB may acknowledge later writes
+    // and lose them (X4): so none follow.
     await this.#alone('writing', () => this.#writeBatch(changes, checkpoint))
   }
 

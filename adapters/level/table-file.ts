@@ -1,14 +1,16 @@
 /**
  * Checks the checksums inside LevelDB's table files, which LevelDB under Node never checks.
  *
- * A flipped bit in a value is found by the value's own CRC. One in a key, an order number or a filter makes an entry vanish without a trace,
- * and one in a length or an index ends the process (an assertion, or more memory than there is), again after every restart. So all
- * tables are read before LevelDB opens them: 2 MiB take 2 to 3 ms.
+ * A flipped bit in a value is found by the value's own CRC. One in a key, an order number or a
+ * filter makes an entry vanish without a trace, and one in a length or an index ends the process
+ * (an assertion, or more memory than there is), again after every restart. So all tables are read
+ * before LevelDB opens them: 2 MiB take 2 to 3 ms.
  *
- * What must stay true: tables are never compressed (the store opens LevelDB so), or index blocks could not be read here. This file never
- * opens the LOCK file: closing it would give up the lock.
+ * What must stay true: tables are never compressed (the store opens LevelDB so), or index blocks
+ * could not be read here. This file never opens the LOCK file: closing it would give up the lock.
  *
- * Not here: the write-ahead log (batch-number.ts), CURRENT and MANIFEST (LevelDB checks those itself).
+ * Not here: the write-ahead log (batch-number.ts), CURRENT and MANIFEST (LevelDB checks those
+ * itself).
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,7 +23,9 @@ const TRAILER_BYTES = 5
 const MAGIC = 0xdb4775248b80fb57n
 const TABLE_NAME = /^\d+\.(ldb|sst)$/
 
-/** Throws `DAMAGED` unless every block of every finished table in the directory has its checksum. */
+/**
+ * Throws `DAMAGED` unless every block of every finished table in the directory has its checksum.
+ */
 export async function checkTables(directory: string, signal?: AbortSignal): Promise<void> {
   for (const name of await readdir(directory)) {
     signal?.throwIfAborted()
@@ -34,7 +38,8 @@ export async function checkTables(directory: string, signal?: AbortSignal): Prom
 
 function checkTable(path: string, bytes: Buffer): void {
   const footer = bytes.length - FOOTER_BYTES
-  // The magic number is written last: without it the table is unfinished, unreferenced, or LevelDB itself will refuse it.
+  // The magic number is written last: without it the table is unfinished, unreferenced, or LevelDB
+  // itself will refuse it.
   if (footer < 0 || bytes.readBigUInt64LE(bytes.length - 8) !== MAGIC) return
   const [metaIndex, end] = handleAt(bytes, footer)
   const [index] = handleAt(bytes, end)
@@ -64,7 +69,10 @@ function checkedBlock(path: string, bytes: Buffer, { offset, size }: BlockHandle
   return bytes.subarray(offset, end)
 }
 
-/** An index block: entries of (shared, rest and value lengths, rest of the key, value), then restart points and their number. */
+/**
+ * An index block: entries of (shared, rest and value lengths, rest of the key, value), then restart
+ * points and their number.
+ */
 function handlesIn(block: Buffer): readonly BlockHandle[] {
   const handles: BlockHandle[] = []
   const restarts = block.readUInt32LE(block.length - 4)

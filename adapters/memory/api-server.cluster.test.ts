@@ -1,6 +1,6 @@
 /**
- * Sends the same requests to a real kube-apiserver and to the one in memory, and demands the same answers: status, reason,
- * details, and those fields of an object that a collector reads.
+ * Sends the same requests to a real kube-apiserver and to the one in memory, and demands the same
+ * answers: status, reason, details, and those fields of an object that a collector reads.
  *
  * Not here: wording of messages, fields of bodies, managedFields.
  */

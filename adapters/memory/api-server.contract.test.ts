@@ -1,5 +1,6 @@
 /**
- * Shows that the in-memory API server keeps the promises that the Cluster port makes of a real one, seen through the same adapter.
+ * Shows that the in-memory API server keeps the promises that the Cluster port makes of a real one,
+ * seen through the same adapter.
  */
 import { ok } from 'node:assert/strict'
 import { clusterContract } from '../../ports/cluster.contract.ts'

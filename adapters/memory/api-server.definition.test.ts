@@ -1,5 +1,6 @@
 /**
- * Custom resources on the in-memory API server: served when their CustomResourceDefinition is created, deleted with it.
+ * Custom resources on the in-memory API server: served when their CustomResourceDefinition is
+ * created, deleted with it.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -78,7 +79,8 @@ suite('a definition', () => {
     const from = api.server.resourceVersion
     for (const name of ['a', 'b']) await api.create(WIDGETS, { name }, WIDGET)
     await using reader = await api.watch(`${WIDGETS}?watch=1&resourceVersion=${from}`)
-    // Its policy is ignored: a CustomResourceDefinition never waits for dependents, nor orphans them.
+    // Its policy is ignored: a CustomResourceDefinition never waits for dependents, nor orphans
+    // them.
     const options = { propagationPolicy: 'Foreground' }
     const { body } = await api.request('DELETE', `${DEFINITIONS}/${NAME}`, options)
     deepEqual(body.metadata.finalizers, ['customresourcecleanup.apiextensions.k8s.io'])

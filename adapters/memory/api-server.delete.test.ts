@@ -1,5 +1,6 @@
 /**
- * DELETE on the in-memory API server: rules B67 to B70, as kube-apiserver v1.36 was seen to follow them.
+ * DELETE on the in-memory API server: rules B67 to B70, as kube-apiserver v1.36 was seen to follow
+ * them.
  */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -8,7 +9,8 @@ import { ApiFixture, CONFIG_MAPS, METADATA } from './api-server.fixture.ts'
 const CONTROLLERS = '/api/v1/namespaces/default/replicationcontrollers'
 const PODS = '/api/v1/namespaces/default/pods'
 
-// Present finalizer, requested policy, then the finalizers left: by a kind whose default is Background, and by one that orphans.
+// Present finalizer, requested policy, then the finalizers left: by a kind whose default is
+// Background, and by one that orphans.
 const propagation = [
   ['none', undefined, 'gone', 'orphan'],
   ['none', 'Foreground', 'foregroundDeletion', 'foregroundDeletion'],

@@ -1,5 +1,6 @@
 /**
- * For tests of the in-memory API server: one on a clock that does not move, asked in one line and read as JSON.
+ * For tests of the in-memory API server: one on a clock that does not move, asked in one line and
+ * read as JSON.
  *
  * Not here: anything that judges an answer.
  */

@@ -1,5 +1,6 @@
 /**
- * GET, LIST and WATCH on the in-memory API server: shapes of 404, consistent pages, 410, bookmarks, forms of answers.
+ * GET, LIST and WATCH on the in-memory API server: shapes of 404, consistent pages, 410, bookmarks,
+ * forms of answers.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { suite, test } from 'node:test'

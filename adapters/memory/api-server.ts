@@ -1,12 +1,13 @@
 /**
- * A Kubernetes-style API server in this process: the playground's, the simulator's, and the one that contracts run against. No sockets: it
- * takes a request and returns an answer.
+ * A Kubernetes-style API server in this process: the playground's, the simulator's, and the one
+ * that contracts run against. No sockets: it takes a request and returns an answer.
  *
- * What must stay true: requests that a collector relies on are answered as kube-apiserver answers them (rules B67 to B71, and observations
- * on v1.36); time and chance come from ports alone. Each request is carried out in one turn, so requests are atomic to one another.
+ * What must stay true: requests that a collector relies on are answered as kube-apiserver answers
+ * them (rules B67 to B71, and observations on v1.36); time and chance come from ports alone. Each
+ * request is carried out in one turn, so requests are atomic to one another.
  *
- * Not here: authentication, admission, controllers (except for namespaces and CustomResourceDefinitions, whose content is deleted with
- * them), HTTP (playground/http.ts).
+ * Not here: authentication, admission, controllers (except for namespaces and
+ * CustomResourceDefinitions, whose content is deleted with them), HTTP (playground/http.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
@@ -26,7 +27,9 @@ export interface ApiServerOptions {
   readonly random: Random
   /** For people: which cluster this is. */
   readonly name: string
-  /** Changes of one kind that watches can still resume from, at least; it may hold twice as many. */
+  /**
+   * Changes of one kind that watches can still resume from, at least; it may hold twice as many.
+   */
   readonly historyLimit?: number
   /** Between bookmarks on a watch that requested them. */
   readonly bookmarkMs?: number
@@ -34,7 +37,10 @@ export interface ApiServerOptions {
   readonly serves?: (kind: Kind) => boolean
 }
 
-/** Sees a request first: answers in the server's place, or alters what it answers, or (undefined) leaves it alone. */
+/**
+ * Sees a request first: answers in the server's place, or alters what it answers, or (undefined)
+ * leaves it alone.
+ */
 export type Fault = (
   request: ApiRequest,
   proceed: () => Promise<ApiResponse>,
@@ -63,7 +69,10 @@ export class ApiServer {
     for (const name of OWN_NAMESPACES) this.#createNamespace(name)
   }
 
-  /** Answers everything, refusals included; rejects only when a fault does. A watch's body ends or throws by `signal`. */
+  /**
+   * Answers everything, refusals included; rejects only when a fault does. A watch's body ends or
+   * throws by `signal`.
+   */
   async handle(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse> {
     for (const fault of this.#faults) {
       const answer = await fault(request, () => Promise.resolve(this.#answer(request, signal)))
@@ -88,7 +97,10 @@ export class ApiServer {
     this.#storage.compact()
   }
 
-  /** As a restore of etcd that bumps its versions and forgets its history: from now on versions are higher by `by`. */
+  /**
+   * As a restore of etcd that bumps its versions and forgets its history: from now on versions are
+   * higher by `by`.
+   */
   bump(by: number): void {
     this.#storage.bump(by)
     this.#storage.compact()

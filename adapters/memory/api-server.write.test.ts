@@ -1,5 +1,6 @@
 /**
- * POST, PUT and PATCH on the in-memory API server: rules B70 and B71, conflicts, and the effect of each kind of patch.
+ * POST, PUT and PATCH on the in-memory API server: rules B70 and B71, conflicts, and the effect of
+ * each kind of patch.
  */
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -1,8 +1,9 @@
 /**
  * A clock that does not move until a test moves it.
  *
- * What must stay true: sleepers wake in the order of their times, those of one time in the order in which they began to sleep; each
- * one's work gets turns of the event loop before the next one wakes, so it may sleep again within the same `advance`.
+ * What must stay true: sleepers wake in the order of their times, those of one time in the order in
+ * which they began to sleep; each one's work gets turns of the event loop before the next one
+ * wakes, so it may sleep again within the same `advance`.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../ports/clock.ts'
@@ -12,7 +13,10 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Turns of the event loop that a woken sleeper's work gets. Work over memory adapters needs a few; more only cost time. */
+/**
+ * Turns of the event loop that a woken sleeper's work gets. Work over memory adapters needs a few;
+ * more only cost time.
+ */
 const TURNS_AFTER_WAKE = 4
 
 export class ManualClock implements Clock {

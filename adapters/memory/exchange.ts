@@ -1,8 +1,9 @@
 /**
  * The Exchange port over an API server in this process.
  *
- * What must stay true: it behaves as a connection does: nothing is sent once it is closed, an aborted request rejects with the signal's
- * reason, and a body stops throwing nothing but that reason.
+ * What must stay true: it behaves as a connection does: nothing is sent once it is closed, an
+ * aborted request rejects with the signal's reason, and a body stops throwing nothing but that
+ * reason.
  *
  * Not here: delays, cut bodies and other faults (`ApiServer.inject`).
  */

@@ -1,9 +1,11 @@
 /**
  * The lease of a single process: a caller that asks while it is held waits until it is given up.
  *
- * What must stay true: every epoch is higher than the one before, and than the one that the caller knows.
+ * What must stay true: every epoch is higher than the one before, and than the one that the caller
+ * knows.
  *
- * Not here: several processes (a Lease object in the cluster); correctness never rests on any lease.
+ * Not here: several processes (a Lease object in the cluster); correctness never rests on any
+ * lease.
  */
 import type { HeldLease, Lease, LeaseWait } from '../../ports/lease.ts'
 

@@ -1,8 +1,10 @@
 /**
- * One partition of the memory log: its entries, the transactions open on it, and the readers that wait for more.
+ * One partition of the memory log: its entries, the transactions open on it, and the readers that
+ * wait for more.
  *
- * What must stay true: an offset is given once. Entries of an aborted transaction and the marker that ends every transaction leave gaps, as on
- * a real broker, and `end` never lies beyond the first entry of an open transaction.
+ * What must stay true: an offset is given once. Entries of an aborted transaction and the marker
+ * that ends every transaction leave gaps, as on a real broker, and `end` never lies beyond the
+ * first entry of an open transaction.
  *
  * Not here: which process may write (log.ts).
  */
@@ -16,7 +18,9 @@ interface Stored {
 
 export class MemoryPartition {
   readonly #waiting = new Set<() => void>()
-  /** Transactions that wrote here and have not ended, with the offset of the first entry of each. */
+  /**
+   * Transactions that wrote here and have not ended, with the offset of the first entry of each.
+   */
   readonly #open = new Map<object, bigint>()
   #entries: Stored[] = []
   #start = 0n

@@ -1,8 +1,10 @@
 /**
- * The log in memory: a broker's behaviour without its network, for tests, the simulator and the playground.
+ * The log in memory: a broker's behaviour without its network, for tests, the simulator and the
+ * playground.
  *
- * What must stay true: it is as awkward as a real broker may be. Transactions stay open, answers get lost, owners are fenced in the middle of a
- * commit, offsets have gaps; what works here must not depend on luck. Content outlives a handle: `reopen` is a restart of the process.
+ * What must stay true: it is as awkward as a real broker may be. Transactions stay open, answers
+ * get lost, owners are fenced in the middle of a commit, offsets have gaps; what works here must
+ * not depend on luck. Content outlives a handle: `reopen` is a restart of the process.
  *
  * Not here: bytes on a disk and their faults (adapters/sqlite).
  */
@@ -164,7 +166,10 @@ export class MemoryLog implements Log {
     this.#closed.abort()
   }
 
-  /** As a restart of the process: this handle closes, the content stays, open transactions on the broker stay open. */
+  /**
+   * As a restart of the process: this handle closes, the content stays, open transactions on the
+   * broker stay open.
+   */
   reopen(): MemoryLog {
     this.#closed.abort()
     this.#content.time = new AppendTime(this.#options.clock, this.#content.time.now())
@@ -231,7 +236,8 @@ export class MemoryLog implements Log {
   /** False: it waited in vain. */
   async #change(at: MemoryPartition, leftMs: number, signal?: AbortSignal): Promise<boolean> {
     const over = new AbortController()
-    // One signal of our own, and a reason that is there already: this is the simulator's busiest wait.
+    // One signal of our own, and a reason that is there already: this is the simulator's busiest
+    // wait.
     const end = (): void => over.abort(CHANGED)
     const takeBack = at.onChange(end)
     const ends = signal === undefined ? [this.#closed.signal] : [this.#closed.signal, signal]

@@ -1,7 +1,8 @@
 /**
  * A group of processes in one memory, and the smallest: one process that has everything.
  *
- * What must stay true: a member gets its assignments in order, and all members see the same assignments.
+ * What must stay true: a member gets its assignments in order, and all members see the same
+ * assignments.
  */
 import type { Placed, Placement } from '../../ports/placement.ts'
 import { assign, type Share } from '../../ports/share-out.ts'

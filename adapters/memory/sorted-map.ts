@@ -40,7 +40,10 @@ export class SortedMap {
     return copy
   }
 
-  /** At most `limit` entries with keys from `gte` up to, not including, `lt`: the first, or the last. */
+  /**
+   * At most `limit` entries with keys from `gte` up to, not including, `lt`: the first, or the
+   * last.
+   */
   page(
     gte: string,
     lt: string,

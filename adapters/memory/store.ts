@@ -1,8 +1,9 @@
 /**
  * A Store in memory, for the playground, the simulator and tests.
  *
- * What must stay true: it keeps the whole contract (ports/store.contract.ts), so code that runs on it runs on a disk. Its content
- * outlives it: a new store over the same `MemoryStoreContent` is the old one, opened again.
+ * What must stay true: it keeps the whole contract (ports/store.contract.ts), so code that runs on
+ * it runs on a disk. Its content outlives it: a new store over the same `MemoryStoreContent` is the
+ * old one, opened again.
  *
  * Not here: damage; memory has none that a program could notice.
  */

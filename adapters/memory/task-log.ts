@@ -1,7 +1,8 @@
 /**
  * The right to commit for one task, on the memory log.
  *
- * What must stay true: a commit's entries become visible together or never, and none of them once a successor has taken over.
+ * What must stay true: a commit's entries become visible together or never, and none of them once a
+ * successor has taken over.
  *
  * Not here: which process gets the right (log.ts).
  */

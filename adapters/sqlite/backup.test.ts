@@ -117,7 +117,9 @@ test('takes nothing that is there, and leaves nothing behind that is not whole',
   deepEqual([existsSync(to), existsSync(`${to}.unfinished`)], [false, false])
 })
 
-/** A fault of the target proves nothing about the log; the error says what to do about the target. */
+/**
+ * A fault of the target proves nothing about the log; the error says what to do about the target.
+ */
 function blames(target: string, code: LogError['code']): (error: LogError) => boolean {
   return (error) => {
     equal(error.code, code)

@@ -1,8 +1,10 @@
 /**
- * Copies a log while another process writes it: as of one moment, checked, and under its name only once all of it is on the disk.
+ * Copies a log while another process writes it: as of one moment, checked, and under its name only
+ * once all of it is on the disk.
  *
- * What must stay true: a directory of that name holds a whole log that was read back and fits its checksums, or there is none. The log that is copied is only read,
- * and is not blamed for faults of the target.
+ * What must stay true: a directory of that name holds a whole log that was read back and fits its
+ * checksums, or there is none. The log that is copied is only read, and is not blamed for faults of
+ * the target.
  *
  * Not here: stores, which are rebuilt from the log.
  */
@@ -106,7 +108,10 @@ async function checkCopy(
   }
 }
 
-/** That it cannot be taken away must not hide why it was given up; the next backup to there tries again. */
+/**
+ * That it cannot be taken away must not hide why it was given up; the next backup to there tries
+ * again.
+ */
 function discard(unfinished: string): void {
   try {
     rmSync(unfinished, { recursive: true, force: true })

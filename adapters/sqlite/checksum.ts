@@ -1,8 +1,9 @@
 /**
  * The sums that make damage visible: SQLite reads a flipped or cut file back without an error.
  *
- * What must stay true: every column of a record but `prev` and `trace` is under its `sum`, and `prev` is the sum of the record before it in its lane, so a
- * changed, missing, foreign or repeated record breaks a sum or a link. The layout never changes: files contain it.
+ * What must stay true: every column of a record but `prev` and `trace` is under its `sum`, and
+ * `prev` is the sum of the record before it in its lane, so a changed, missing, foreign or repeated
+ * record breaks a sum or a link. The layout never changes: files contain it.
  *
  * Not here: the comparison (record-table.ts, verify.ts).
  */
@@ -12,8 +13,9 @@ const header = new DataView(new ArrayBuffer(28))
 const headerBytes = new Uint8Array(header.buffer)
 
 /**
- * CRC-32 (as in zlib) of, in little-endian 32-bit words: lane, UTF-16 units of the key, bytes of the value plus one (0 for a tombstone),
- * offset low and high, timestamp low and high; then the key in UTF-8; then the value.
+ * CRC-32 (as in zlib) of, in little-endian 32-bit words: lane, UTF-16 units of the key, bytes of
+ * the value plus one (0 for a tombstone), offset low and high, timestamp low and high; then the key
+ * in UTF-8; then the value.
  */
 export function recordSum(
   lane: number,
@@ -33,7 +35,9 @@ export function recordSum(
   return value === null ? sum : crc32(value, sum)
 }
 
-/** CRC-32 of the columns before `sum`, as a JSON array: for the few small rows that are no records. */
+/**
+ * CRC-32 of the columns before `sum`, as a JSON array: for the few small rows that are no records.
+ */
 export function columnsSum(columns: readonly (string | number)[]): number {
   return crc32(JSON.stringify(columns))
 }

@@ -1,4 +1,7 @@
-/** Compaction and trimming: which records are removed, which stay, and that a reader sees no difference. */
+/**
+ * Compaction and trimming: which records are removed, which stay, and that a reader sees no
+ * difference.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +23,10 @@ import { verifyFile } from './verify.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A step of the property: a record, a slice of the scan under way (or of a new one), the rest of it, or a day of time. */
+/**
+ * A step of the property: a record, a slice of the scan under way (or of a new one), the rest of
+ * it, or a day of time.
+ */
 type Step = { readonly key: number; readonly gone: boolean } | 'slice' | 'walk' | 'day'
 
 const step = fc.oneof(

@@ -1,9 +1,11 @@
 /**
- * One scan of a compacted lane, from its newest record down, that removes records that newer ones supersede.
+ * One scan of a compacted lane, from its newest record down, that removes records that newer ones
+ * supersede.
  *
- * What must stay true: after every slice the lane is whole and gives every reader the same latest values. A tombstone is removed only when a complete scan
- * of this process left it at least a day ago, so every reader that still holds the value it removes has had that day to read it, and no older value of its
- * key is left that could reappear.
+ * What must stay true: after every slice the lane is whole and gives every reader the same latest
+ * values. A tombstone is removed only when a complete scan of this process left it at least a day
+ * ago, so every reader that still holds the value it removes has had that day to read it, and no
+ * older value of its key is left that could reappear.
  *
  * Not here: when a scan is due (maintenance.ts).
  */
@@ -23,7 +25,10 @@ export interface CompactionBounds {
 
 const BOUNDS: CompactionBounds = { sliceRecords: 400, maxSlots: 2 ** 22 }
 
-/** The position of the scan: everything from `offset` on is done, and the record there links to `prev`. */
+/**
+ * The position of the scan: everything from `offset` on is done, and the record there links to
+ * `prev`.
+ */
 interface Place {
   readonly offset: number
   readonly prev: number

@@ -1,6 +1,6 @@
 /**
- * F51: over 500 flipped bits, over 200 cut files: named at open, or read as it was, or short of a tail, which a reader that has seen more
- * reports; never altered content, never a hole.
+ * F51: over 500 flipped bits, over 200 cut files: named at open, or read as it was, or short of a
+ * tail, which a reader that has seen more reports; never altered content, never a hole.
  */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,10 @@ type Content = Readonly<
 
 type Outcome = 'identical' | 'prefix' | 'DAMAGED' | 'FORMAT'
 
-/** No test here checks whether a disk keeps its writes: with a disk in memory, thousands of waits for a real one are saved. */
+/**
+ * No test here checks whether a disk keeps its writes: with a disk in memory, thousands of waits
+ * for a real one are saved.
+ */
 const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Copied by all tests, changed by none. */
@@ -264,7 +267,10 @@ async function closedImage(): Promise<Image> {
   return { files, content, moments: new Set([endsOf(content)]) }
 }
 
-/** A reader keeps the write-ahead log from starting over, so main file and log both hold versions of the same pages. */
+/**
+ * A reader keeps the write-ahead log from starting over, so main file and log both hold versions of
+ * the same pages.
+ */
 async function crashImage(): Promise<Image> {
   const directory = temporary()
   await using log = await openSqliteLog({ directory, partitions: 2, clock })
@@ -316,7 +322,10 @@ function records(prefix: string, count: number): Produced[] {
   })
 }
 
-/** All of the header, where each bit means something else, then one place in each of many stretches; each at another bit. */
+/**
+ * All of the header, where each bit means something else, then one place in each of many stretches;
+ * each at another bit.
+ */
 function* flips(bytes: Uint8Array, count: number): Generator<[string, Uint8Array]> {
   const header = Array.from({ length: 25 }, (_, index) => index * 4)
   const stride = (bytes.length - 100) / (count - header.length)

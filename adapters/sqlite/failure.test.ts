@@ -1,4 +1,6 @@
-/** Attack f19: an error of the disk is not called a lack of room, and what to do fits what happened. */
+/**
+ * Attack f19: an error of the disk is not called a lack of room, and what to do fits what happened.
+ */
 import { equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { LogError } from '../../ports/log.ts'

@@ -1,7 +1,8 @@
 /**
  * The errors of SQLite and the file system, as errors of the port.
  *
- * What must stay true: nothing that may be damage is called anything milder, and no code says `retry` after a write that may have happened.
+ * What must stay true: nothing that may be damage is called anything milder, and no code says
+ * `retry` after a write that may have happened.
  */
 import { LogError, type LogErrorCode } from '../../ports/log.ts'
 import { type Head, nameOf } from './head.ts'
@@ -34,7 +35,10 @@ const ADVICE: Readonly<Record<'DAMAGED' | 'FULL' | 'IO' | 'UNAVAILABLE' | 'INVAL
   INVALID: 'check that its directory exists and belongs to this user',
 }
 
-/** An error that is neither SQLite's nor the file system's is a programming error and is not converted. */
+/**
+ * An error that is neither SQLite's nor the file system's is a programming error and is not
+ * converted.
+ */
 export function failureOf(error: unknown, doing: Doing, path: string): Error {
   if (!(error instanceof Error) || error instanceof LogError) return error as Error
   const code = codeOf(error, doing)
@@ -66,7 +70,10 @@ export function unlikeItsSource(error: unknown, target: string): LogError {
   return new LogError('INVALID', message, { cause: error })
 }
 
-/** Of a statement that reads one file and writes another: the one that it reads is busy, or cannot be read. */
+/**
+ * Of a statement that reads one file and writes another: the one that it reads is busy, or cannot
+ * be read.
+ */
 export function isOfSource(error: unknown): boolean {
   const code = sqliteCodeOf(error)
   return code !== undefined && (OF_READING.has(code) || OF_READING.has(code & PRIMARY))

@@ -1,8 +1,9 @@
 /**
- * The head of a lane: one lane is one partition of one topic, and its head is the row that proves its records.
+ * The head of a lane: one lane is one partition of one topic, and its head is the row that proves
+ * its records.
  *
- * What must stay true: a head changes in the same transaction as its records, and the root row proves all heads together, so a page that is
- * older than the rest of the file is noticed.
+ * What must stay true: a head changes in the same transaction as its records, and the root row
+ * proves all heads together, so a page that is older than the rest of the file is noticed.
  */
 import type { Topic } from '../../ports/log.ts'
 import { columnsSum } from './checksum.ts'
@@ -11,7 +12,10 @@ export interface Head {
   readonly lane: number
   readonly topic: Topic
   readonly partition: number
-  /** Oldest offset that may be read; records before it are on their way out. Always 0 on a compacted topic. */
+  /**
+   * Oldest offset that may be read; records before it are on their way out. Always 0 on a compacted
+   * topic.
+   */
   readonly start: number
   readonly next: number
   /** Of the last record ever written: append times do not go back. */
@@ -44,7 +48,10 @@ export function headSum(head: Head): number {
   return columnsSum(headColumns(head))
 }
 
-/** Lane and offset share a rowid, so that each lane is one dense range: offsets have 44 bits, lanes 19. */
+/**
+ * Lane and offset share a rowid, so that each lane is one dense range: offsets have 44 bits, lanes
+ * 19.
+ */
 const OFFSET_BITS = 44n
 export const OFFSET_END: number = 2 ** 44
 

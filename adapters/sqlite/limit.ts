@@ -1,4 +1,7 @@
-/** How large records are to a transaction that gathers several writes. The limits of the port are in ports/record/record-limit.ts. */
+/**
+ * How large records are to a transaction that gathers several writes. The limits of the port are in
+ * ports/record/record-limit.ts.
+ */
 import type { Produced } from '../../ports/log.ts'
 
 /** Roughly, in bytes. */

@@ -1,4 +1,7 @@
-/** F52: one process writes a log; any other process gets an error that names the directory, and may read. */
+/**
+ * F52: one process writes a log; any other process gets an error that names the directory, and may
+ * read.
+ */
 import { equal, match, ok, rejects } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

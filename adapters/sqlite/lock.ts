@@ -1,10 +1,10 @@
 /**
  * One process at a time writes a log's directory, or a data directory.
  *
- * What must stay true: the lock is the operating system's and dies with the process, so a killed one
- * leaves nothing to clean up. It is a second, empty SQLite file held in an exclusive transaction:
- * that also keeps out a second opener in this very process. Do not read log.lock from within the
- * process that holds it: closing any descriptor of a file drops a POSIX lock on it.
+ * What must stay true: the lock is the operating system's and dies with the process, so a killed
+ * one leaves nothing to clean up. It is a second, empty SQLite file held in an exclusive
+ * transaction: that also keeps out a second opener in this very process. Do not read log.lock from
+ * within the process that holds it: closing any descriptor of a file drops a POSIX lock on it.
  */
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,9 @@
 /**
  * The open file: its transactions, and the heads after each of them.
  *
- * What must stay true: records, heads, positions and root change together or not at all, and the state in memory is the committed state. After a
- * failed write or damage nothing more is written until the file is opened again.
+ * What must stay true: records, heads, positions and root change together or not at all, and the
+ * state in memory is the committed state. After a failed write or damage nothing more is written
+ * until the file is opened again.
  *
  * Not here: which callers wait for what (log.ts), the full check at open (verify.ts).
  */
@@ -45,8 +46,9 @@ const CACHE_KIB = 4 * 1024
 /** A write-ahead log that once grew larger is cut to this when it is reused. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024
 /**
- * The write-ahead log is carried over into the file once it has so many pages (16 MiB). Each time costs two waits for the disk in the middle of a
- * write, and a page that was changed ten times since, as the end of every lane is, is carried over once.
+ * The write-ahead log is carried over into the file once it has so many pages (16 MiB). Each time
+ * costs two waits for the disk in the middle of a write, and a page that was changed ten times
+ * since, as the end of every lane is, is carried over once.
  */
 const WAL_PAGES = 4_000
 
@@ -132,7 +134,9 @@ export class LogFile {
     return head
   }
 
-  /** Entries that this process wrote of late, from `from` on; undefined when they have to be read. */
+  /**
+   * Entries that this process wrote of late, from `from` on; undefined when they have to be read.
+   */
   recent(lane: number, from: bigint, limit: number): readonly Entry[] | undefined {
     return this.#tails.get(lane)?.read(from, limit)
   }

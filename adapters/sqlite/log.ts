@@ -1,10 +1,11 @@
 /**
  * The embedded log: one SQLite file in one directory, for one process.
  *
- * What must stay true: a write is acknowledged only after its transaction is on disk; readers see only acknowledged entries; a record that
- * cannot be proved is an error, never an entry.
+ * What must stay true: a write is acknowledged only after its transaction is on disk; readers see
+ * only acknowledged entries; a record that cannot be proved is an error, never an entry.
  *
- * Not here: the contents of a sum (checksum.ts), the checks of a file (verify.ts), how it stays small (maintenance.ts).
+ * Not here: the contents of a sum (checksum.ts), the checks of a file (verify.ts), how it stays
+ * small (maintenance.ts).
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +49,9 @@ export interface SqliteLogOptions {
   readonly clock: Clock
   /** Takes no lock and sees the commits of another process: for audits. */
   readonly readOnly?: boolean | undefined
-  /** This process has read the file through before: what is read of it now is checked all the same. */
+  /**
+   * This process has read the file through before: what is read of it now is checked all the same.
+   */
   readonly isVerified?: boolean | undefined
   /** Beyond this size the file accepts no writes. */
   readonly maxBytes?: number | undefined
@@ -162,7 +165,10 @@ export class SqliteLog implements Log {
     return { start: BigInt(start), end: BigInt(next) }
   }
 
-  /** A null value outlives a day of the process that also keeps the stores up to date: none of them lags so far. */
+  /**
+   * A null value outlives a day of the process that also keeps the stores up to date: none of them
+   * lags so far.
+   */
   async wholeFrom(topic: Topic, partition: number): Promise<bigint> {
     const { start } = await this.bounds(topic, partition)
     return start
@@ -172,7 +178,8 @@ export class SqliteLog implements Log {
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: read its entries`)
     if (this.#isNewer(topic, partition)) return []
     const latest = new Map<string, Entry>()
-    // The end is read again after each page: the newer value of an entry that is compacted away meanwhile is further up.
+    // The end is read again after each page: the newer value of an entry that is compacted away
+    // meanwhile is further up.
     for (let from = 0n; ; ) {
       const { entries, next } = this.#page(
         this.#lane(topic, partition),

@@ -1,8 +1,10 @@
 /**
- * Keeps the file from growing without bound: deletes trimmed records and compacts compacted lanes, a slice at a time between other work.
+ * Keeps the file from growing without bound: deletes trimmed records and compacts compacted lanes,
+ * a slice at a time between other work.
  *
- * What must stay true: no slice blocks the process for long, and readers notice none of it. Free pages are used again; the file itself never gets
- * smaller (a smaller one needs VACUUM, with the log closed).
+ * What must stay true: no slice blocks the process for long, and readers notice none of it. Free
+ * pages are used again; the file itself never gets smaller (a smaller one needs VACUUM, with the
+ * log closed).
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { COMPACTED } from '../../ports/log.ts'
@@ -10,9 +12,15 @@ import type { Compaction } from './compaction.ts'
 import type { Head } from './head.ts'
 import type { LogFile } from './log-file.ts'
 
-/** A lane is compacted when it has grown by this many records and has doubled since the last time: some 10 MB of changelog. */
+/**
+ * A lane is compacted when it has grown by this many records and has doubled since the last time:
+ * some 10 MB of changelog.
+ */
 const COMPACT_RECORDS = 50_000
-/** Compaction waits for quiet, looking for it so often; but not for a lane that has grown by so many times what makes it due. */
+/**
+ * Compaction waits for quiet, looking for it so often; but not for a lane that has grown by so many
+ * times what makes it due.
+ */
 const BUSY_MS = 50
 const OVERDUE = 4
 /** A slice of trimming deletes so many records at a time until so many milliseconds are over. */
@@ -28,7 +36,10 @@ export class Maintenance {
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
   readonly #asked = new Set<number>()
-  /** The work under way was requested, so it does not wait for quiet, and neither does the deletion of trimmed records. */
+  /**
+   * The work under way was requested, so it does not wait for quiet, and neither does the deletion
+   * of trimmed records.
+   */
   #isAsked = false
   #phase: 'idle' | 'working' | 'stopped' = 'idle'
   #working: Promise<void> = Promise.resolve()
@@ -78,7 +89,8 @@ export class Maintenance {
         if (this.#phase === 'stopped') return
       }
     } catch {
-      // The file remembers why it accepts no more writes and reports it at the next write; if it is only busy, the next write checks again.
+      // The file remembers why it accepts no more writes and reports it at the next write; if it is
+      // only busy, the next write checks again.
     }
     if (this.#phase === 'working') this.#phase = 'idle'
   }

@@ -1,7 +1,8 @@
 /**
  * Which keys a scan from the newest record down has met, in some twenty bytes a key of any length.
  *
- * What must stay true: `superseded` is certain. The table holds hashes, so a hit is confirmed by reading the key of its record.
+ * What must stay true: `superseded` is certain. The table holds hashes, so a hit is confirmed by
+ * reading the key of its record.
  */
 import { hash32 } from '../../ports/partition.ts'
 

@@ -1,4 +1,7 @@
-/** Writing now and then never waits; writing all the time does, and counts as busy until it has been quiet for a while. */
+/**
+ * Writing now and then never waits; writing all the time does, and counts as busy until it has been
+ * quiet for a while.
+ */
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { Pace } from './pace.ts'

@@ -1,8 +1,9 @@
 /**
- * How often the file is written under load: a transaction blocks the process while the disk stores it, however small it is.
+ * How often the file is written under load: a transaction blocks the process while the disk stores
+ * it, however small it is.
  *
- * What must stay true: a caller that writes rarely never waits; under load a write waits no longer than a few transactions take, and writing leaves most of
- * the process's time to other work.
+ * What must stay true: a caller that writes rarely never waits; under load a write waits no longer
+ * than a few transactions take, and writing leaves most of the process's time to other work.
  */
 
 /** Of the process's time, for transactions, in the long run. */
@@ -11,7 +12,9 @@ const SHARE = 0.08
 const BURST_MS = 20
 /** However slow the disk is. */
 const MAX_WAIT_MS = 20
-/** The pauses in a burst are shorter: work that waits for quiet waits for a pause of this length. */
+/**
+ * The pauses in a burst are shorter: work that waits for quiet waits for a pause of this length.
+ */
 const QUIET_MS = 1_000
 
 export class Pace {

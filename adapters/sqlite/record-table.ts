@@ -1,8 +1,10 @@
 /**
  * The records of all lanes in one table, read only with their sums and links checked.
  *
- * What must stay true: no record is returned that its lane does not prove: each record fits its sum, each links to the one before it, the first one to
- * the record before it and the last one to the head. So a hole is as visible as a changed byte. Only a trace is under no sum: it may be anything.
+ * What must stay true: no record is returned that its lane does not prove: each record fits its
+ * sum, each links to the one before it, the first one to the record before it and the last one to
+ * the head. So a hole is as visible as a changed byte. Only a trace is under no sum: it may be
+ * anything.
  *
  * Not here: transactions (log-file.ts).
  */
@@ -31,7 +33,9 @@ export interface Stretch {
   readonly complete: boolean
 }
 
-/** A page is read in one turn and blocks the process meanwhile: some milliseconds at these bounds. */
+/**
+ * A page is read in one turn and blocks the process meanwhile: some milliseconds at these bounds.
+ */
 const MAX_STRETCH_RECORDS = 5_000
 const MAX_STRETCH_BYTES = 4 * 1024 * 1024
 

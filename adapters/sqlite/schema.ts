@@ -1,8 +1,9 @@
 /**
  * The tables of log.sqlite, and the creation of a new file.
  *
- * What must stay true: a file appears under its name only once it is complete, so an empty or cut one is damage, never a fresh start; and its
- * schema is letter by letter the one below, with the column for traces or, where none was ever written, without.
+ * What must stay true: a file appears under its name only once it is complete, so an empty or cut
+ * one is damage, never a fresh start; and its schema is letter by letter the one below, with the
+ * column for traces or, where none was ever written, without.
  *
  * Auditors: read the view `entry` with any SQLite client, also while the log is in use.
  */
@@ -64,7 +65,10 @@ export function createFile(path: string, partitions: number): void {
   syncDirectory(dirname(path))
 }
 
-/** Whether its records have a column for traces; undefined if the file has not exactly the tables this version knows. */
+/**
+ * Whether its records have a column for traces; undefined if the file has not exactly the tables
+ * this version knows.
+ */
 export function hasTraces(db: DatabaseSync): boolean | undefined {
   const rows = db.prepare('SELECT name, sql FROM sqlite_schema').all()
   const found = new Map(rows.map((row) => [row['name'], row['sql']]))

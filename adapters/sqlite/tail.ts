@@ -1,8 +1,10 @@
 /**
- * The newest entries of a lane, kept for readers that follow it: nearly all of their reads ask for entries that this process wrote a moment ago.
+ * The newest entries of a lane, kept for readers that follow it: nearly all of their reads ask for
+ * entries that this process wrote a moment ago.
  *
- * What must stay true: only committed entries are here, without a gap up to the lane's end, and it is bounded. These reads do not notice damage of the
- * file and return the written entries; the damage is reported at the next open and to readers of the file itself, such as audits.
+ * What must stay true: only committed entries are here, without a gap up to the lane's end, and it
+ * is bounded. These reads do not notice damage of the file and return the written entries; the
+ * damage is reported at the next open and to readers of the file itself, such as audits.
  *
  * Not here: records that are read back from the file (record-table.ts).
  */
@@ -15,7 +17,10 @@ export const FOLLOWED: ReadonlySet<Topic> = new Set(['events', 'commands'])
 export const TAIL_BYTES: number = 4 * 1024 * 1024
 /** Roughly the size of an entry besides its content. */
 const ENTRY_BYTES = 250
-/** Values are copied into slabs of a tail's own: otherwise they share memory with others that are not read again, which would be held, too. */
+/**
+ * Values are copied into slabs of a tail's own: otherwise they share memory with others that are
+ * not read again, which would be held, too.
+ */
 const SLAB_BYTES = 64 * 1024
 
 export class Tail {

@@ -1,9 +1,11 @@
 /**
  * The right to commit for one task of the embedded log.
  *
- * What must stay true: whether this task is still the owner is asked within the transaction that writes, and nothing of a commit is written before.
+ * What must stay true: whether this task is still the owner is asked within the transaction that
+ * writes, and nothing of a commit is written before.
  *
- * Not here: which task is the owner (log.ts). It is known only in memory, since the directory's lock keeps every other process out.
+ * Not here: which task is the owner (log.ts). It is known only in memory, since the directory's
+ * lock keeps every other process out.
  */
 import {
   LogError,

@@ -1,8 +1,9 @@
 /**
  * Reads a file through before it is used: structure, heads, every record, every saved position.
  *
- * What must stay true: a file that passes holds the written records, up to an end that may only be earlier than the truth if the write-ahead log was
- * cut; a reader with a later position (the store's checkpoint) sees that by `bounds`.
+ * What must stay true: a file that passes holds the written records, up to an end that may only be
+ * earlier than the truth if the write-ahead log was cut; a reader with a later position (the
+ * store's checkpoint) sees that by `bounds`.
  *
  * Not here: the checks of every later read (record-table.ts).
  */

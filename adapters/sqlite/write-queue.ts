@@ -1,8 +1,10 @@
 /**
- * Writes made in one turn of the event loop share a transaction, so that they share its fsync; under load, those of a few milliseconds.
+ * Writes made in one turn of the event loop share a transaction, so that they share its fsync;
+ * under load, those of a few milliseconds.
  *
- * What must stay true: writes happen in the order of their requests; a write that its own check refuses fails alone; if a transaction fails, all
- * writes in it fail, and each caller gets the error.
+ * What must stay true: writes happen in the order of their requests; a write that its own check
+ * refuses fails alone; if a transaction fails, all writes in it fail, and each caller gets the
+ * error.
  *
  * Not here: the effect of a write (log.ts).
  */
@@ -25,10 +27,16 @@ interface Pending {
   fail(error: unknown): void
 }
 
-/** A transaction blocks the process: at these bounds for some 50 ms. A single larger write has a transaction of its own. */
+/**
+ * A transaction blocks the process: at these bounds for some 50 ms. A single larger write has a
+ * transaction of its own.
+ */
 const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024
 const MAX_TRANSACTION_WRITES = 5_000
-/** With more than this waiting, a caller that asks for one more write waits for a transaction on the spot. */
+/**
+ * With more than this waiting, a caller that asks for one more write waits for a transaction on the
+ * spot.
+ */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024
 
 export class WriteQueue {
@@ -41,7 +49,10 @@ export class WriteQueue {
   #pendingBytes = 0
   #scheduled = false
 
-  /** `now` is the log's own time. `written` is called after each transaction, before the callers know. */
+  /**
+   * `now` is the log's own time. `written` is called after each transaction, before the callers
+   * know.
+   */
   constructor(file: LogFile, clock: Pick<Clock, 'now' | 'monotonicMs'>, written: () => void) {
     this.#file = file
     this.#now = () => clock.now()

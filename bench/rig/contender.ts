@@ -1,7 +1,9 @@
 /**
- * The contenders of a cascade: raw calls, the same with the records of them, Kinfold in either preset, and the collector inside kube-controller-manager with its client's limits lifted.
+ * The contenders of a cascade: raw calls, the same with the records of them, Kinfold in either
+ * preset, and the collector inside kube-controller-manager with its client's limits lifted.
  *
- * What must stay true: each runs in a process of its own and alone; its reported beginning is the moment from which it could work.
+ * What must stay true: each runs in a process of its own and alone; its reported beginning is the
+ * moment from which it could work.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -12,12 +14,18 @@ import { deleteMember } from './family.ts'
 import { startKinfold } from './measured-kinfold.ts'
 import type { PolicyName } from './policy.ts'
 
-/** `recorded` is the least cost of a collector that records its work (recording.ts). `kinfold` is in the preset `parity`, `guarded` is Kinfold in the other one. */
+/**
+ * `recorded` is the least cost of a collector that records its work (recording.ts). `kinfold` is in
+ * the preset `parity`, `guarded` is Kinfold in the other one.
+ */
 export type ContenderName = 'raw' | 'recorded' | 'kinfold' | 'guarded' | 'upstream'
 
 export interface Contender extends AsyncDisposable {
   readonly pid: number
-  /** Deletes the owner; resolves with the monotonic time from which its dependents can be dealt with. */
+  /**
+   * Deletes the owner; resolves with the monotonic time from which its dependents can be dealt
+   * with.
+   */
   begin(family: Family, policy: PolicyName): Promise<number>
 }
 

@@ -1,8 +1,10 @@
 /**
- * Writes for each event of a partition as much as a fold does, and folds nothing: for copy-process.ts.
+ * Writes for each event of a partition as much as a fold does, and folds nothing: for
+ * copy-process.ts.
  *
- * What must stay true: sizes, numbers and reads are those of the Kafka Streams program (peers/streams), which does the same; outputs are written to the
- * partitions of their keys, as those of both are.
+ * What must stay true: sizes, numbers and reads are those of the Kafka Streams program
+ * (peers/streams), which does the same; outputs are written to the partitions of their keys, as
+ * those of both are.
  */
 
 import type { Produced, TaskLog, Topic } from '../../ports/log.ts'

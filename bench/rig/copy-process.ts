@@ -1,6 +1,7 @@
 /**
- * The least possible cost of Kinfold's fold over Kafka, in a process of its own: Kinfold's log and store, and nothing between them. For each event it
- * writes as many records of the same sizes as a fold was measured to write, and reads each key before it is changed, as the Kafka Streams program
+ * The least possible cost of Kinfold's fold over Kafka, in a process of its own: Kinfold's log and
+ * store, and nothing between them. For each event it writes as many records of the same sizes as a
+ * fold was measured to write, and reads each key before it is changed, as the Kafka Streams program
  * does (peers/streams). It decodes and decides nothing.
  *
  * What must stay true: counted records are committed; commits are as large as a fold's may be.

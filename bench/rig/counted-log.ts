@@ -1,10 +1,13 @@
 /**
- * The log that a measured fold reads and writes: events are in memory, written records are counted and then dropped.
+ * The log that a measured fold reads and writes: events are in memory, written records are counted
+ * and then dropped.
  *
- * What must stay true: it costs next to nothing, so only the fold is measured; a read returns the same number of events however fast they are folded, so
- * the content of a commit does not depend on the machine.
+ * What must stay true: it costs next to nothing, so only the fold is measured; a read returns the
+ * same number of events however fast they are folded, so the content of a commit does not depend on
+ * the machine.
  *
- * With digests it costs more, and its time is a count: then two versions whose topics have the same digests wrote the same bytes.
+ * With digests it costs more, and its time is a count: then two versions whose topics have the same
+ * digests wrote the same bytes.
  *
  * Not here: real logs (adapters).
  */
@@ -21,7 +24,9 @@ export interface Counted {
   readonly digest: Hash | undefined
 }
 
-/** Log time of the first event where digests are requested; each later one is a millisecond later. */
+/**
+ * Log time of the first event where digests are requested; each later one is a millisecond later.
+ */
 const BEGINNING_MS = 1_790_000_000_000
 
 export class CountedLog extends MemoryLog {

@@ -1,8 +1,9 @@
 /**
- * A cluster of the playground's with one owner of very many, in a process of its own. For fanout.ts.
+ * A cluster of the playground's with one owner of very many, in a process of its own. For
+ * fanout.ts.
  *
- * Prints the path of its kubeconfig, deletes the owner at the first line of standard input, and from then on prints how many of its dependents
- * are left.
+ * Prints the path of its kubeconfig, deletes the owner at the first line of standard input, and
+ * from then on prints how many of its dependents are left.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

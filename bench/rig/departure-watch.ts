@@ -1,8 +1,9 @@
 /**
- * A watch that records when each object of the benchmark's namespace was deleted, or lost its owners: the one clock for all contenders.
+ * A watch that records when each object of the benchmark's namespace was deleted, or lost its
+ * owners: the one clock for all contenders.
  *
- * What must stay true: it costs the server and this process next to nothing: metadata only, one watch for the whole run, lines that are
- * searched and not parsed.
+ * What must stay true: it costs the server and this process next to nothing: metadata only, one
+ * watch for the whole run, lines that are searched and not parsed.
  */
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -10,7 +11,10 @@ import type { ControlPlane } from '../../testing/cluster/control-plane.ts'
 import { CONFIG_MAPS } from './family.ts'
 
 export interface DepartureWatch extends Disposable {
-  /** Resolves with the monotonic time of its deletion, or at which it was left without owners; at once if that is past. */
+  /**
+   * Resolves with the monotonic time of its deletion, or at which it was left without owners; at
+   * once if that is past.
+   */
   departed(name: string): Promise<number>
   /** How many were deleted, or were left without owners, since it began. */
   readonly count: number
@@ -21,7 +25,10 @@ export interface DepartureWatch extends Disposable {
 const DELETED = '{"type":"DELETED"'
 const MODIFIED = '{"type":"MODIFIED"'
 const ACCEPT = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
-/** After this long without an expected deletion, a hold and the turns of other contenders included, something is broken. */
+/**
+ * After this long without an expected deletion, a hold and the turns of other contenders included,
+ * something is broken.
+ */
 const PATIENCE_MS = 180_000
 
 export async function watchDepartures(plane: ControlPlane): Promise<DepartureWatch> {

@@ -1,7 +1,9 @@
 /**
- * Kinfold's graph tasks over Kafka, in a process of their own and as `kinfold graph` runs them, which reports its progress. For fold.ts and restore.ts.
+ * Kinfold's graph tasks over Kafka, in a process of their own and as `kinfold graph` runs them,
+ * which reports its progress. For fold.ts and restore.ts.
  *
- * What must stay true: counted records are committed. The assignment of partitions is fixed, and there is no endpoint: only the fold is measured.
+ * What must stay true: counted records are committed. The assignment of partitions is fixed, and
+ * there is no endpoint: only the fold is measured.
  *
  * Ends at SIGTERM. Its lines, each of JSON, are `FoldLine`.
  */

@@ -1,7 +1,9 @@
 /**
- * One real broker on which contenders take their turns, each with topics of its own that are deleted after it.
+ * One real broker on which contenders take their turns, each with topics of its own that are
+ * deleted after it.
  *
- * What must stay true: all contenders of a run meet the same broker, with the same settings of topics.
+ * What must stay true: all contenders of a run meet the same broker, with the same settings of
+ * topics.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +21,8 @@ import { beginning, CLUSTER, Ownership, POLICY, pulse, type Told } from './owner
 import { cpuSeconds } from './process-usage.ts'
 
 /**
- * Tests start theirs for a short life; this one has to be as fast as brokers are, and Java prefers these options to those on its command line.
+ * Tests start theirs for a short life; this one has to be as fast as brokers are, and Java prefers
+ * these options to those on its command line.
  */
 const BROKER_JAVA = '-XX:TieredStopAtLevel=4 -Xmx1g'
 /** Files of deleted topics are removed soon: a run makes many of them. */

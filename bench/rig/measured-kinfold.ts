@@ -1,5 +1,6 @@
 /**
- * `kinfold up` as a contender: timed until it is ready, quiet, and with a data directory that is deleted with it.
+ * `kinfold up` as a contender: timed until it is ready, quiet, and with a data directory that is
+ * deleted with it.
  *
  * Not here: the process itself (testing/process/kinfold-process.ts).
  */
@@ -19,7 +20,10 @@ export interface MeasuredKinfold extends AsyncDisposable {
   assertRunning(): Promise<void>
 }
 
-/** For Node itself, such as a profiler's; from the environment, since it is no part of the measurement. */
+/**
+ * For Node itself, such as a profiler's; from the environment, since it is no part of the
+ * measurement.
+ */
 const NODE_ARGS = (process.env['KINFOLD_BENCH_NODE_ARGS'] ?? '').split(' ').filter(Boolean)
 
 export async function startKinfold(

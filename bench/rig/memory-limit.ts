@@ -1,7 +1,9 @@
 /**
- * Limits the memory of a process, as a container's limit does: a memory cgroup of its own, which root may make.
+ * Limits the memory of a process, as a container's limit does: a memory cgroup of its own, which
+ * root may make.
  *
- * What must stay true: the kernel takes back pages of mapped files before it ends the process for memory that it cannot take back.
+ * What must stay true: the kernel takes back pages of mapped files before it ends the process for
+ * memory that it cannot take back.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
@@ -13,7 +15,10 @@ export interface MemoryLimit extends Disposable {
   add(pid: number): void
 }
 
-/** Throws `ExitError` where this user or system has none to give. Dispose of it when its process has ended. */
+/**
+ * Throws `ExitError` where this user or system has none to give. Dispose of it when its process has
+ * ended.
+ */
 export function memoryLimit(megabytes: number): MemoryLimit {
   const isOld = existsSync(`${ROOT}/memory`)
   const folder = isOld ? `${ROOT}/memory${ownGroup()}/kinfold-bench` : `${ROOT}/kinfold-bench`

@@ -1,9 +1,10 @@
 /**
- * Synthetic events of a busy cluster's watcher: owners and their dependents are created, change their references and are deleted, and so are the
- * dependents after their commands.
+ * Synthetic events of a busy cluster's watcher: owners and their dependents are created, change
+ * their references and are deleted, and so are the dependents after their commands.
  *
- * What must stay true: the same seed gives the same events in every process; each partition gets whole lives only, so every dependent that
- * outlives its owner causes a command, and the number of objects that exist at once stays the same.
+ * What must stay true: the same seed gives the same events in every process; each partition gets
+ * whole lives only, so every dependent that outlives its owner causes a command, and the number of
+ * objects that exist at once stays the same.
  *
  * Not here: the log (fold.ts).
  */
@@ -16,7 +17,10 @@ import { partitionOf } from '../../ports/partition.ts'
 import { KINDS, type KindNotation } from '../../testing/model/notation.ts'
 
 export const CLUSTER = '0b6f5f1c-8d3a-4a57-9c1e-5f0a3de1b2c4'
-/** Dependents of one owner, and how often each of those changes its references while the owner lives. */
+/**
+ * Dependents of one owner, and how often each of those changes its references while the owner
+ * lives.
+ */
 const DEPENDENTS = 4
 const CHANGES = 2
 const EPOCH = 1
@@ -30,7 +34,10 @@ export const POLICY: PolicyChanged = {
   ...{ who: 'bench', why: 'bench' },
 }
 
-/** In every partition before anything else: the cluster is watched, both kinds are served and nothing of them is there. */
+/**
+ * In every partition before anything else: the cluster is watched, both kinds are served and
+ * nothing of them is there.
+ */
 export function beginning(): readonly LoggedEvent[] {
   const told = { cluster: CLUSTER, epoch: EPOCH }
   return [
@@ -169,7 +176,10 @@ export class Ownership {
     return this.#object(POD, namespace, `${name}-${index}`, uid, [referenceTo(owner, true)])
   }
 
-  /** Another reference to the same owner every other time: an object counted as held is judged again. */
+  /**
+   * Another reference to the same owner every other time: an object counted as held is judged
+   * again.
+   */
   #changed(dependent: ObjectMeta, owner: ObjectMeta): ObjectMeta {
     const isBlocking = dependent.ownerReferences[0]?.blockOwnerDeletion === true
     return { ...this.#versioned(dependent), ownerReferences: [referenceTo(owner, !isBlocking)] }

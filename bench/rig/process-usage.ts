@@ -1,5 +1,6 @@
 /**
- * The resource usage of a process, as Linux counts it. Not on other systems: the servers of these benchmarks are not built there either.
+ * The resource usage of a process, as Linux counts it. Not on other systems: the servers of these
+ * benchmarks are not built there either.
  */
 import { readFileSync } from 'node:fs'
 

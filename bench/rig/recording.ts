@@ -1,8 +1,11 @@
 /**
- * The work that no such collector can leave out, and nothing else: a watch, and on an embedded log each command before its call, each result, and each
- * change that the watch delivered. No fold, no store, no history: a collector that decides and remembers as well is slower than raw calls with this work.
+ * The work that no such collector can leave out, and nothing else: a watch, and on an embedded log
+ * each command before its call, each result, and each change that the watch delivered. No fold, no
+ * store, no history: a collector that decides and remembers as well is slower than raw calls with
+ * this work.
  *
- * What must stay true: it costs less than the same part of Kinfold does. Records have the size of a command's and are made once.
+ * What must stay true: it costs less than the same part of Kinfold does. Records have the size of a
+ * command's and are made once.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

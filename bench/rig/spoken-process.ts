@@ -1,8 +1,8 @@
 /**
  * A process that reports its progress, in lines of JSON on its standard output.
  *
- * What must stay true: it never outlives the process that started it; when it ends by itself, a caller that waits for
- * its lines gets an error.
+ * What must stay true: it never outlives the process that started it; when it ends by itself, a
+ * caller that waits for its lines gets an error.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -11,7 +11,10 @@ export interface Spoken<Line> extends AsyncDisposable {
   readonly pid: number
   /** The last line printed. */
   readonly last: Line | undefined
-  /** Calls `look` at each line until it answers true. Rejects when the process ends before, or prints nothing for long. */
+  /**
+   * Calls `look` at each line until it answers true. Rejects when the process ends before, or
+   * prints nothing for long.
+   */
   until(look: (line: Line) => boolean): Promise<void>
 }
 

@@ -1,7 +1,9 @@
 /**
- * Loaded into a `kinfold up` before its own first line (`node --import`), records each second how long the event loop was blocked, and the memory.
+ * Loaded into a `kinfold up` before its own first line (`node --import`), records each second how
+ * long the event loop was blocked, and the memory.
  *
- * What must stay true: no part of Kinfold knows of it, so the measured program is the one that users run.
+ * What must stay true: no part of Kinfold knows of it, so the measured program is the one that
+ * users run.
  *
  * Writes lines of JSON into `stalls.jsonl` next to the directory that `--data` names.
  */
@@ -13,10 +15,16 @@ import { threadCpuUsage } from 'node:process'
 export interface StallLine {
   /** Wall time. */
   readonly atMs: number
-  /** The longest and the 99th percentile since the line before. Up to 5 ms too long: the timer's own interval is in it. */
+  /**
+   * The longest and the 99th percentile since the line before. Up to 5 ms too long: the timer's own
+   * interval is in it.
+   */
   readonly longestMs: number
   readonly p99Ms: number
-  /** The most that the main thread computed between two of its own samples: the part of a delay that no other process and no disk caused. */
+  /**
+   * The most that the main thread computed between two of its own samples: the part of a delay that
+   * no other process and no disk caused.
+   */
   readonly longestCpuMs: number
   readonly residentMb: number
   readonly heapMb: number

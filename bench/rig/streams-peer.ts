@@ -1,7 +1,9 @@
 /**
- * The Kafka Streams program with which Kinfold is compared: built by Maven and the Java compiler where it is not yet, and run in a process of its own.
+ * The Kafka Streams program with which Kinfold is compared: built by Maven and the Java compiler
+ * where it is not yet, and run in a process of its own.
  *
- * What must stay true: it is built from the files under peers/streams, in a folder of the user's cache that is whole or not there.
+ * What must stay true: it is built from the files under peers/streams, in a folder of the user's
+ * cache that is whole or not there.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'

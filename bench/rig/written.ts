@@ -1,7 +1,9 @@
 /**
- * The records that a fold has written into Kafka: how many records for an event, and how large they are.
+ * The records that a fold has written into Kafka: how many records for an event, and how large they
+ * are.
  *
- * What must stay true: it is read from one partition of each topic, of which each holds an even share of all.
+ * What must stay true: it is read from one partition of each topic, of which each holds an even
+ * share of all.
  */
 import type { KafkaLog } from '../../adapters/kafka/log.ts'
 import { FENCE_KEY, type Topic } from '../../ports/log.ts'

@@ -1,5 +1,6 @@
 /**
- * Shows that `kinfold up` collects whole trees on a real API server, with one call for each object, and leaves alone what is not garbage.
+ * Shows that `kinfold up` collects whole trees on a real API server, with one call for each object,
+ * and leaves alone what is not garbage.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { join } from 'node:path'
@@ -121,7 +122,9 @@ async function allJudged(kinfold: KinfoldProcess, { leaves }: Tree): Promise<voi
   })
 }
 
-/** Deletes the root, waits until nothing is left, and counts calls that change or read one object. */
+/**
+ * Deletes the root, waits until nothing is left, and counts calls that change or read one object.
+ */
 async function callsToCollect(plane: ControlPlane, tree: Tree): Promise<number> {
   const set = tree.root.name
   const before = await objectCalls(plane)

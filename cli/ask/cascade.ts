@@ -1,4 +1,7 @@
-/** `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what blocks them; with `-w` until none is left. */
+/**
+ * `kinfold cascade`: progress of a deletion, which dependents are deleted, which remain and what
+ * blocks them; with `-w` until none is left.
+ */
 import type { Command } from 'commander'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'

@@ -1,4 +1,7 @@
-/** Shows on a real API server that a deletion takes what was shown, by the rights of whoever deletes, and nothing that changed meanwhile. */
+/**
+ * Shows on a real API server that a deletion takes what was shown, by the rights of whoever
+ * deletes, and nothing that changed meanwhile.
+ */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** When a deletion asks, what it makes of the cluster's answer, and that it speaks to no other cluster than that of the plan. */
+/**
+ * When a deletion asks, what it makes of the cluster's answer, and that it speaks to no other
+ * cluster than that of the plan.
+ */
 import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

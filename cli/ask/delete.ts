@@ -1,9 +1,12 @@
 /**
- * `kinfold delete`: shows what a deletion would delete, asks, and sends one DELETE of the object as the user, with the user's own kubeconfig.
+ * `kinfold delete`: shows what a deletion would delete, asks, and sends one DELETE of the object as
+ * the user, with the user's own kubeconfig.
  *
- * What must stay true: what is deleted is what was shown. The DELETE names uid and resourceVersion that were read before anybody was asked, so a change of the object
- * since then is a conflict; a plan that is another after the answer is refused, too. A plan that is not whole is never taken without a person. Kinfold itself deletes
- * nothing here: dependents are the business of whichever collector the cluster has.
+ * What must stay true: what is deleted is what was shown. The DELETE names uid and resourceVersion
+ * that were read before anybody was asked, so a change of the object since then is a conflict; a
+ * plan that is another after the answer is refused, too. A plan that is not whole is never taken
+ * without a person. Kinfold itself deletes nothing here: dependents are the business of whichever
+ * collector the cluster has.
  *
  * Not here: the plan (plan.ts), which cluster it is (own-cluster.ts).
  */
@@ -76,7 +79,8 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   if (confirmation !== 'none' && !(await isConfirmed(confirmation, root))) {
     throw new ExitError(EXIT.refused, 'nothing was deleted')
   }
-  // Another version may be of a status alone. Whoever was asked took time: meanwhile there may be other dependents.
+  // Another version may be of a status alone. Whoever was asked took time: meanwhile there may be
+  // other dependents.
   if (confirmation !== 'none' || version !== root.resourceVersion) {
     const now = await answerTo(server, '/v1/plan', ofUid(asked, root))
     if (identityOf(now) !== identityOf(told)) {
@@ -89,7 +93,10 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   process.stdout.write(`${lineOf(await deleted(own, root, version, flags.cascade))}\n`)
 }
 
-/** As kubectl: in the cluster of the context. Whatever else is named with --cluster has to be that one. */
+/**
+ * As kubectl: in the cluster of the context. Whatever else is named with --cluster has to be that
+ * one.
+ */
 function askedOf(words: readonly string[], flags: DeleteFlags, own: OwnCluster): PlanQuery {
   const isByUid = words.length === 1 && words[0]?.startsWith('uid:') === true
   const namespace = flags.namespace ?? (isByUid ? 'default' : namespaceOf(flags))

@@ -1,9 +1,10 @@
 /**
- * `kinfold deletions`: which objects were deleted, when, by Kinfold or by others, by which user, and after which owner;
- * with `-w` also those that come.
+ * `kinfold deletions`: which objects were deleted, when, by Kinfold or by others, by which user,
+ * and after which owner; with `-w` also those that come.
  *
- * What must stay true: what is not known is printed as unknown, and a guess as one. What is followed begins where the
- * pages end: nothing is missed between them, and nothing comes twice. A row is printed once, with what is known then.
+ * What must stay true: what is not known is printed as unknown, and a guess as one. What is
+ * followed begins where the pages end: nothing is missed between them, and nothing comes twice. A
+ * row is printed once, with what is known then.
  */
 import type { Command } from 'commander'
 import type { DeletionList } from '../answer.ts'
@@ -132,7 +133,9 @@ async function watch(
 /** Words of a question that the stream of changes takes, too. */
 const OF_STREAM = ['cluster', 'namespace', 'kind']
 
-/** The stream says that something was deleted, the list from there on by whom: each is listed once. */
+/**
+ * The stream says that something was deleted, the list from there on by whom: each is listed once.
+ */
 async function* behind(
   server: Server,
   filter: URLSearchParams,

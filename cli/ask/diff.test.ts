@@ -1,4 +1,6 @@
-/** `kinfold diff` prints what differs, in order, with an exit code that says whether anything does. */
+/**
+ * `kinfold diff` prints what differs, in order, with an exit code that says whether anything does.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'

@@ -1,9 +1,12 @@
 /**
- * `kinfold diff`: which objects were added, deleted or changed between two moments, by whom those were deleted, and whose owners are others.
+ * `kinfold diff`: which objects were added, deleted or changed between two moments, by whom those
+ * were deleted, and whose owners are others.
  *
- * What must stay true: exit code 0 is said only where it is known that nothing differs. How long ago is counted back once for both moments.
+ * What must stay true: exit code 0 is said only where it is known that nothing differs. How long
+ * ago is counted back once for both moments.
  *
- * Not here: what differs (services/graph/query/answer/past-diff.ts), what is printed of it (diff-text.ts), which is loaded once it is answered.
+ * Not here: what differs (services/graph/query/answer/past-diff.ts), what is printed of it
+ * (diff-text.ts), which is loaded once it is answered.
  */
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'

@@ -1,4 +1,7 @@
-/** Shows on a real API server that a pause stops what is under way, that marks and names protect, and that wrong orders end with their exit codes. */
+/**
+ * Shows on a real API server that a pause stops what is under way, that marks and names protect,
+ * and that wrong orders end with their exit codes.
+ */
 import { equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject, close-breaker, confirm-clock. */
+/**
+ * What people order a running Kinfold: pause, resume, protect, unprotect, approve, reject,
+ * close-breaker, confirm-clock.
+ */
 import { userInfo } from 'node:os'
 import { type Command, Option } from 'commander'
 import type { DirectiveAnswer } from '../../services/graph/orders/directive-http.ts'

@@ -1,9 +1,12 @@
 /**
- * `kinfold get`: the objects of a kind, those that exist and, with `--gone`, those that were deleted; with `--owned-by` the direct dependents of an object.
+ * `kinfold get`: the objects of a kind, those that exist and, with `--gone`, those that were
+ * deleted; with `--owned-by` the direct dependents of an object.
  *
- * What must stay true: all pages are read before anything is printed; what may be missing is a warning.
+ * What must stay true: all pages are read before anything is printed; what may be missing is a
+ * warning.
  *
- * Not here: what is on a page (services/graph/query/answer/object-list.ts, dependent-list.ts), which objects have which labels (label-selection.ts).
+ * Not here: what is on a page (services/graph/query/answer/object-list.ts, dependent-list.ts),
+ * which objects have which labels (label-selection.ts).
  */
 
 import type { Command } from 'commander'
@@ -181,7 +184,10 @@ function refuseBesideLabels(): never {
   )
 }
 
-/** Of Kinfold's answer what the cluster selects. What it selects and Kinfold has not is counted: the list is not whole then. */
+/**
+ * Of Kinfold's answer what the cluster selects. What it selects and Kinfold has not is counted: the
+ * list is not whole then.
+ */
 async function labelled(kind: string, labels: string, flags: GetFlags): Promise<Listed> {
   // Loaded here: they have the client of the API server.
   const { openOwnCluster } = await import('../reach/own-cluster.ts')

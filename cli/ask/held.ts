@@ -1,4 +1,7 @@
-/** `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release, with its digest. */
+/**
+ * `kinfold held`: what is held, and by what; `kinfold plan held`: what an approval would release,
+ * with its digest.
+ */
 
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
@@ -78,7 +81,10 @@ async function asked(flags: HeldFlags): Promise<Asked> {
   return { server: { ...serverOf(flags), hint }, query: { cluster } }
 }
 
-/** `moment`: in words; undefined for now, empty where no cluster was ever seen. What ended a pause or a breaker then would end nothing now, so it is not named. */
+/**
+ * `moment`: in words; undefined for now, empty where no cluster was ever seen. What ended a pause
+ * or a breaker then would end nothing now, so it is not named.
+ */
 export function heldText(answer: Held, output: Output, moment?: string): string {
   if (output !== 'table') return structured(answer, output)
   const toEnd = (command: string): string => (moment === undefined ? ` ${command}` : '')

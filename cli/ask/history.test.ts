@@ -1,4 +1,7 @@
-/** `kinfold history`, `deletions` and `audit horizon` print what a running Kinfold answers, page after page, and follow what comes. */
+/**
+ * `kinfold history`, `deletions` and `audit horizon` print what a running Kinfold answers, page
+ * after page, and follow what comes.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,9 @@
 /**
- * `kinfold history`: what happened to an object, in a namespace or in clusters, the oldest first, as in a log; with `-w` also what comes.
+ * `kinfold history`: what happened to an object, in a namespace or in clusters, the oldest first,
+ * as in a log; with `-w` also what comes.
  *
- * What must stay true: what is followed begins where the pages end: nothing is missed between them, and nothing comes twice.
+ * What must stay true: what is followed begins where the pages end: nothing is missed between them,
+ * and nothing comes twice.
  *
  * Not here: the streams of records as they are (lineage.ts).
  */

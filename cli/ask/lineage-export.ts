@@ -1,8 +1,9 @@
 /**
- * `kinfold lineage export`: the graph for other programs, as it is now or was at a moment. Of now it reads the public lineage stream, as any other consumer could; of a
- * moment the pages of a list.
+ * `kinfold lineage export`: the graph for other programs, as it is now or was at a moment. Of now
+ * it reads the public lineage stream, as any other consumer could; of a moment the pages of a list.
  *
- * What must stay true: of an object the last record counts; a stream that is cut, and a list that lacks something, give no file that looks whole.
+ * What must stay true: of an object the last record counts; a stream that is cut, and a list that
+ * lacks something, give no file that looks whole.
  */
 import { once } from 'node:events'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -1,5 +1,6 @@
 /**
- * `kinfold lineage`: follows the public lineage stream, or exports where it ends. An example of a consumer: it uses nothing that another program could not.
+ * `kinfold lineage`: follows the public lineage stream, or exports where it ends. An example of a
+ * consumer: it uses nothing that another program could not.
  */
 
 import { once } from 'node:events'

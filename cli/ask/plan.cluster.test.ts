@@ -1,4 +1,7 @@
-/** Shows on a real API server that what a plan says is what then goes, and that a cascade can be followed to its end. */
+/**
+ * Shows on a real API server that what a plan says is what then goes, and that a cascade can be
+ * followed to its end.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'

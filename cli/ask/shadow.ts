@@ -1,4 +1,7 @@
-/** `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would. Exit code 1 when they differ. */
+/**
+ * `kinfold shadow`: what another collector of the same cluster deletes, beside what Kinfold would.
+ * Exit code 1 when they differ.
+ */
 
 import type { Command } from 'commander'
 import { EXIT } from '../../runtime/lifecycle.ts'

@@ -216,7 +216,8 @@ test('a running playground is well, and not once it is paused', async (t) => {
     const { code, stdout: said } = await runKinfold(['status', '--data', data])
     return code === 0 || said
   })
-  // Each order, of one cluster and of all, is ended by the command that `held` prints for it, and by that alone.
+  // Each order, of one cluster and of all, is ended by the command that `held` prints for it, and
+  // by that alone.
   const orders = ['pause --why x', 'protect namespace/shop --why x'].flatMap((each) => {
     return [each, `${each} --cluster north`]
   })

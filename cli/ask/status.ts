@@ -1,7 +1,9 @@
 /**
- * `kinfold status`: each cluster's mode, freshness, what is held and what is in the way, and what waits for a person. Exit code 1 where something does.
+ * `kinfold status`: each cluster's mode, freshness, what is held and what is in the way, and what
+ * waits for a person. Exit code 1 where something does.
  *
- * What must stay true: what cannot be known is `?` and never fine; who is asked for something is told the command for it.
+ * What must stay true: what cannot be known is `?` and never fine; who is asked for something is
+ * told the command for it.
  *
  * Not here: what is held, object by object (held.ts); every check of one process (/readyz?verbose).
  */
@@ -58,7 +60,9 @@ export interface Status extends Document {
   readonly needs: readonly Need[]
   /** Checks of the process that was asked, which are no reason to do anything at once. */
   readonly warnings: readonly string[]
-  /** What its account may not see, by cluster: nobody has to do anything, and no answer knows it. */
+  /**
+   * What its account may not see, by cluster: nobody has to do anything, and no answer knows it.
+   */
   readonly unseen: readonly string[]
 }
 
@@ -106,7 +110,8 @@ async function readFrom(server: Server): Promise<Read> {
 export function statusOf({ list, isReady, checks, metrics }: Read): Status {
   const named = Map.groupBy(list.clusters, ({ cluster }) => cluster.name)
   const clusters = list.clusters.map(({ cluster, status }): ClusterRow => {
-    // Watchers and reapers know clusters by name: of two that share one nobody can say here which is meant.
+    // Watchers and reapers know clusters by name: of two that share one nobody can say here which
+    // is meant.
     const isAlone = named.get(cluster.name)?.length === 1
     const mine = (name: string) =>
       isAlone

@@ -1,8 +1,10 @@
 /**
- * Whether what is to be deleted is archived first, of which kinds also what others delete, and how: flags, and the section `archive` of the config file.
+ * Whether what is to be deleted is archived first, of which kinds also what others delete, and how:
+ * flags, and the section `archive` of the config file.
  *
- * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the start, and so does a
- * kind that nobody watches, and an archive that would stay empty since Kinfold deletes nothing.
+ * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the
+ * start, and so does a kind that nobody watches, and an archive that would stay empty since Kinfold
+ * deletes nothing.
  */
 import type { Command } from 'commander'
 import type { Mode } from '../../core/model/policy.ts'

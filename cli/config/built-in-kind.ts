@@ -1,6 +1,6 @@
 /**
- * The kinds that every cluster has, by plural and group, with kubectl's short names: what people may mean by a name that is none, and
- * what a shell offers them.
+ * The kinds that every cluster has, by plural and group, with kubectl's short names: what people
+ * may mean by a name that is none, and what a shell offers them.
  *
  * What must stay true: no name is resolved by it without a word.
  */

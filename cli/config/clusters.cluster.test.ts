@@ -1,5 +1,6 @@
 /**
- * Shows that one `kinfold up` looks after two clusters that have the same names in them, and mixes nothing up.
+ * Shows that one `kinfold up` looks after two clusters that have the same names in them, and mixes
+ * nothing up.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** The clusters that a kubeconfig's contexts name. What must stay true: a mistake in it is a sentence and exit code 2. */
+/**
+ * The clusters that a kubeconfig's contexts name. What must stay true: a mistake in it is a
+ * sentence and exit code 2.
+ */
 
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'
 import {
@@ -24,7 +27,10 @@ export function openClusters(
   return loadedContexts(kubeconfig, contexts).map((context) => clusterOf(service, context))
 }
 
-/** At an address that no kubeconfig names, with these headers as its only credentials. Closed by the caller. */
+/**
+ * At an address that no kubeconfig names, with these headers as its only credentials. Closed by the
+ * caller.
+ */
 export function openClusterAt(
   service: string,
   { name, url }: { readonly name: string; readonly url: string },

@@ -1,10 +1,11 @@
 /**
  * All that is wrong with a config file, as a start would say it.
  *
- * What must stay true: what is refused here is refused at a start, in the same sentences, and the other way round as far as the file decides it; files that it names
- * are read.
+ * What must stay true: what is refused here is refused at a start, in the same sentences, and the
+ * other way round as far as the file decides it; files that it names are read.
  *
- * Not here: what values may be (config.ts, kafka-config.ts). It loads what serves the endpoint, so it is loaded when it is needed.
+ * Not here: what values may be (config.ts, kafka-config.ts). It loads what serves the endpoint, so
+ * it is loaded when it is needed.
  */
 import { openAuditTokens } from '../../runtime/http/cluster-token.ts'
 import { checkHttp } from '../../runtime/http/endpoint.ts'

@@ -1,7 +1,8 @@
 /**
  * The config file of a command: a YAML mapping whose keys are known.
  *
- * What must stay true: one that cannot be read, is no such mapping or has an unknown key ends the start with a sentence that names it.
+ * What must stay true: one that cannot be read, is no such mapping or has an unknown key ends the
+ * start with a sentence that names it.
  *
  * Not here: what its values may be (setting.ts, config.ts).
  */
@@ -52,7 +53,10 @@ export function readConfigMapping(path: string): Record<string, unknown> {
   return valuesOf(document, path)
 }
 
-/** Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing before. */
+/**
+ * Aliases are resolved only now: of one that leads nowhere, or to far too much, YAML says nothing
+ * before.
+ */
 function valuesOf(document: Document, path: string): Record<string, unknown> {
   try {
     return document.toJS() as Record<string, unknown>

@@ -1,8 +1,9 @@
 /**
  * A config file as it is understood, and with what it leaves out.
  *
- * What must stay true: what is printed is a config file that means the same (config-command.test.ts); of the address of a webhook, which may hold a token, only the
- * host is printed.
+ * What must stay true: what is printed is a config file that means the same
+ * (config-command.test.ts); of the address of a webhook, which may hold a token, only the host is
+ * printed.
  */
 import { policyFor } from '../../core/model/policy.ts'
 import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'

@@ -1,4 +1,7 @@
-/** Whatever stands in a config file or a kubeconfig: settings within their bounds, or one sentence and exit code 2. */
+/**
+ * Whatever stands in a config file or a kubeconfig: settings within their bounds, or one sentence
+ * and exit code 2.
+ */
 import { ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

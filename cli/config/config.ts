@@ -1,7 +1,8 @@
 /**
  * The settings of `kinfold up`: a YAML file, overridden by flags.
  *
- * What must stay true: an unknown key or a value out of its range ends the start with a sentence that names it; nothing is guessed.
+ * What must stay true: an unknown key or a value out of its range ends the start with a sentence
+ * that names it; nothing is guessed.
  */
 import type { Command } from 'commander'
 import type { Budgets, Holds, Mode, Policy, Preset, Protection } from '../../core/model/policy.ts'
@@ -50,7 +51,9 @@ export interface UpConfig extends AuthorityConfig {
   readonly httpTokenFile: string | undefined
   /** What may be shown for the metrics alone. */
   readonly httpMetricsTokenFile: string | undefined
-  /** Of clusters whose API servers send their audit events; undefined: none has a token of its own. */
+  /**
+   * Of clusters whose API servers send their audit events; undefined: none has a token of its own.
+   */
   readonly auditTokenFile: string | undefined
   readonly httpAdvertise: string | undefined
   /** Undefined: plain HTTP. */
@@ -62,11 +65,17 @@ export interface UpConfig extends AuthorityConfig {
   readonly logFormat: LogFormat | undefined
   readonly keepMs: number
   readonly keepEvents: number
-  /** How long what facts were can be asked. Zero: not at all, and nothing is kept of it. Null: as long as events are kept. */
+  /**
+   * How long what facts were can be asked. Zero: not at all, and nothing is kept of it. Null: as
+   * long as events are kept.
+   */
   readonly keepPastMs: number | null
   readonly rememberMs: number
   readonly snapshotEvents: number
-  /** Of the data directory's disk: with less free nothing is deleted. Undefined: by the sizes of log and disk. */
+  /**
+   * Of the data directory's disk: with less free nothing is deleted. Undefined: by the sizes of log
+   * and disk.
+   */
   readonly diskReserveBytes: number | undefined
   readonly archive: ArchiveConfig
   /** Who is told what waits for a person; undefined: nobody. */

@@ -1,4 +1,7 @@
-/** Where data is unless a flag or the config file says otherwise. What must stay true: it imports nothing of ours, since a command that only asks loads it. */
+/**
+ * Where data is unless a flag or the config file says otherwise. What must stay true: it imports
+ * nothing of ours, since a command that only asks loads it.
+ */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 

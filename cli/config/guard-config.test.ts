@@ -1,4 +1,7 @@
-/** Holds, budgets, approvals and memory of the config file: what is left out is the preset's, and mistakes are sentences. */
+/**
+ * Holds, budgets, approvals and memory of the config file: what is left out is the preset's, and
+ * mistakes are sentences.
+ */
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { approvalsOf, budgetsOf, holdsOf, rememberOf } from './guard-config.ts'

@@ -1,8 +1,10 @@
 /**
- * `holds`, `budgets`, `approvals` and `remember` of the config file: how long what is to go waits, how much may begin to go in ten minutes, how many people
- * have to approve the rest, and how long what has gone is remembered.
+ * `holds`, `budgets`, `approvals` and `remember` of the config file: how long what is to go waits,
+ * how much may begin to go in ten minutes, how many people have to approve the rest, and how long
+ * what has gone is remembered.
  *
- * What must stay true: what is left out is as the preset has it; what cannot be understood ends the start.
+ * What must stay true: what is left out is as the preset has it; what cannot be understood ends the
+ * start.
  */
 import type { Budgets, Holds, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
@@ -29,7 +31,10 @@ export function holdsOf(section: unknown, from: string, preset: Preset): Holds {
   }
 }
 
-/** In parity there are none but those that are given, and with one of them all. `none` takes them away. */
+/**
+ * In parity there are none but those that are given, and with one of them all. `none` takes them
+ * away.
+ */
 export function budgetsOf(section: unknown, from: string, preset: Preset): Budgets | null {
   const built = policyFor('dry-run', preset).budgets
   if (section === undefined) return built
@@ -45,7 +50,9 @@ export function budgetsOf(section: unknown, from: string, preset: Preset): Budge
   }
 }
 
-/** Less than a day would be forgotten before a watcher that was away tells of it for the last time. */
+/**
+ * Less than a day would be forgotten before a watcher that was away tells of it for the last time.
+ */
 export function rememberOf(remember: Setting): number {
   const { rememberMs } = policyFor('dry-run', 'guarded')
   const ms = duration(remember) ?? rememberMs

@@ -1,4 +1,7 @@
-/** Shows on a real API server who is let in by TokenReview, who may order, and what SubjectAccessReview hides. */
+/**
+ * Shows on a real API server who is let in by TokenReview, who may order, and what
+ * SubjectAccessReview hides.
+ */
 import { equal, match, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * Clusters that say who asks over HTTP, and what that user may: `--http-auth token-review:CONTEXT`, `--http-authorize sar`.
+ * Clusters that say who asks over HTTP, and what that user may: `--http-auth token-review:CONTEXT`,
+ * `--http-authorize sar`.
  *
  * What must stay true: a setting that is not understood ends the start.
  *

@@ -1,4 +1,6 @@
-/** What is refused of Kafka's settings before anybody is connected to: exit code 2, and a sentence. */
+/**
+ * What is refused of Kafka's settings before anybody is connected to: exit code 2, and a sentence.
+ */
 import { equal, ok, throws } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

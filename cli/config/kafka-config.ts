@@ -1,8 +1,8 @@
 /**
  * How Kafka is reached: flags, and the section `kafka` of the config file.
  *
- * What must stay true: secrets come from files alone, never from an argument that others can list; files are read when they are needed, so one that
- * is replaced counts at the next connection.
+ * What must stay true: secrets come from files alone, never from an argument that others can list;
+ * files are read when they are needed, so one that is replaced counts at the next connection.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'

@@ -1,4 +1,7 @@
-/** Kinds as a user lists them: the full name is taken, and whatever else names one is answered with that. */
+/**
+ * Kinds as a user lists them: the full name is taken, and whatever else names one is answered with
+ * that.
+ */
 import { deepEqual, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

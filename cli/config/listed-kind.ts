@@ -1,7 +1,9 @@
 /**
- * Kinds as a user lists them: `pods`, `deployments.apps`, the resource and its group as RBAC and `kubectl api-resources -o name` have them.
+ * Kinds as a user lists them: `pods`, `deployments.apps`, the resource and its group as RBAC and
+ * `kubectl api-resources -o name` have them.
  *
- * What must stay true: what is listed is exactly what is meant: no wildcards, no short names, nothing guessed.
+ * What must stay true: what is listed is exactly what is meant: no wildcards, no short names,
+ * nothing guessed.
  */
 import { readFileSync } from 'node:fs'
 import { type ListedKind, nameOf, readKind } from '../print/kind-name.ts'
@@ -10,7 +12,10 @@ import { bad, type Setting, texts } from './setting.ts'
 
 const NAME = /^[a-z][a-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/
 
-/** Of Kubernetes itself; all that these have ends in s, so what does not is a singular or a short name. */
+/**
+ * Of Kubernetes itself; all that these have ends in s, so what does not is a singular or a short
+ * name.
+ */
 const OWN_GROUPS: ReadonlySet<string> = new Set(['', 'apps', 'autoscaling', 'batch', 'policy'])
 
 /** Instead of a list: what the account may list and watch. */
@@ -53,7 +58,10 @@ export function listedKinds(setting: Setting): readonly ListedKind[] | undefined
 /** In what `kinfold rbac` printed: its comment names the kinds. */
 const PRINTED = /^# Give Kinfold the same list: --kinds (\S+)$/gm
 
-/** What `kinfold rbac` printed, or names, a line each or between commas; from # on a line is a comment. */
+/**
+ * What `kinfold rbac` printed, or names, a line each or between commas; from # on a line is a
+ * comment.
+ */
 function namesInFile(file: string, from: string): readonly string[] {
   let content: string
   try {
@@ -79,7 +87,8 @@ function namesInFile(file: string, from: string): readonly string[] {
 function listedKind(name: string, from: string): ListedKind {
   const kind = readKind(name)
   const plural = likelyPlural(name)
-  // Kubernetes alone has kinds in the core group, so a name of another group's kind is none without that group.
+  // Kubernetes alone has kinds in the core group, so a name of another group's kind is none without
+  // that group.
   const builtIn = builtInNamed(name.toLowerCase()) ?? (plural && builtInNamed(plural))
   const isMeant = builtIn === undefined || builtIn === name || kind.group !== ''
   const isPlural = kind.resource.endsWith('s') || !OWN_GROUPS.has(kind.group)
@@ -91,7 +100,10 @@ function listedKind(name: string, from: string): ListedKind {
   )
 }
 
-/** For a sentence about a mistake only: by English, as most kinds are named. Undefined where it is no word. */
+/**
+ * For a sentence about a mistake only: by English, as most kinds are named. Undefined where it is
+ * no word.
+ */
 export function likelyPlural(name: string): string | undefined {
   const lower = name.toLowerCase()
   if (!NAME.test(lower)) return undefined
@@ -106,7 +118,8 @@ function pluralOf(word: string): string {
 }
 
 /**
- * Words between commas. None is empty: that is a variable of a shell that was not set, and a list that is empty by it may mean everything, or protect nothing.
+ * Words between commas. None is empty: that is a variable of a shell that was not set, and a list
+ * that is empty by it may mean everything, or protect nothing.
  */
 export function splitList(text: string, from: string, without = ''): readonly string[] {
   const words = text.split(',').map((each) => each.trim())

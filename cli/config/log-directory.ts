@@ -1,4 +1,7 @@
-/** Where the embedded log of a data directory lies, for commands that only read it. What must stay true: they make none. */
+/**
+ * Where the embedded log of a data directory lies, for commands that only read it. What must stay
+ * true: they make none.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bad } from './setting.ts'

@@ -1,4 +1,7 @@
-/** A kind of `--protect-kinds` that no request bears would protect nothing: each such name is refused, with the one that may be meant. */
+/**
+ * A kind of `--protect-kinds` that no request bears would protect nothing: each such name is
+ * refused, with the one that may be meant.
+ */
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KnownKind, type KnownKinds, protectedKinds } from './protected-kind.ts'

@@ -1,8 +1,8 @@
 /**
  * Kinds of which the lock lets none be deleted, as `--protect-kinds` lists them.
  *
- * What must stay true: the lock compares names, and one that no request bears protects nothing without a word; so what is not known to be a kind ends the
- * command.
+ * What must stay true: the lock compares names, and one that no request bears protects nothing
+ * without a word; so what is not known to be a kind ends the command.
  */
 import { type ListedKind, nameOf, readKind } from '../print/kind-name.ts'
 import { likelyPlural, splitList } from './listed-kind.ts'
@@ -41,7 +41,10 @@ function protectedKind(name: string, known: KnownKinds): ListedKind {
   throw bad(`${FROM}: ${JSON.stringify(name)} is not among the kinds that ${which}${hint}`)
 }
 
-/** Another number, other letters, a short name, or the group left out; empty when nothing is like it. */
+/**
+ * Another number, other letters, a short name, or the group left out; empty when nothing is like
+ * it.
+ */
 function meantBy(name: string, { kinds, areAll }: KnownKinds): string {
   const plural = likelyPlural(name)
   if (plural === undefined) return ''

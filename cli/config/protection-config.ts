@@ -1,7 +1,8 @@
 /**
  * The section `protection` of the config file: what is never deleted, beside what the preset has.
  *
- * What must stay true: it only ever adds to the preset's kinds; what cannot be understood ends the start, so that nobody believes something protected.
+ * What must stay true: it only ever adds to the preset's kinds; what cannot be understood ends the
+ * start, so that nobody believes something protected.
  */
 import type { GroupKind } from '../../core/model/object.ts'
 import type { Preset, Protection } from '../../core/model/policy.ts'

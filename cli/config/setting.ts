@@ -1,7 +1,9 @@
 /**
- * Single settings: from a flag or a key of the config file, each checked, each mistake a sentence that names where it was made.
+ * Single settings: from a flag or a key of the config file, each checked, each mistake a sentence
+ * that names where it was made.
  *
- * What must stay true: an unknown key or a value out of its range ends the start; nothing is guessed.
+ * What must stay true: an unknown key or a value out of its range ends the start; nothing is
+ * guessed.
  */
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 
@@ -86,8 +88,8 @@ const PLACE = /^(pos:\d{1,9}-\d{1,15}|before:\d{1,9}-\d{1,15}-\d{1,9})$/
 const LOCAL = /^(?:(\d{4})-(\d\d)-(\d\d)T)?(\d\d):(\d\d)(?::(\d\d))?$/
 
 /**
- * How long before `now`, such as 2h or 1h30m, RFC 3339, or a time of the wall clock here; as RFC 3339
- * in UTC. A place of the log, where one is taken, is as it was written.
+ * How long before `now`, such as 2h or 1h30m, RFC 3339, or a time of the wall clock here; as RFC
+ * 3339 in UTC. A place of the log, where one is taken, is as it was written.
  */
 export function moment(
   { key, value, from }: Setting,
@@ -108,8 +110,8 @@ export function moment(
 }
 
 /**
- * Undefined for what is no time of the wall clock. A time alone is the last such one. What was twice,
- * or never, when clocks were put back or forward, is refused: nobody can say which is meant.
+ * Undefined for what is no time of the wall clock. A time alone is the last such one. What was
+ * twice, or never, when clocks were put back or forward, is refused: nobody can say which is meant.
  */
 function localIn(text: string, from: string, now: number): number | undefined {
   const [is, year, month, day, hour, minute, second] = LOCAL.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * `--kinds allowed` on a real API server: what the account may list and watch is watched, a kind that is defined later
- * too, and nothing else is known or judged (C16).
+ * `--kinds allowed` on a real API server: what the account may list and watch is watched, a kind
+ * that is defined later too, and nothing else is known or judged (C16).
  */
 import { equal, match, ok } from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

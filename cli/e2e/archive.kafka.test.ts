@@ -1,4 +1,7 @@
-/** The archive over a real Kafka: an object larger than a record goes there in pieces, and a restore reads it back from the brokers. */
+/**
+ * The archive over a real Kafka: an object larger than a record goes there in pieces, and a restore
+ * reads it back from the brokers.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openKafkaLog } from '../../adapters/kafka/log.ts'

@@ -1,5 +1,6 @@
 /**
- * Shows that the audit log of a real API server has each of our calls by its command's id, and by the name of the service that sent it.
+ * Shows that the audit log of a real API server has each of our calls by its command's id, and by
+ * the name of the service that sent it.
  *
  * Not here: what `why` says of a command.
  */

@@ -1,7 +1,7 @@
 /**
- * An outage of Kinfold beside upstream's collector, with the audit log of a real API server at level
- * Metadata through a pipe: the pipe goes on with the Kinfold that starts again on the data directory,
- * and what was deleted meanwhile leads to who deleted its root.
+ * An outage of Kinfold beside upstream's collector, with the audit log of a real API server at
+ * level Metadata through a pipe: the pipe goes on with the Kinfold that starts again on the data
+ * directory, and what was deleted meanwhile leads to who deleted its root.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

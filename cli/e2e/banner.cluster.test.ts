@@ -1,5 +1,6 @@
 /**
- * What `kinfold playground` prints can be pasted: each command, alone, into a shell of its own in another directory.
+ * What `kinfold playground` prints can be pasted: each command, alone, into a shell of its own in
+ * another directory.
  *
  * Not here: what the commands answer (their own tests), examples in documents (testing/examples).
  */

@@ -1,6 +1,7 @@
 /**
- * Shows, on a real API server, that an owner deleted in the foreground completes while the watch of its dependents' kind is broken: by an object in
- * etcd that nobody can read, and by a proxy; and that Kinfold says which watch it is.
+ * Shows, on a real API server, that an owner deleted in the foreground completes while the watch of
+ * its dependents' kind is broken: by an object in etcd that nobody can read, and by a proxy; and
+ * that Kinfold says which watch it is.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,9 +1,12 @@
 /**
- * Shows what each way of deleting costs a real API server: how many calls for a dependent, and for an owner that waits.
+ * Shows what each way of deleting costs a real API server: how many calls for a dependent, and for
+ * an owner that waits.
  *
- * What must stay true: counted are all requests about single objects of the kinds concerned, as the server's own metrics tell them. Left out is
- * what no object costs: LIST and WATCH are verbs of their own there, discovery names no resource, and looks at kube-system, by which the cluster is
- * known, come with each list, watch and heartbeat. Nobody else works on this server, and what the test itself asked is taken off.
+ * What must stay true: counted are all requests about single objects of the kinds concerned, as the
+ * server's own metrics tell them. Left out is what no object costs: LIST and WATCH are verbs of
+ * their own there, discovery names no resource, and looks at kube-system, by which the cluster is
+ * known, come with each list, watch and heartbeat. Nobody else works on this server, and what the
+ * test itself asked is taken off.
  *
  * Not here: the plain cascade in the background (cascade.cluster.test.ts).
  */
@@ -147,7 +150,10 @@ interface Calls {
   readonly shown: string
 }
 
-/** What others ask for while `work` goes on, which answers how many calls of the kind it made itself. */
+/**
+ * What others ask for while `work` goes on, which answers how many calls of the kind it made
+ * itself.
+ */
 async function callsOf(
   plane: ControlPlane,
   kinfold: KinfoldProcess,
@@ -245,8 +251,8 @@ const PODS_EACH = 29
 const UNORDERED = DEPLOYMENTS * SETS_EACH * (1 + PODS_EACH)
 
 /**
- * Deployments with ReplicaSets and pods, all made without owners and in any order, then given them in any other: neither names nor versions tell
- * who came first. Answers the Deployments.
+ * Deployments with ReplicaSets and pods, all made without owners and in any order, then given them
+ * in any other: neither names nor versions tell who came first. Answers the Deployments.
  */
 async function makeUnordered(plane: ControlPlane, set: string, chance: Chance): Promise<Made[]> {
   const counts = [

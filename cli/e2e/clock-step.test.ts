@@ -1,6 +1,6 @@
 /**
- * The clock of a machine is set forward by an hour while Kinfold runs on its embedded log, and is an
- * hour ahead when it starts again: what is held stays held until a person says that the clock is
+ * The clock of a machine is set forward by an hour while Kinfold runs on its embedded log, and is
+ * an hour ahead when it starts again: what is held stays held until a person says that the clock is
  * right, people are notified, and what is deleted afterwards is collected as before.
  */
 import { equal, match, ok } from 'node:assert/strict'

@@ -1,4 +1,7 @@
-/** What a graph process writes with --cloud-events is CloudEvents to another program: the SDK of that standard, over a real Kafka. */
+/**
+ * What a graph process writes with --cloud-events is CloudEvents to another program: the SDK of
+ * that standard, over a real Kafka.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 /**
- * The commands of docker-compose.yml work: they run as processes from the folder that would be the image, over a real Kafka with the settings
- * of the file, and collect the clusters of the playground.
+ * The commands of docker-compose.yml work: they run as processes from the folder that would be the
+ * image, over a real Kafka with the settings of the file, and collect the clusters of the
+ * playground.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * A data directory is copied and both run: while the first is paused the second deletes nothing, and
- * both say why. Cases without processes: copied-data.test.ts.
+ * A data directory is copied and both run: while the first is paused the second deletes nothing,
+ * and both say why. Cases without processes: copied-data.test.ts.
  */
 import { equal, match } from 'node:assert/strict'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'

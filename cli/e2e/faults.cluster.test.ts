@@ -1,5 +1,6 @@
 /**
- * Shows that spoiled answers between `kinfold up` and a real API server lead to no wrong delete, and that everything completes once they stop.
+ * Shows that spoiled answers between `kinfold up` and a real API server lead to no wrong delete,
+ * and that everything completes once they stop.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -160,7 +161,8 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
     const bystanders = await makeBystanders(plane, roots)
     await makeStrays(plane)
     for (const root of roots) await remove(plane, root)
-    // No version from before can be watched from any more: all kinds are listed anew, through the faults.
+    // No version from before can be watched from any more: all kinds are listed anew, through the
+    // faults.
     await plane.killApiserver()
     await plane.startApiserver()
     await met(['DELETE', 'GET'], FAULTS, AT_LEAST)
@@ -253,7 +255,10 @@ function drafts(
   }))
 }
 
-/** Each has an owner of its own that never was: a look before the verdict, and one more before the delete. */
+/**
+ * Each has an owner of its own that never was: a look before the verdict, and one more before the
+ * delete.
+ */
 async function makeStrays(plane: ControlPlane): Promise<void> {
   const never = (i: number) => ({
     apiVersion: 'v1',
@@ -267,7 +272,10 @@ async function makeStrays(plane: ControlPlane): Promise<void> {
   )
 }
 
-/** Each has a live owner of another kind, which may be seen after it; some have one that goes beside it. */
+/**
+ * Each has a live owner of another kind, which may be seen after it; some have one that goes beside
+ * it.
+ */
 async function makeBystanders(plane: ControlPlane, roots: readonly Made[]): Promise<Made[]> {
   const pairs = await Promise.all(
     Array.from({ length: BYSTANDERS / 2 }, async (_, i) => {

@@ -1,4 +1,7 @@
-/** What Kinfold writes of people's objects is its user's alone, whatever the directory that it was given lets in. */
+/**
+ * What Kinfold writes of people's objects is its user's alone, whatever the directory that it was
+ * given lets in.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

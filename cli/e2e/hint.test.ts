@@ -1,9 +1,11 @@
 /**
- * Every command that an output names is run as it is printed, in the state that prints it, and does what it says (C7).
+ * Every command that an output names is run as it is printed, in the state that prints it, and does
+ * what it says (C7).
  *
- * What must stay true: a hint of the sources that is not run here has to be listed below with the test that runs it.
- * The two clusters share a name and their uids, as one that was made anew or restored shares them with its
- * predecessor: a hint that does not say which is meant is refused there.
+ * What must stay true: a hint of the sources that is not run here has to be listed below with the
+ * test that runs it. The two clusters share a name and their uids, as one that was made anew or
+ * restored shares them with its predecessor: a hint that does not say which is meant is refused
+ * there.
  *
  * Not here: whether each hint is a command at all (scripts/hint.test.ts).
  */
@@ -125,7 +127,9 @@ class Rig {
     return new Set((await Promise.all(lines.map((each) => printedBy(this.terminal, each)))).flat())
   }
 
-  /** Each command that a question names in a state ends that state, which is seen in what is held. */
+  /**
+   * Each command that a question names in a state ends that state, which is seen in what is held.
+   */
   async ends(order: string, asked: readonly string[], state: RegExp): Promise<void> {
     const first = await this.begun(order, asked)
     for (const [at, each] of [...first].entries()) {
@@ -145,7 +149,9 @@ class Rig {
 }
 
 const COUNTS = { mode: 0, pause: 0, protection: 0, approval: 1, breaker: 1, hold: 1, budget: 0 }
-/** What a browser prints, or who has ten thousand dependents: by file and beginning, with values. */
+/**
+ * What a browser prints, or who has ten thousand dependents: by file and beginning, with values.
+ */
 const IN_SOURCES = [
   ['web/home.ts', 'status', []],
   ['web/plan.ts', 'plan delete', ['uid:rs-kept', 'c', 'foreground']],
@@ -228,7 +234,8 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       deepEqual(others, [])
       const was = await follow(twin.terminal, other!)
       match(was.stdout, /, uid pod-c$/m, was.stderr)
-      // Of one that exists its cascade, and of one that was deleted its plan, is the wrong question.
+      // Of one that exists its cascade, and of one that was deleted its plan, is the wrong
+      // question.
       for (const [line, state] of [
         ['kinfold cascade replicaset/kept -n ns --cluster c', /Pod\/b/],
         ['kinfold cascade -w replicaset/kept -n ns --cluster c', /Pod\/b/],

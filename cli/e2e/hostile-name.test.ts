@@ -1,6 +1,7 @@
 /**
- * Names that break programs, in owner references and wherever a server takes them, through the whole of Kinfold: watched, folded, stored, collected,
- * asked about, printed and audited. Nothing ends, nothing that has an owner goes, and no terminal gets to see them raw.
+ * Names that break programs, in owner references and wherever a server takes them, through the
+ * whole of Kinfold: watched, folded, stored, collected, asked about, printed and audited. Nothing
+ * ends, nothing that has an owner goes, and no terminal gets to see them raw.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** Where Kafka cannot be used as asked, a command ends soon, with a sentence that says what to do, and changes nothing (F41, F42). */
+/**
+ * Where Kafka cannot be used as asked, a command ends soon, with a sentence that says what to do,
+ * and changes nothing (F41, F42).
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * Shows that `kinfold up` may be killed at any moment of a cascade: all garbage goes, nothing else does, and the log tells it all.
- * `node scripts/kills.ts` does the same with more kills.
+ * Shows that `kinfold up` may be killed at any moment of a cascade: all garbage goes, nothing else
+ * does, and the log tells it all. `node scripts/kills.ts` does the same with more kills.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { join } from 'node:path'

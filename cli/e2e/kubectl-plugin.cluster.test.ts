@@ -1,4 +1,7 @@
-/** Kinfold as a plugin of the real kubectl, which finds it and its completion by their names on PATH; no cluster is needed. */
+/**
+ * Kinfold as a plugin of the real kubectl, which finds it and its completion by their names on
+ * PATH; no cluster is needed.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'

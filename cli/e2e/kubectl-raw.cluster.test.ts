@@ -1,4 +1,7 @@
-/** The real kubectl reads what Kinfold knows as it reads an API server: raw, by name, as a table, a page at a time, and what is refused as its own errors. */
+/**
+ * The real kubectl reads what Kinfold knows as it reads an API server: raw, by name, as a table, a
+ * page at a time, and what is refused as its own errors.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

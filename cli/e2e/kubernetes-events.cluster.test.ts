@@ -1,4 +1,7 @@
-/** Kubernetes Events on the real server: what was deleted for want of an owner, and what waits for a person. */
+/**
+ * Kubernetes Events on the real server: what was deleted for want of an owner, and what waits for a
+ * person.
+ */
 import { deepEqual, match } from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

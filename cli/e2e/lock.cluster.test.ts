@@ -1,6 +1,6 @@
 /**
- * The second lock on a real API server: what `kinfold rbac` prints is enough for whole cascades and for nothing else, and a reaper that requires the lock acts
- * only where it is in force.
+ * The second lock on a real API server: what `kinfold rbac` prints is enough for whole cascades and
+ * for nothing else, and a reaper that requires the lock acts only where it is in force.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
@@ -460,7 +460,9 @@ suite('the second lock', { skip: skip ?? false }, () => {
     return { kind: of, namespace, name: metadata.name, uid, resourceVersion }
   }
 
-  /** A deployment with what hangs on it, two deep, that is asked to go; answers what hangs on it. */
+  /**
+   * A deployment with what hangs on it, two deep, that is asked to go; answers what hangs on it.
+   */
   async function cascade(name: string, policy: PropagationPolicy): Promise<readonly Made[]> {
     const root = await make(plane, { kind: DEPLOYMENT, name })
     const middle = await make(plane, { kind: REPLICA_SET, name, owners: [root] })

@@ -1,4 +1,7 @@
-/** A disk that gets full: Kinfold stops deleting before it stops recording, says so, and goes on by itself once there is room. */
+/**
+ * A disk that gets full: Kinfold stops deleting before it stops recording, says so, and goes on by
+ * itself once there is room.
+ */
 import { equal, match, ok } from 'node:assert/strict'
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +15,9 @@ const KIB_PER_MIB = 1024
 const ROOMY = 160 * KIB_PER_MIB
 const RESERVE_MIB = 90
 const SMALL = 80 * KIB_PER_MIB
-/** A mount that is larger is none of ours: then the test has a file limit, which no process can see. */
+/**
+ * A mount that is larger is none of ours: then the test has a file limit, which no process can see.
+ */
 const MOST_BYTES = 1024 ** 3
 
 testOnSmallDisk(

@@ -1,8 +1,9 @@
 /**
- * As docs/start/managed.md has it: beside upstream's collector, in mode observe, with an account that may read and
- * nothing else.
+ * As docs/start/managed.md has it: beside upstream's collector, in mode observe, with an account
+ * that may read and nothing else.
  *
- * What must stay true: no request of ours but reads and reviews; the other collector's deletions are explained.
+ * What must stay true: no request of ours but reads and reviews; the other collector's deletions
+ * are explained.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -51,7 +52,8 @@ suite("beside a managed cluster's collector", { skip: skip ?? false }, () => {
     const printed = await runKinfold(['rbac', '--kinds', KINDS, '--service', 'observe'])
     equal(printed.code, 0, printed.stderr)
     await kubectlEach(plane, 'apply', printed.stdout)
-    // As docs/start/managed.md says (C15, C16): the account's own file, and the kinds that it was given.
+    // As docs/start/managed.md says (C15, C16): the account's own file, and the kinds that it was
+    // given.
     const [kubeconfig, list] = [join(folder, 'observe.kubeconfig'), join(folder, 'rbac.yaml')]
     await writeFile(list, printed.stdout)
     const account = await runKinfold(['kubeconfig', '--kubeconfig', plane.kubeconfig])

@@ -1,5 +1,6 @@
 /**
- * Shows that a fresh `kinfold up` deletes nothing: it says what would go and what is held; and that only the mode asked for at a start acts.
+ * Shows that a fresh `kinfold up` deletes nothing: it says what would go and what is held; and that
+ * only the mode asked for at a start acts.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * Shows that a cascade gets over an API server that is killed, one that hangs, and an etcd that is away, in the middle of it.
+ * Shows that a cascade gets over an API server that is killed, one that hangs, and an etcd that is
+ * away, in the middle of it.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * Shows which owners count on a real API server: several of them, one in another namespace, cluster-scoped ones, and custom resources.
+ * Shows which owners count on a real API server: several of them, one in another namespace,
+ * cluster-scoped ones, and custom resources.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { join } from 'node:path'

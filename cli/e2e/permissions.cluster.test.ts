@@ -1,4 +1,7 @@
-/** `kinfold up` with an account that may not see everything, on a real API server: readiness names each kind that it may not, one by one. */
+/**
+ * `kinfold up` with an account that may not see everything, on a real API server: readiness names
+ * each kind that it may not, one by one.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

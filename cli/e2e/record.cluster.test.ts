@@ -1,6 +1,7 @@
 /**
- * Beside upstream's collector and its controllers of Deployments, in mode observe: what a person deletes, and what that collector then deletes, comes back with
- * `kinfold restore`, what controllers made is made by them again, and nothing is collected again.
+ * Beside upstream's collector and its controllers of Deployments, in mode observe: what a person
+ * deletes, and what that collector then deletes, comes back with `kinfold restore`, what
+ * controllers made is made by them again, and nothing is collected again.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -220,7 +221,10 @@ suite('kinfold restore beside another collector', { skip: skip ?? false }, () =>
     })
   }
 
-  /** What names the former owner is collected: the other collector acts on all that came before, too. */
+  /**
+   * What names the former owner is collected: the other collector acts on all that came before,
+   * too.
+   */
   async function collects(owners: Parameters<typeof make>[1]['owners']): Promise<void> {
     const kinds = [CONFIG_MAP, SECRET, REPLICA_SET, POD]
     const name = `stale-${crypto.randomUUID().slice(0, 8)}`

@@ -1,6 +1,6 @@
 /**
- * `archive.kinds` where Kinfold collects by itself, over a playground with controllers: what both the reaper and the watcher archive comes back once, and the root
- * that a person deleted with it.
+ * `archive.kinds` where Kinfold collects by itself, over a playground with controllers: what both
+ * the reaper and the watcher archive comes back once, and the root that a person deleted with it.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,6 @@
 /**
- * Shows what `kinfold up` makes of the time it was down: it goes on from where it stood, and what it can no longer be told it finds by a list.
+ * Shows what `kinfold up` makes of the time it was down: it goes on from where it stood, and what
+ * it can no longer be told it finds by a list.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { join } from 'node:path'
@@ -18,7 +19,10 @@ import {
 } from '../../testing/process/objects.ts'
 
 const DEPENDENTS = 100
-/** A kind is probed with limit=1, one of them by the connection as well; discovery lists API services as well, at the start and half a minute later. */
+/**
+ * A kind is probed with limit=1, one of them by the connection as well; discovery lists API
+ * services as well, at the start and half a minute later.
+ */
 const PROBES = 2
 const LISTS_OF_API_SERVICES = 3
 

@@ -1,6 +1,7 @@
 /**
- * Shows what becomes of objects that a backup tool restores on a real API server: with the owner references that they had, before and after their owner is there again under another
- * uid. Guarded keeps them, parity collects them as upstream does.
+ * Shows what becomes of objects that a backup tool restores on a real API server: with the owner
+ * references that they had, before and after their owner is there again under another uid. Guarded
+ * keeps them, parity collects them as upstream does.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -95,7 +96,8 @@ suite('restored data', { skip: skip ?? false }, () => {
   async function restore(name: string, owner: Made): Promise<readonly Made[]> {
     const owners = [referenceTo(owner)]
     const made = await Promise.all(RESTORED.map((of) => make(plane, { kind: of, name, owners })))
-    // The server protects claims by a finalizer, which a controller that does not run here takes off.
+    // The server protects claims by a finalizer, which a controller that does not run here takes
+    // off.
     for (const each of made)
       if (each.kind === CLAIM)
         await mergePatch(plane, pathOf(each), { metadata: { finalizers: null } })

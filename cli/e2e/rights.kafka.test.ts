@@ -1,4 +1,7 @@
-/** Each service does its work as an account of its own, by the rights that docs/operate/kafka.md lists and no others; one that is missing is told by its name. */
+/**
+ * Each service does its work as an account of its own, by the rights that docs/operate/kafka.md
+ * lists and no others; one that is missing is told by its name.
+ */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

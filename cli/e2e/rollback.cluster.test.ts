@@ -1,5 +1,6 @@
 /**
- * Shows that `kinfold up` notices when etcd is rolled back behind its back, deletes nothing for what it remembers of the undone time, and goes on.
+ * Shows that `kinfold up` notices when etcd is rolled back behind its back, deletes nothing for
+ * what it remembers of the undone time, and goes on.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * Over a real Kafka and a real API server: two versions of the package that have one version of the fold run together, and each other's places are taken while
- * objects are deleted. One of another version of the fold ends at its start, and takes nothing from the others (F99).
+ * Over a real Kafka and a real API server: two versions of the package that have one version of the
+ * fold run together, and each other's places are taken while objects are deleted. One of another
+ * version of the fold ends at its start, and takes nothing from the others (F99).
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -64,7 +65,9 @@ suite('two versions of the package, and one of the fold,', { skip: skip ?? false
   test('take each other’s place while objects are deleted, and back: nothing is lost, nothing else deleted, nobody paused', async () => {
     const staying = await makeFamily(plane, 'staying', DEPENDENTS)
     const going: Awaited<ReturnType<typeof makeFamily>>[] = []
-    /** Deletes an owner, and restarts a process as another version while its dependents are deleted. */
+    /**
+     * Deletes an owner, and restarts a process as another version while its dependents are deleted.
+     */
     const replace = async (each: ServiceProcess, main: string | undefined): Promise<void> => {
       const family = await makeFamily(plane, `family-${going.length}`, DEPENDENTS)
       going.push(family)

@@ -1,6 +1,7 @@
 /**
- * One of two clusters takes rights away and gives them back, or is another cluster under the same name: nothing is deleted wrongly, it shows, it is over by
- * itself or by a restart, and the other cluster is collected meanwhile.
+ * One of two clusters takes rights away and gives them back, or is another cluster under the same
+ * name: nothing is deleted wrongly, it shows, it is over by itself or by a restart, and the other
+ * cluster is collected meanwhile.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,6 +1,7 @@
 /**
- * One of two clusters is restored from a snapshot behind Kinfold's back, loses a kind and gets it back, or has a group whose server is down: nothing is
- * deleted wrongly, it shows, it is over by itself, and the other cluster is collected meanwhile.
+ * One of two clusters is restored from a snapshot behind Kinfold's back, loses a kind and gets it
+ * back, or has a group whose server is down: nothing is deleted wrongly, it shows, it is over by
+ * itself, and the other cluster is collected meanwhile.
  */
 import { equal, match, ok } from 'node:assert/strict'
 import { join } from 'node:path'

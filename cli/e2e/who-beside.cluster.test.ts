@@ -1,6 +1,7 @@
 /**
- * Who, to the root, beside upstream's collector, in mode observe, on a real API server with its audit webhook: every answer that names anybody names who sent the
- * request, and says so where nobody knows.
+ * Who, to the root, beside upstream's collector, in mode observe, on a real API server with its
+ * audit webhook: every answer that names anybody names who sent the request, and says so where
+ * nobody knows.
  */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'

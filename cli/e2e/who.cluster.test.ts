@@ -1,5 +1,6 @@
 /**
- * Shows that a real API server's audit webhook, set up as docs/ask/who.md says, attributes deletions: a user's, a controller's, and our own.
+ * Shows that a real API server's audit webhook, set up as docs/ask/who.md says, attributes
+ * deletions: a user's, a controller's, and our own.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'

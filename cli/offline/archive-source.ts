@@ -1,7 +1,9 @@
 /**
- * What a restore takes: the archive of a data directory or of the brokers, and a cluster by the user's own kubeconfig.
+ * What a restore takes: the archive of a data directory or of the brokers, and a cluster by the
+ * user's own kubeconfig.
  *
- * What must stay true: the log is opened for reading only, also while a Kinfold runs on it, so the key stays with the one who restores.
+ * What must stay true: the log is opened for reading only, also while a Kinfold runs on it, so the
+ * key stays with the one who restores.
  */
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { openKafkaLog } from '../../adapters/kafka/log.ts'

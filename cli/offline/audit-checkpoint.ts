@@ -1,7 +1,9 @@
 /**
- * `kinfold audit checkpoint`: signed digests of the log, to be kept elsewhere, and the comparison of the log with them.
+ * `kinfold audit checkpoint`: signed digests of the log, to be kept elsewhere, and the comparison
+ * of the log with them.
  *
- * What must stay true: it makes no call and writes nothing but the file that it is given; what was removed since is never called the same or different.
+ * What must stay true: it makes no call and writes nothing but the file that it is given; what was
+ * removed since is never called the same or different.
  *
  * Not here: what is compared (services/graph/evidence/checkpoint.ts).
  */
@@ -84,7 +86,10 @@ async function make(flags: CheckpointFlags): Promise<void> {
   )
 }
 
-/** Nobody may edit it; who may delete it can make another, so keep it in another cluster, or where that is on record. */
+/**
+ * Nobody may edit it; who may delete it can make another, so keep it in another cluster, or where
+ * that is on record.
+ */
 function manifestOf(
   { namespace = '', name = '' }: Readonly<Record<string, string>>,
   envelope: string,

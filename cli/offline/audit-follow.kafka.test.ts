@@ -1,6 +1,6 @@
 /**
- * `kinfold audit follow` on a real Kafka that lets in by SASL PLAIN over TLS, as Event Hubs do: what
- * it sends, where it goes on, and what it says of what it could not read.
+ * `kinfold audit follow` on a real Kafka that lets in by SASL PLAIN over TLS, as Event Hubs do:
+ * what it sends, where it goes on, and what it says of what it could not read.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,9 @@ const PRINTED = /^ *kinfold (audit follow .*) --connection-string-file \S+ (--so
   AKS,
 )
 
-/** As docs/operate/audit-aks.md prints it, with what a reader fills in, and the test's own brokers. */
+/**
+ * As docs/operate/audit-aks.md prints it, with what a reader fills in, and the test's own brokers.
+ */
 function words(topic: string, url: string): readonly string[] {
   const printed = `${PRINTED?.[1]} ${PRINTED?.[2]}`
     .replace('insights-logs-kube-audit-admin', topic)

@@ -4,9 +4,9 @@
  *
  * What must stay true: no more is sent than is kept, and no more is held than is sent at once,
  * however long the file, a line or an event is. It is read to its end or to the first line that is
- * no audit event, which is named; what was before it is kept, and may be sent again. Of what a cloud
- * wraps the rest is read as well, and what could not be read is said in the end. What a pipe has
- * brought is sent before more of it is read, and it waits for a Kinfold that restarts.
+ * no audit event, which is named; what was before it is kept, and may be sent again. Of what a
+ * cloud wraps the rest is read as well, and what could not be read is said in the end. What a pipe
+ * has brought is sent before more of it is read, and it waits for a Kinfold that restarts.
  *
  * Not here: how it is read (services/graph/actors/audit-decoder.ts), how it is sent
  * (audit-sender.ts).
@@ -75,7 +75,9 @@ export function addAuditImport(audit: Command): void {
     })
 }
 
-/** Whether it may send at all is known before anything is read; then no restart of Kinfold ends it. */
+/**
+ * Whether it may send at all is known before anything is read; then no restart of Kinfold ends it.
+ */
 async function waitOnwards(sender: AuditSender): Promise<void> {
   await sender.end()
   sender.waitFromNowOn({

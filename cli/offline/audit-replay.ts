@@ -1,7 +1,9 @@
 /**
- * `kinfold audit replay`: what another policy would have deleted, held and kept, folded again from the log, offline.
+ * `kinfold audit replay`: what another policy would have deleted, held and kept, folded again from
+ * the log, offline.
  *
- * What must stay true: it makes no call and writes nothing; a span that the log does not reach back to is refused.
+ * What must stay true: it makes no call and writes nothing; a span that the log does not reach back
+ * to is refused.
  *
  * Not here: the comparison (services/graph/audit/replay.ts).
  */
@@ -69,7 +71,10 @@ async function run(flags: ReplayFlags): Promise<void> {
 
 const PRESETS: readonly string[] = ['parity', 'guarded'] satisfies readonly Preset[]
 
-/** Of a config file only what makes a policy counts, and not its mode: what would be deleted is the question. */
+/**
+ * Of a config file only what makes a policy counts, and not its mode: what would be deleted is the
+ * question.
+ */
 function policyOf({ policy: file, preset, mode }: ReplayFlags): Policy {
   const flags = { config: file, preset, mode }
   if (file !== undefined && PRESETS.includes(file) && !existsSync(file)) {

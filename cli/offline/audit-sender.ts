@@ -77,7 +77,10 @@ export class AuditSender {
     while (this.#waiting.length > 0) await this.#send()
   }
 
-  /** Also where nothing is left: a cluster that is not known, or no right to it, is said in any case. */
+  /**
+   * Also where nothing is left: a cluster that is not known, or no right to it, is said in any
+   * case.
+   */
   async end(): Promise<Sent> {
     await this.#send()
     return this.counts()

@@ -1,7 +1,9 @@
 /**
  * `kinfold audit verify`: folds the log again, offline, and compares.
  *
- * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts), `audit import` (audit-import.ts) and `audit follow` (audit-follow.ts).
+ * Not here: the same under another policy (audit-replay.ts); comparison with a copy elsewhere
+ * (audit-checkpoint.ts); what asks a running Kinfold: `audit horizon` (horizon.ts), `audit import`
+ * (audit-import.ts) and `audit follow` (audit-follow.ts).
  */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../../runtime/lifecycle.ts'

@@ -1,6 +1,6 @@
 /**
- * Shows that a backup taken while `kinfold up` runs is a data directory to start from, however much has happened since: nothing is deleted for what
- * it remembers, and what is garbage by now goes.
+ * Shows that a backup taken while `kinfold up` runs is a data directory to start from, however much
+ * has happened since: nothing is deleted for what it remembers, and what is garbage by now goes.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { cpSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** A backup, an audit and a restore without a log, and a backup to where it cannot go, are bad input. */
+/**
+ * A backup, an audit and a restore without a log, and a backup to where it cannot go, are bad
+ * input.
+ */
 import { equal, match } from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** Evidence and checkpoints over a real Kafka, whose offsets have gaps and whose records the brokers give their times. */
+/**
+ * Evidence and checkpoints over a real Kafka, whose offsets have gaps and whose records the brokers
+ * give their times.
+ */
 import { equal, match } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

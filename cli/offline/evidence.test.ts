@@ -1,6 +1,7 @@
 /**
- * `kinfold evidence` and `kinfold audit checkpoint` as an operator and an auditor use them: on the files of an embedded log, and on another machine that has nothing but the bundle
- * and a public key.
+ * `kinfold evidence` and `kinfold audit checkpoint` as an operator and an auditor use them: on the
+ * files of an embedded log, and on another machine that has nothing but the bundle and a public
+ * key.
  */
 import { equal, match, ok } from 'node:assert/strict'
 import {

@@ -1,4 +1,7 @@
-/** Partitions folded again in threads: the same results and errors as one after the other, and a signal ends them. */
+/**
+ * Partitions folded again in threads: the same results and errors as one after the other, and a
+ * signal ends them.
+ */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,7 +1,8 @@
 /**
  * Folds the partitions of a log again in threads, as many at once as there are processors.
  *
- * What must stay true: results and error are those of one partition after the other. A signal ends all threads at once, in the middle of an event.
+ * What must stay true: results and error are those of one partition after the other. A signal ends
+ * all threads at once, in the middle of an event.
  *
  * Not here: what is folded and compared (services/graph/audit).
  */

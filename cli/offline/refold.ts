@@ -1,4 +1,7 @@
-/** Reads a log, and folds its partitions again, without the processes that write it: that of a data directory, or of the brokers. */
+/**
+ * Reads a log, and folds its partitions again, without the processes that write it: that of a data
+ * directory, or of the brokers.
+ */
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { knownSchemas } from '../../adapters/avro/known-schema.ts'
 import { openKafkaLog } from '../../adapters/kafka/log.ts'
@@ -34,7 +37,10 @@ export function offline(): Offline {
   return { codec: avroCodec(), schemas: knownSchemas(), newStore: () => new MemoryStore() }
 }
 
-/** The log that flags name: a data directory's, unless there are brokers. `isVerified`: this process has opened it before. */
+/**
+ * The log that flags name: a data directory's, unless there are brokers. `isVerified`: this process
+ * has opened it before.
+ */
 export async function readLog<T>(
   flags: RefoldFlags,
   read: (log: Log) => Promise<T>,
@@ -58,7 +64,10 @@ async function readDirectory<T>(
   return await read(log)
 }
 
-/** While they are written to, the last commits may count as missing: run it when the graph processes rest. */
+/**
+ * While they are written to, the last commits may count as missing: run it when the graph processes
+ * rest.
+ */
 async function readBrokers<T>(
   { settings }: KafkaConfig,
   read: (log: Log) => Promise<T>,

@@ -1,6 +1,7 @@
 /**
- * Shows on a real API server that a cascade comes back out of an encrypted archive, below a new root, and that nothing of it is collected again; and that
- * what came back without its owner gets it back.
+ * Shows on a real API server that a cascade comes back out of an encrypted archive, below a new
+ * root, and that nothing of it is collected again; and that what came back without its owner gets
+ * it back.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'

@@ -1,8 +1,9 @@
 /**
- * `kinfold restore` as its users run it, over a playground whose controllers make ReplicaSets and Pods: a person deletes a Deployment, and what Kinfold then
- * deleted comes back.
+ * `kinfold restore` as its users run it, over a playground whose controllers make ReplicaSets and
+ * Pods: a person deletes a Deployment, and what Kinfold then deleted comes back.
  *
- * What must stay true: the commands of docs/operate/archive.md are run as they are printed there, and print what is printed there (UPDATE=1 rewrites that).
+ * What must stay true: the commands of docs/operate/archive.md are run as they are printed there,
+ * and print what is printed there (UPDATE=1 rewrites that).
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,9 @@
 /**
- * `kinfold restore`: creates again what Kinfold or others deleted, from the archive, with the rights of the user's own kubeconfig.
+ * `kinfold restore`: creates again what Kinfold or others deleted, from the archive, with the
+ * rights of the user's own kubeconfig.
  *
- * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its reason.
+ * What must stay true: without `--yes` nothing is made; what cannot be restored is named with its
+ * reason.
  */
 import { type Command, Option } from 'commander'
 import { type Identity, isSameIdentity } from '../../core/graph/identity.ts'
@@ -125,7 +127,10 @@ export function addRestore(program: Command): void {
   command.parseOptions = (args) => parse(withDryRun(args))
 }
 
-/** As kubectl reads it, a bare `--dry-run` takes no word that follows for its value. `server` was written as a word of its own before. */
+/**
+ * As kubectl reads it, a bare `--dry-run` takes no word that follows for its value. `server` was
+ * written as a word of its own before.
+ */
 function withDryRun(args: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
     if (arg === '--dry-run') return [`${arg}=server`]
@@ -256,8 +261,10 @@ async function objectsOf(
   )
 }
 
-/** By short names, too, as the cluster's API server had them. Only for these are the watermarks read: who restores by a
-kind's name needs no right to them. */
+/**
+ * By short names, too, as the cluster's API server had them. Only for these are the watermarks
+ * read: who restores by a kind's name needs no right to them.
+ */
 async function rootsNamed(
   { log, codec }: ArchiveSource,
   objects: Objects,
@@ -333,7 +340,9 @@ function includedIn(text: string | undefined): ReadonlySet<Guard> {
   )
 }
 
-/** Which rights it would hand out: of all of RBAC that is created, or would be if it were asked for. */
+/**
+ * Which rights it would hand out: of all of RBAC that is created, or would be if it were asked for.
+ */
 async function rightsOf(
   { log, codec }: ArchiveSource,
   steps: readonly Step[],

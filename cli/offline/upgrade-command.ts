@@ -1,4 +1,7 @@
-/** `kinfold upgrade`: its flags. Not here: what it does (upgrade.ts), which is loaded when it is done. */
+/**
+ * `kinfold upgrade`: its flags. Not here: what it does (upgrade.ts), which is loaded when it is
+ * done.
+ */
 import type { Command } from 'commander'
 import { EXIT, stopSignal } from '../../runtime/lifecycle.ts'
 import { DEFAULT_DATA, defaultDataDirectory } from '../config/data-directory.ts'

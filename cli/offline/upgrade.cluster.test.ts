@@ -1,4 +1,7 @@
-/** Shows that Kinfold, started on an upgraded data directory, lists a real cluster anew, deletes nothing, and goes on when a person resumes it. */
+/**
+ * Shows that Kinfold, started on an upgraded data directory, lists a real cluster anew, deletes
+ * nothing, and goes on when a person resumes it.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * A data directory of an older version is refused with a sentence and left as it is, until `kinfold upgrade` begins a new log in it. The older one was
- * recorded by that version (scripts/data-directory.ts).
+ * A data directory of an older version is refused with a sentence and left as it is, until
+ * `kinfold upgrade` begins a new log in it. The older one was recorded by that version
+ * (scripts/data-directory.ts).
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import {

@@ -1,7 +1,9 @@
 /**
- * Begins a new log in a data directory that an older Kinfold wrote, and keeps the old one beside it.
+ * Begins a new log in a data directory that an older Kinfold wrote, and keeps the old one beside
+ * it.
  *
- * What must stay true: whenever it is cut, the directory has its old log under its name, or says that it has to be run again; it never looks like a fresh one.
+ * What must stay true: whenever it is cut, the directory has its old log under its name, or says
+ * that it has to be run again; it never looks like a fresh one.
  */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -24,7 +26,8 @@ export async function upgrade(data: string, signal: AbortSignal): Promise<string
     return `${data}: the upgrade that was begun before is complete; ${HINT}`
   }
   if (!existsSync(log)) throw new ExitError(EXIT.input, `${data}: there is no log to upgrade`)
-  // Held until the new log bears the name; the lock goes with its file, whatever the folder is called by then.
+  // Held until the new log bears the name; the lock goes with its file, whatever the folder is
+  // called by then.
   using _ = lockDirectory(log)
   const found = await versionIn(log)
   if (found === FOLD_VERSION || found === undefined)
@@ -56,7 +59,9 @@ async function versionIn(directory: string): Promise<FoundVersion> {
   return await foldVersionOf(log, avroCodec())
 }
 
-/** Both are closed behind it: what SQLite does when it closes a file, it does by the file's path. */
+/**
+ * Both are closed behind it: what SQLite does when it closes a file, it does by the file's path.
+ */
 async function fill(old: string, made: string, signal: AbortSignal): Promise<Generation> {
   const clock = systemClock()
   await using from = await openSqliteLog({ directory: old, clock, readOnly: true })

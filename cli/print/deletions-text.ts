@@ -1,4 +1,7 @@
-/** What `kinfold deletions` prints. What must stay true: what is not known is printed as unknown, and a guess as one. */
+/**
+ * What `kinfold deletions` prints. What must stay true: what is not known is printed as unknown,
+ * and a guess as one.
+ */
 import { labelOf, recordedText } from '../../services/graph/api/word.ts'
 import { deleterText, whoText } from '../../web/deletion-text.ts'
 import type { DeletionList } from '../answer.ts'

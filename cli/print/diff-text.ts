@@ -1,8 +1,8 @@
 /**
  * What `kinfold diff` prints.
  *
- * What must stay true: rows are in the order of cluster, namespace, name and kind, and of those that had one name in the
- * order of time; whatever an object is called, it has one row.
+ * What must stay true: rows are in the order of cluster, namespace, name and kind, and of those
+ * that had one name in the order of time; whatever an object is called, it has one row.
  */
 import { evidenceText, labelOf, phaseText, recordedText } from '../../services/graph/api/word.ts'
 import { whoText } from '../../web/deletion-text.ts'

@@ -1,7 +1,8 @@
 /**
  * In which order `kinfold get` lists objects.
  *
- * What must stay true: any two objects have an order, whatever is known of them: what has no time comes last.
+ * What must stay true: any two objects have an order, whatever is known of them: what has no time
+ * comes last.
  */
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { ObjectList } from '../answer.ts'
@@ -12,7 +13,9 @@ type Listed = Pick<
 >
 type Compare = (a: Listed, b: Listed) => number
 
-/** By the words of `--sort-by`. The last two, and the order of the last, are those of `kubectl get`. */
+/**
+ * By the words of `--sort-by`. The last two, and the order of the last, are those of `kubectl get`.
+ */
 const COMPARE: Readonly<Record<string, Compare>> = {
   name: byName,
   age: byAge,

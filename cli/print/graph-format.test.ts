@@ -1,4 +1,6 @@
-/** Formats of other programs: what is exported comes back whole, and no name gets out of its quotes. */
+/**
+ * Formats of other programs: what is exported comes back whole, and no name gets out of its quotes.
+ */
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ExportedObject, FORMATS, type FormatName } from './graph-format.ts'

@@ -1,7 +1,9 @@
 /**
- * Objects and their owner references in the formats of other programs: JSON lines, CSV, Cypher, DOT, Mermaid, GraphML.
+ * Objects and their owner references in the formats of other programs: JSON lines, CSV, Cypher,
+ * DOT, Mermaid, GraphML.
  *
- * What must stay true: whatever an object is called, it stays a text within its format; no reference is left out, also where its owner is not among the objects.
+ * What must stay true: whatever an object is called, it stays a text within its format; no
+ * reference is left out, also where its owner is not among the objects.
  *
  * Not here: where the objects come from (lineage-export.ts).
  */
@@ -35,7 +37,10 @@ export interface ExportedOwner {
   readonly uid: string
   readonly controller: boolean
   readonly blocking: boolean
-  /** Its status: solid, waiting, orphaned, dangling, unverified or unresolvable; empty at a moment of the past. */
+  /**
+   * Its status: solid, waiting, orphaned, dangling, unverified or unresolvable; empty at a moment
+   * of the past.
+   */
   readonly standing: string
 }
 
@@ -60,7 +65,10 @@ function* jsonLines(objects: Iterable<ExportedObject>): Iterable<string> {
 const COLUMNS =
   'cluster,cluster_id,namespace,group,version,kind,name,uid,phase,created_at,deleted_at,owner_api_version,owner_kind,owner_name,owner_uid,owner_controller,owner_blocking,owner_status'
 
-/** A row for each owner reference, or one without an owner. Quoted as RFC 4180 has it; lines end as everywhere else. */
+/**
+ * A row for each owner reference, or one without an owner. Quoted as RFC 4180 has it; lines end as
+ * everywhere else.
+ */
 function* csv(objects: Iterable<ExportedObject>): Iterable<string> {
   yield `${COLUMNS}\n`
   for (const object of objects) {
@@ -226,7 +234,10 @@ function markup(value: string): string {
   return printable(value).replace(/[&<>"]/g, (sign) => MARKUP[sign] ?? sign)
 }
 
-/** Control characters are in no name of an API server, no XML may have them, and no picture shows them. */
+/**
+ * Control characters are in no name of an API server, no XML may have them, and no picture shows
+ * them.
+ */
 function printable(value: string): string {
   return value.toWellFormed().replace(/[\p{Cc}\ufffe\uffff]/gu, '\ufffd')
 }
@@ -265,7 +276,10 @@ function idOf({ cluster, uid }: ExportedObject): string {
   return `${cluster.id}/${uid}`
 }
 
-/** A reference is to the object with its uid only if that is what it says: anybody may write any uid. */
+/**
+ * A reference is to the object with its uid only if that is what it says: anybody may write any
+ * uid.
+ */
 function ownerIdOf(
   { cluster }: ExportedObject,
   { apiVersion, kind, name, uid }: ExportedOwner,

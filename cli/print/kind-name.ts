@@ -1,5 +1,6 @@
 /**
- * A kind's name as RBAC and `kubectl api-resources -o name` have it: the plural, and its group behind a dot.
+ * A kind's name as RBAC and `kubectl api-resources -o name` have it: the plural, and its group
+ * behind a dot.
  *
  * What must stay true: reading what was written gives the same again.
  */

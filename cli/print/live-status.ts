@@ -1,7 +1,9 @@
 /**
- * READY, REASON and STATUS of an object as kubectl-tree shows them: its condition Ready, and what the kstatus library makes of it.
+ * READY, REASON and STATUS of an object as kubectl-tree shows them: its condition Ready, and what
+ * the kstatus library makes of it.
  *
- * What must stay true: it is decided by the object alone; a kind that is not known here is judged by the conditions that all may have. What is no object is `?`.
+ * What must stay true: it is decided by the object alone; a kind that is not known here is judged
+ * by the conditions that all may have. What is no object is `?`.
  *
  * Not here: reading it (live.ts).
  */

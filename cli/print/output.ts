@@ -1,4 +1,7 @@
-/** What `-o json` and `-o yaml` print: the document that `/v1` answers, as it is (services/graph/api/document.ts). */
+/**
+ * What `-o json` and `-o yaml` print: the document that `/v1` answers, as it is
+ * (services/graph/api/document.ts).
+ */
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'
 import type { Document } from '../../services/graph/api/document.ts'
 import { yaml } from './yaml.ts'

@@ -53,7 +53,8 @@ test('a state is coloured on a terminal, unless NO_COLOR is set', {
   const onTerminal = async (env: Readonly<Record<string, string>>): Promise<string> => {
     const { execFile } = await import('node:child_process')
     const command = [process.execPath, MAIN, ...words].join(' ')
-    // Nothing else of the environment: Node gives a terminal no colours in CI, either, or where FORCE_COLOR is 0.
+    // Nothing else of the environment: Node gives a terminal no colours in CI, either, or where
+    // FORCE_COLOR is 0.
     const { PATH = '', HOME = '' } = process.env
     const { promise, resolve, reject } = Promise.withResolvers<string>()
     execFile(

@@ -1,8 +1,9 @@
 /**
  * Colours of what is printed, by the state of objects.
  *
- * What must stay true: nothing is said by a colour alone; there is none where standard output is no terminal, or NO_COLOR is set. What is painted is marked here and
- * becomes an escape only where it is written (terminal.ts): a name that holds an escape stays harmless.
+ * What must stay true: nothing is said by a colour alone; there is none where standard output is no
+ * terminal, or NO_COLOR is set. What is painted is marked here and becomes an escape only where it
+ * is written (terminal.ts): a name that holds an escape stays harmless.
  */
 import { painted, type Style } from './terminal.ts'
 

@@ -1,7 +1,8 @@
 /**
  * What a person does next about a restore: in which order lost owners are dealt with.
  *
- * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which leaves objects that nothing manages, comes last.
+ * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which
+ * leaves objects that nothing manages, comes last.
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import { shellWord } from '../../core/model/text.ts'

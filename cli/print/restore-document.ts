@@ -1,7 +1,8 @@
 /**
  * What a restore would do, and did, as one document for programs.
  *
- * What must stay true: whatever the lines for people say is a field here, also what could not be read.
+ * What must stay true: whatever the lines for people say is a field here, also what could not be
+ * read.
  *
  * Not here: those lines (restore-report.ts).
  */
@@ -27,7 +28,10 @@ export interface Restore {
   readonly steps: readonly Step[]
   /** How the DELETE ended of those that were not deleted then. */
   readonly failures: ReadonlyMap<Uid, string>
-  /** Which rights those of RBAC hand out that are created, or would be if they were asked for: in words. */
+  /**
+   * Which rights those of RBAC hand out that are created, or would be if they were asked for: in
+   * words.
+   */
   readonly rights: ReadonlyMap<Uid, readonly string[]>
   readonly does: 'plans' | 'checks' | 'makes'
   /** What a person does next, in this order. */

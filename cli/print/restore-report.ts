@@ -1,7 +1,9 @@
 /**
- * What a restore would do, and did: line by line for people, as one document for programs (restore-document.ts).
+ * What a restore would do, and did: line by line for people, as one document for programs
+ * (restore-document.ts).
  *
- * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a terminal.
+ * What must stay true: both say the same; names and reasons come from clusters, and cannot steer a
+ * terminal.
  */
 import type { ArchivedObject } from '../../services/restore/archive-reader.ts'
 import type { Restored } from '../../services/restore/restore-run.ts'

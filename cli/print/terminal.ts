@@ -1,8 +1,9 @@
 /**
- * What names may do to a terminal: nothing. Whoever may write an owner reference may put anything into it.
+ * What names may do to a terminal: nothing. Whoever may write an owner reference may put anything
+ * into it.
  *
- * What must stay true: no control, invisible or direction-changing character of what we were told gets out raw. Its escape is JSON's, so what is printed
- * as JSON stays the same data.
+ * What must stay true: no control, invisible or direction-changing character of what we were told
+ * gets out raw. Its escape is JSON's, so what is printed as JSON stays the same data.
  */
 import { randomUUID } from 'node:crypto'
 import { styleText } from 'node:util'
@@ -38,7 +39,9 @@ function withEscapes(text: string): string {
   )
 }
 
-/** All that is written as text from now on, by whatever command: none of them has to think of it. */
+/**
+ * All that is written as text from now on, by whatever command: none of them has to think of it.
+ */
 export function guard(stream: NodeJS.WriteStream): void {
   const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean
   stream.write = (chunk: unknown, ...rest: unknown[]): boolean =>

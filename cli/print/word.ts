@@ -1,4 +1,7 @@
-/** What the words of records are called in a terminal. What must stay true: a word that is not known here is printed as it is. */
+/**
+ * What the words of records are called in a terminal. What must stay true: a word that is not known
+ * here is printed as it is.
+ */
 import type { Attempt } from '../../core/model/node.ts'
 import { phaseText } from '../../services/graph/api/word.ts'
 import type { BlockedCount } from '../../services/graph/fold/tally.ts'

@@ -1,4 +1,7 @@
-/** Where the endpoint of a data directory is found by commands on the same machine. What must stay true: the file is there only while it is served, and whole from the start. */
+/**
+ * Where the endpoint of a data directory is found by commands on the same machine. What must stay
+ * true: the file is there only while it is served, and whole from the start.
+ */
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
 import { INSTANCE } from '../../runtime/instance.ts'

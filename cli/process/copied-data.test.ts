@@ -1,4 +1,7 @@
-/** A data directory that was copied and runs twice: the second deletes nothing, and both say so (T18). */
+/**
+ * A data directory that was copied and runs twice: the second deletes nothing, and both say so
+ * (T18).
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'

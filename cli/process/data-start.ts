@@ -14,12 +14,16 @@ export interface DataStart {
   readonly directory: string
   /** Of this start alone: its number, and a random part. */
   readonly start: string
-  /** Of earlier starts, the latest last: none of them runs any more, since the directory is locked. */
+  /**
+   * Of earlier starts, the latest last: none of them runs any more, since the directory is locked.
+   */
   readonly former: readonly string[]
 }
 
 const READER = 'data-start'
-/** A cluster that no start reached for longer than that says of an unknown one, and is waited for. */
+/**
+ * A cluster that no start reached for longer than that says of an unknown one, and is waited for.
+ */
 const MOST_FORMER = 32
 
 export async function recordStart(log: Log, random: Random): Promise<DataStart> {

@@ -1,4 +1,7 @@
-/** Below the reserve nothing is deleted; it begins again by itself, with a quarter more free, and both are said once. */
+/**
+ * Below the reserve nothing is deleted; it begins again by itself, with a quarter more free, and
+ * both are said once.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { verbose } from '../../runtime/health.ts'

@@ -1,14 +1,15 @@
 /**
- * How much is free where the data directory is, whether that is too little to delete by, and how much
- * of it the archive may use.
+ * How much is free where the data directory is, whether that is too little to delete by, and how
+ * much of it the archive may use.
  *
- * What must stay true: deleting stops before recording does: below the reserve nothing is deleted, while
- * the log still takes what is observed. It begins again by itself, and only with a quarter more than the
- * reserve free, so that it does not come and go with every record. The archive alone never gets there:
- * it may take what is free beyond twice the reserve, and never more than its part of the file system.
+ * What must stay true: deleting stops before recording does: below the reserve nothing is deleted,
+ * while the log still takes what is observed. It begins again by itself, and only with a quarter
+ * more than the reserve free, so that it does not come and go with every record. The archive alone
+ * never gets there: it may take what is free beyond twice the reserve, and never more than its part
+ * of the file system.
  *
- * Not here: who asks (services/reaper/decide/gate.ts), which namespace has how much of the archive's part
- * (runtime/archive/archive-room.ts).
+ * Not here: who asks (services/reaper/decide/gate.ts), which namespace has how much of the
+ * archive's part (runtime/archive/archive-room.ts).
  */
 import { statfsSync } from 'node:fs'
 import type { Clock } from '../../ports/clock.ts'
@@ -17,14 +18,19 @@ import { type Check, warned } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
 const MIB = 1024 ** 2
-/** Room for some hours of recording, for the write-ahead log and for a backup that somebody makes before seeing to it. */
+/**
+ * Room for some hours of recording, for the write-ahead log and for a backup that somebody makes
+ * before seeing to it.
+ */
 const LEAST_BYTES = 512 * MIB
 /** Of the log: a snapshot writes the whole graph once more. */
 const SHARE_OF_LOG = 0.1
 /** Of the file system: on a small one the rest must be of use. */
 const SHARE_OF_ALL = 0.25
 const ENOUGH = 1.25
-/** Times the reserve: with less free nothing is archived, since users decide how many bytes that is. */
+/**
+ * Times the reserve: with less free nothing is archived, since users decide how many bytes that is.
+ */
 const RESERVES_BESIDE_ARCHIVE = 2
 /** Of the file system, unless the settings say so. */
 const ARCHIVE_PART = 0.25

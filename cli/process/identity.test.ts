@@ -1,4 +1,7 @@
-/** Whether clusters that were met are still who they were, asked by a process that acts upon them; the servers are in memory, and time is moved by hand. */
+/**
+ * Whether clusters that were met are still who they were, asked by a process that acts upon them;
+ * the servers are in memory, and time is moved by hand.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'

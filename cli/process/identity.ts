@@ -1,7 +1,8 @@
 /**
  * Which clusters the contexts of a kubeconfig lead to, as they say themselves.
  *
- * What must stay true: two contexts that are one cluster end the start; a cluster is known by its own answer, never by its name.
+ * What must stay true: two contexts that are one cluster end the start; a cluster is known by its
+ * own answer, never by its name.
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -19,8 +20,8 @@ const AGAIN_MS = 5_000
 const CHECK_EVERY_MS = 30_000
 
 /**
- * Those that say at once who they are. None at all, or two that are one, end the start with a sentence; where another answers, one that does
- * not is asked again by `identifyEach`.
+ * Those that say at once who they are. None at all, or two that are one, end the start with a
+ * sentence; where another answers, one that does not is asked again by `identifyEach`.
  */
 export async function identifySome(
   clusters: readonly Cluster[],
@@ -52,7 +53,10 @@ async function identify(cluster: Cluster, signal: AbortSignal): Promise<Connecte
   }
 }
 
-/** Asks each that is not among `known` until it has said who it is, and puts it there then: one that cannot be reached holds up no other. */
+/**
+ * Asks each that is not among `known` until it has said who it is, and puts it there then: one that
+ * cannot be reached holds up no other.
+ */
 export async function identifyEach(
   clusters: readonly Cluster[],
   known: ConnectedCluster[],
@@ -96,8 +100,9 @@ export interface IdentityWatch {
 }
 
 /**
- * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers by now. So that is told; only a person knows whether the other one
- * is meant, so only a person's new start meets it. Who does not answer may well be who it was.
+ * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers
+ * by now. So that is told; only a person knows whether the other one is meant, so only a person's
+ * new start meets it. Who does not answer may well be who it was.
  */
 export function watchIdentities(
   known: readonly ConnectedCluster[],

@@ -1,4 +1,7 @@
-/** A command that stays is replaced once, by itself with flags. Shown on a program that says what it runs with. */
+/**
+ * A command that stays is replaced once, by itself with flags. Shown on a program that says what it
+ * runs with.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,10 @@
 /**
- * Lets a command that stays run in little memory: puts in the place of this process the same command with flags that Node takes only at its start.
+ * Lets a command that stays run in little memory: puts in the place of this process the same
+ * command with flags that Node takes only at its start.
  *
- * What must stay true: the process keeps its id, its arguments and its streams; it happens once; whoever sets one of these flags himself, or runs where
- * a process cannot be replaced, gets Node as it is. It changes what is used, never what is done.
+ * What must stay true: the process keeps its id, its arguments and its streams; it happens once;
+ * whoever sets one of these flags himself, or runs where a process cannot be replaced, gets Node as
+ * it is. It changes what is used, never what is done.
  *
  * Not here: what is kept in memory.
  */
@@ -11,17 +13,22 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * V8 sizes its heap by the machine's memory: on a large one its young generation alone takes 100 MB, and the old one grows to thrice what lives. These
- * cost garbage collections, which count less here than memory.
+ * V8 sizes its heap by the machine's memory: on a large one its young generation alone takes 100
+ * MB, and the old one grows to thrice what lives. These cost garbage collections, which count less
+ * here than memory.
  */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=50'] as const
 
-/** glibc gives every thread a heap of its own, of which little is ever given back; two are enough for one busy thread. */
+/**
+ * glibc gives every thread a heap of its own, of which little is ever given back; two are enough
+ * for one busy thread.
+ */
 const ARENAS = '2'
 
 /**
- * Beyond so many bytes memory is the system's own and goes back to it at once. Left to itself glibc learns from large buffers to keep up to 64 MB: after a sync
- * a dozen of them were kept for nothing.
+ * Beyond so many bytes memory is the system's own and goes back to it at once. Left to itself glibc
+ * learns from large buffers to keep up to 64 MB: after a sync a dozen of them were kept for
+ * nothing.
  */
 const KEPT_BYTES = String(256 * 1024)
 
@@ -40,7 +47,10 @@ export function becomeLean(): void {
   })
 }
 
-/** Call it once all is loaded: the next start then needs no compiler of TypeScript, which alone takes 25 MB. */
+/**
+ * Call it once all is loaded: the next start then needs no compiler of TypeScript, which alone
+ * takes 25 MB.
+ */
 export function keepCompiled(): void {
   flushCompileCache()
 }

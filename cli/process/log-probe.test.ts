@@ -1,4 +1,6 @@
-/** A process is not ready while its log does not answer, says so once, and is ready again by itself. */
+/**
+ * A process is not ready while its log does not answer, says so once, and is ready again by itself.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,5 +1,6 @@
 /**
- * Asks the log now and then whether it answers, for `/readyz` and the log lines: watchers and reapers that have nothing to say to it would not notice.
+ * Asks the log now and then whether it answers, for `/readyz` and the log lines: watchers and
+ * reapers that have nothing to say to it would not notice.
  *
  * What must stay true: it only asks; whoever needs the log waits for it by itself.
  */

@@ -21,7 +21,10 @@ const ASK_MS = 5_000
 
 type LogTime = Pick<AppendTime, 'now' | 'wallAheadMs'>
 
-/** The clock for whoever compares the log's times with now: a wall clock that was set says nothing of them. */
+/**
+ * The clock for whoever compares the log's times with now: a wall clock that was set says nothing
+ * of them.
+ */
 export function clockOf(time: LogTime, clock: Clock): Clock {
   return {
     now: () => time.now(),

@@ -1,4 +1,7 @@
-/** What waits for a person in the clusters of this process, as its webhook is told: few of each cluster, however much is held. */
+/**
+ * What waits for a person in the clusters of this process, as its webhook is told: few of each
+ * cluster, however much is held.
+ */
 import type { HeldBy } from '../../core/model/node.ts'
 import { shellWord } from '../../core/model/text.ts'
 import type { ClusterRef } from '../../services/graph/api/document.ts'
@@ -10,7 +13,9 @@ import type { LockStatus } from '../../services/reaper/lock.ts'
 type Count = Pick<ClusterCount, 'cluster' | 'held' | 'isBreakerOpen'>
 type Lock = Pick<LockStatus, 'cluster' | 'name' | 'state' | 'reason' | 'isRequired'>
 
-/** What has a notice of its own is not among what is held. `mode`: mode observe holds everything. */
+/**
+ * What has a notice of its own is not among what is held. `mode`: mode observe holds everything.
+ */
 const OTHERWISE: readonly HeldBy[] = ['approval', 'breaker', 'mode']
 
 export function noticesOf(
@@ -25,7 +30,10 @@ export function noticesOf(
   ]
 }
 
-/** Of a cluster that another process has by now, and of a lock whose test had no result, nobody here can say that anything is over. */
+/**
+ * Of a cluster that another process has by now, and of a lock whose test had no result, nobody here
+ * can say that anything is over.
+ */
 export function isKnownIn(
   { type, cluster }: Notice,
   counts: readonly Pick<Count, 'cluster'>[],

@@ -1,7 +1,9 @@
 /**
- * Who is told what waits for a person, as the section `notify` of the config file has it: a webhook, and Kubernetes Events.
+ * Who is told what waits for a person, as the section `notify` of the config file has it: a
+ * webhook, and Kubernetes Events.
  *
- * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes nobody unready, but it is said.
+ * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes
+ * nobody unready, but it is said.
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../../ports/clock.ts'
@@ -103,7 +105,10 @@ const REASONS: Readonly<Record<NoticeType, string>> = {
   lock: 'LockNotInForce',
 }
 
-/** About the namespace whose uid is the cluster's id: Events about a cluster as a whole have no other object. */
+/**
+ * About the namespace whose uid is the cluster's id: Events about a cluster as a whole have no
+ * other object.
+ */
 function tellerOf(events: EventRecorder): NotifierParts['tell'] {
   return async ({ notice: { type, cluster, message, command }, what }) => {
     const isOver = what === 'over'

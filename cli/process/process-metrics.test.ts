@@ -1,4 +1,7 @@
-/** docs/operate/metrics.md and the endpoint agree: names, types, labels and meanings, over a playground in which something is going on. */
+/**
+ * docs/operate/metrics.md and the endpoint agree: names, types, labels and meanings, over a
+ * playground in which something is going on.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

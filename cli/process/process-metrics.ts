@@ -1,4 +1,7 @@
-/** Metrics of a process, read from its parts' own snapshots. What must stay true: labels are bounded. */
+/**
+ * Metrics of a process, read from its parts' own snapshots. What must stay true: labels are
+ * bounded.
+ */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../../ports/clock.ts'
 import type { Served } from '../../runtime/http/endpoint.ts'
@@ -113,8 +116,8 @@ export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): n
 }
 
 /**
- * By the watchers of this process; an id where none of them watches it. A watcher has one cluster for
- * good, and its status is long: it is read once, and not for each result.
+ * By the watchers of this process; an id where none of them watches it. A watcher has one cluster
+ * for good, and its status is long: it is read once, and not for each result.
  */
 export function namesOf(watchers: readonly Watcher[]): ClusterNames {
   const names = new Map<string, string>()

@@ -1,4 +1,7 @@
-/** A process is ready when all that it was given folds and is caught up, or when it waits for its turn; it says how far its standbys are. */
+/**
+ * A process is ready when all that it was given folds and is caught up, or when it waits for its
+ * turn; it says how far its standbys are.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** What `/readyz` checks: every kind synced, every task folding and caught up; and what it says beside: what cannot be carried out. */
+/**
+ * What `/readyz` checks: every kind synced, every task folding and caught up; and what it says
+ * beside: what cannot be carried out.
+ */
 import { NOT_ALLOWED } from '../../core/model/kind-reason.ts'
 import { intrusionInto } from '../../runtime/file-access.ts'
 import { type Check, type CheckName, failed, passed, warned } from '../../runtime/health.ts'
@@ -14,7 +17,10 @@ import { nameOf } from '../print/kind-name.ts'
 import { time } from '../print/table.ts'
 import { blockedText } from '../print/word.ts'
 
-/** It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out of sync. */
+/**
+ * It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out
+ * of sync.
+ */
 const REFUSED = /^(FORBIDDEN|UNAUTHORIZED): /
 /** A task that is further behind is not caught up. */
 const LAG_LIMIT_ENTRIES = 10_000n
@@ -41,7 +47,10 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
   })
 }
 
-/** Without it nobody is unready: where it is required, what it would have let through is reported as blocked. */
+/**
+ * Without it nobody is unready: where it is required, what it would have let through is reported as
+ * blocked.
+ */
 export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Check {
   if (state === 'in force') return passed(`lock/${name}`, state)
   const effect = isRequired ? ', so commands are only dry runs' : ''
@@ -86,7 +95,10 @@ export interface GroupStanding {
   readonly differing: string
 }
 
-/** Who was in it goes on with what it has, and can still be asked and told to pause: that is no reason to send nobody there. */
+/**
+ * Who was in it goes on with what it has, and can still be asked and told to pause: that is no
+ * reason to send nobody there.
+ */
 export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): Check {
   if (!isMember) return failed('group', trouble || 'has not joined it yet')
   const reason = [trouble, differing].filter((text) => text !== '').join('; ')
@@ -119,7 +131,10 @@ function connectionOf(name: CheckName, isConnected: boolean, reason: string): Ch
   return reason === '' ? passed(name) : warned(name, reason)
 }
 
-/** Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is said. */
+/**
+ * Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is
+ * said.
+ */
 function checkOfKind(cluster: string, kind: KindStatus): Check {
   const { synced, reason, state } = kind
   const name: CheckName = `synced/${cluster}/${nameOf(kind)}`

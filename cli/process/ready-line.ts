@@ -1,8 +1,8 @@
 /**
  * Says once, in the log, that everything is ready, and what to ask first.
  *
- * What must stay true: it says so when `/readyz` would, and what was published by then is folded: the questions that it
- * names know the kinds that were listed.
+ * What must stay true: it says so when `/readyz` would, and what was published by then is folded:
+ * the questions that it names know the kinds that were listed.
  */
 import type { Mode } from '../../core/model/policy.ts'
 import { shellWord } from '../../core/model/text.ts'

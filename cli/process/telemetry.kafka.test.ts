@@ -1,4 +1,7 @@
-/** Over a real Kafka and a real API server the services apart write one trace of a deletion: each its own part of it. */
+/**
+ * Over a real Kafka and a real API server the services apart write one trace of a deletion: each
+ * its own part of it.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

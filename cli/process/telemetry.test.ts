@@ -1,4 +1,7 @@
-/** Traces and metrics of a whole Kinfold go to a collector when the environment asks for it, and a collector that does not work costs nothing else. */
+/**
+ * Traces and metrics of a whole Kinfold go to a collector when the environment asks for it, and a
+ * collector that does not work costs nothing else.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

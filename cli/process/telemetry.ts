@@ -1,9 +1,11 @@
 /**
  * Metrics of a process, and its traces where the environment asks for them.
  *
- * What must stay true: without OpenTelemetry's variables nothing is sent, and no module that sends or traces is loaded.
+ * What must stay true: without OpenTelemetry's variables nothing is sent, and no module that sends
+ * or traces is loaded.
  *
- * Not here: which variables there are (runtime/telemetry/settings.ts), what is in a trace (runtime/telemetry/traces.ts).
+ * Not here: which variables there are (runtime/telemetry/settings.ts), what is in a trace
+ * (runtime/telemetry/traces.ts).
  */
 import { hostname } from 'node:os'
 import type { Clock } from '../../ports/clock.ts'

@@ -1,8 +1,9 @@
 /**
  * The watchers of one process, side by side.
  *
- * What must stay true: one that may not go on by itself, since its cluster is another one now, ends alone while another is left: a fault of one
- * cluster is no fault of the others. The last one to end takes the process with it, with its reason.
+ * What must stay true: one that may not go on by itself, since its cluster is another one now, ends
+ * alone while another is left: a fault of one cluster is no fault of the others. The last one to
+ * end takes the process with it, with its reason.
  */
 import type { Logger } from '../../runtime/logger.ts'
 import { WatcherError } from '../../services/watcher/identity.ts'

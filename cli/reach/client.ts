@@ -1,6 +1,6 @@
 /**
- * Asks a running Kinfold. What must stay true: what it answers is passed on whole; that there is none, or that it knows no such object,
- * is a sentence that says what to do.
+ * Asks a running Kinfold. What must stay true: what it answers is passed on whole; that there is
+ * none, or that it knows no such object, is a sentence that says what to do.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,9 @@ export interface Server {
 const DEFAULT_SERVER = 'http://127.0.0.1:7070'
 /** Until an answer begins. A plan of very much takes a while. */
 const ASK_MS = 120_000
-/** An order is one record on the log. Who stops an emergency must know soon that it did not work. */
+/**
+ * An order is one record on the log. Who stops an emergency must know soon that it did not work.
+ */
 const ORDER_MS = 10_000
 
 export function withServer(command: Command): Command {
@@ -118,8 +120,9 @@ export function serverOf(flags: ClientFlags): Server {
 }
 
 /**
- * For a command that outlives the process which answers: a Kinfold is its log, so one that was found
- * by its data directory is found there again, whatever process serves it by then, and nowhere else.
+ * For a command that outlives the process which answers: a Kinfold is its log, so one that was
+ * found by its data directory is found there again, whatever process serves it by then, and nowhere
+ * else.
  */
 export function serversOf(flags: ClientFlags): () => Server {
   const first = serverOf(flags)
@@ -230,7 +233,10 @@ export async function order(server: Server, path: string, body: object): Promise
   return await answerOf(server, path, init, exitOfOrder, ORDER_MS)
 }
 
-/** Whoever has no rights, or asks for too much at once, for what is kept no longer or for a moment to come, may have asked in the right words. */
+/**
+ * Whoever has no rights, or asks for too much at once, for what is kept no longer or for a moment
+ * to come, may have asked in the right words.
+ */
 function exitOf(status: number): ExitCode {
   const isRefusal = [401, 403, 410, 425, 429].includes(status)
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure

@@ -1,4 +1,7 @@
-/** `kinfold get -l` shows what Kinfold recorded of the objects that their own API server selects, and says what either of the two lacks. */
+/**
+ * `kinfold get -l` shows what Kinfold recorded of the objects that their own API server selects,
+ * and says what either of the two lacks.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,10 @@
 /**
- * Which objects have the labels that a selector asks for, by uid, as their cluster says, asked as the user: Kinfold records no labels.
+ * Which objects have the labels that a selector asks for, by uid, as their cluster says, asked as
+ * the user: Kinfold records no labels.
  *
- * What must stay true: all pages of one consistent list are read, or it throws: of a list that expires on the way nothing counts. Of an object no more is kept than
- * its uid, and of a bounded number.
+ * What must stay true: all pages of one consistent list are read, or it throws: of a list that
+ * expires on the way nothing counts. Of an object no more is kept than its uid, and of a bounded
+ * number.
  *
  * Not here: which cluster it is (own-cluster.ts), what is shown of them (get.ts).
  */
@@ -27,7 +29,9 @@ export interface Labelled {
 }
 
 export interface LabelSelection {
-  /** Those of a page of Kinfold's answer that the cluster selects. Each page once, in their order. */
+  /**
+   * Those of a page of Kinfold's answer that the cluster selects. Each page once, in their order.
+   */
   among(page: Pick<ObjectList, 'kinds' | 'objects'>): Promise<ObjectList['objects']>
   /** After the last page: what is missing, in words; empty: nothing. */
   partial(): string

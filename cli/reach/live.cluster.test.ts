@@ -1,4 +1,7 @@
-/** Shows on a real API server what its user learns beside Kinfold's own answer, as far as that user may read it: the status of a tree's objects, and labels. */
+/**
+ * Shows on a real API server what its user learns beside Kinfold's own answer, as far as that user
+ * may read it: the status of a tree's objects, and labels.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'

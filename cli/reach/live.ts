@@ -1,8 +1,10 @@
 /**
- * What objects of an answer are like just now, read from their cluster as the user, with the user's own kubeconfig.
+ * What objects of an answer are like just now, read from their cluster as the user, with the user's
+ * own kubeconfig.
  *
- * What must stay true: a few at a time, and of a big answer the first ones; what could not be read is unknown, never well. Kinds that have no status, Secrets among
- * them, are read as metadata alone.
+ * What must stay true: a few at a time, and of a big answer the first ones; what could not be read
+ * is unknown, never well. Kinds that have no status, Secrets among them, are read as metadata
+ * alone.
  *
  * Not here: what an object's status means (live-status.ts), what it looks like (tree.ts).
  */

@@ -1,4 +1,7 @@
-/** A moment is sent as a time, a position or a command; how long ago is read as `--since` of other questions is. */
+/**
+ * A moment is sent as a time, a position or a command; how long ago is read as `--since` of other
+ * questions is.
+ */
 import { equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { momentOf, momentText } from './moment.ts'

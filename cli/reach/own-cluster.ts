@@ -1,8 +1,8 @@
 /**
  * The cluster that a context of the user's own kubeconfig leads to, spoken to as that user.
  *
- * What must stay true: nothing is done there before it is known to be the very cluster that Kinfold's answer is about; credentials are those of the kubeconfig,
- * never Kinfold's.
+ * What must stay true: nothing is done there before it is known to be the very cluster that
+ * Kinfold's answer is about; credentials are those of the kubeconfig, never Kinfold's.
  *
  * Not here: what is asked, read or deleted (scope.ts, live.ts, label-selection.ts, delete.ts).
  */
@@ -31,7 +31,10 @@ export interface OwnCluster extends AsyncDisposable {
   resource(of: ListedKind): Promise<DiscoveredKind | undefined>
 }
 
-/** Of the named context, else of the current one. `service`: what its audit log calls who asks. `otherwise`: what to do where its id cannot be read. */
+/**
+ * Of the named context, else of the current one. `service`: what its audit log calls who asks.
+ * `otherwise`: what to do where its id cannot be read.
+ */
 export async function openOwnCluster(
   service: string,
   { context, kubeconfig }: ScopeFlags,

@@ -1,4 +1,7 @@
-/** Commands that take `--at` print what there was, and say of which moment. What an answer holds, services/graph/query/answer/past.test.ts says. */
+/**
+ * Commands that take `--at` print what there was, and say of which moment. What an answer holds,
+ * services/graph/query/answer/past.test.ts says.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'

@@ -1,7 +1,9 @@
 /**
- * What questions about the past have in common: from when, until when, of which objects, and their pages.
+ * What questions about the past have in common: from when, until when, of which objects, and their
+ * pages.
  *
- * What must stay true: pages are printed as they come, since there may be very many; a list that ends before its end says so.
+ * What must stay true: pages are printed as they come, since there may be very many; a list that
+ * ends before its end says so.
  *
  * Not here: what a page holds (history.ts, deletions.ts, diff.ts).
  */
@@ -161,7 +163,10 @@ interface Rows<T> {
   listOf(page: T): readonly unknown[]
 }
 
-/** Spans that end now, each longer than the one before, until one has enough: so no whole record is read for a few rows. */
+/**
+ * Spans that end now, each longer than the one before, until one has enough: so no whole record is
+ * read for a few rows.
+ */
 async function* newest<T extends PastPage>(
   server: Server,
   path: string,

@@ -1,4 +1,7 @@
-/** The namespace and the cluster that a question means: by flags, by a kubeconfig's context, and never by a guess. */
+/**
+ * The namespace and the cluster that a question means: by flags, by a kubeconfig's context, and
+ * never by a guess.
+ */
 import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,10 +1,13 @@
 /**
- * Where a question looks, as kubectl would: the namespace of the kubeconfig's context, and the cluster that a named context leads to.
+ * Where a question looks, as kubectl would: the namespace of the kubeconfig's context, and the
+ * cluster that a named context leads to.
  *
- * What must stay true: a cluster is known by its id, which its own API server says, never by the name of a context: two people may call two clusters alike. Without
- * `--context` no cluster is chosen, and nothing is asked but Kinfold. What cannot be known is a sentence, never a guess.
+ * What must stay true: a cluster is known by its id, which its own API server says, never by the
+ * name of a context: two people may call two clusters alike. Without `--context` no cluster is
+ * chosen, and nothing is asked but Kinfold. What cannot be known is a sentence, never a guess.
  *
- * Not here: asking that API server (own-cluster.ts). It is loaded only where a context is named: a question costs what it needs.
+ * Not here: asking that API server (own-cluster.ts). It is loaded only where a context is named: a
+ * question costs what it needs.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -43,7 +46,10 @@ export async function clusterScopeOf(
   return { cluster: own.id, hint: own.hint }
 }
 
-/** The one that the context leads to, by its id; whatever else is named with --cluster has to be that one. */
+/**
+ * The one that the context leads to, by its id; whatever else is named with --cluster has to be
+ * that one.
+ */
 export async function clusterOfContext(
   server: Server,
   named: string | undefined,

@@ -146,7 +146,9 @@ function roomOf({ config, logClock, cuts }: EmbeddedProcess, disk: DiskSpace): A
   })
 }
 
-/** Where nothing is deleted, two processes on one record do no harm, and no cluster is written to. */
+/**
+ * Where nothing is deleted, two processes on one record do no harm, and no cluster is written to.
+ */
 async function copiedOf(process: EmbeddedProcess): Promise<CopiedData | undefined> {
   const { config, file, random, connected, clock, logger } = process
   if (config.mode !== 'enforce') return undefined

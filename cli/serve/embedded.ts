@@ -1,8 +1,9 @@
 /**
  * A whole Kinfold in one process on the embedded log: watchers, graph, reaper and endpoint.
  *
- * What must stay true: what is opened is closed in reverse order, also after a failure; the endpoint's address is in the data directory
- * while it is served. A start that fails for a setting, a port that is taken or no cluster that answers leaves no data directory behind.
+ * What must stay true: what is opened is closed in reverse order, also after a failure; the
+ * endpoint's address is in the data directory while it is served. A start that fails for a setting,
+ * a port that is taken or no cluster that answers leaves no data directory behind.
  *
  * Not here: the services beside the graph (embedded-services.ts), what the endpoint is served with
  * (open-http.ts).
@@ -44,7 +45,10 @@ import {
   type Services,
 } from './embedded-services.ts'
 
-/** What the caller does once each: `locked` when the data directory is this process's, `ready` when `/readyz` would say so. */
+/**
+ * What the caller does once each: `locked` when the data directory is this process's, `ready` when
+ * `/readyz` would say so.
+ */
 export interface EmbeddedSteps {
   readonly locked?: () => void
   readonly ready?: (url: string) => void
@@ -72,7 +76,8 @@ export async function runEmbedded(embedded: Embedded, signal: AbortSignal): Prom
   const clusters = embedded.clusters.map((each) =>
     observedCluster(each, () => clock.monotonicMs(), onCall),
   )
-  // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it comes first.
+  // A first start without a cluster leaves nothing; of a log that is there, what is wrong with it
+  // comes first.
   const first = existsSync(logIn(config)) ? undefined : await identifySome(clusters, signal)
   const random = systemRandom()
   makeDataDirectory(config.data)

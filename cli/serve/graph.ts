@@ -1,4 +1,7 @@
-/** `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the partitions. */
+/**
+ * `kinfold graph`: folds what Kafka holds, decides, and answers questions; several share the
+ * partitions.
+ */
 import { join } from 'node:path'
 import { withCloudEvents } from '../../services/graph/cloud-events.ts'
 import { FAR } from '../../services/graph/config.ts'
@@ -21,7 +24,8 @@ import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
   const { config, kafka, codec, clock, logger, cuts, meter } = parts
-  // Before it joins the others: whoever may not go on with this log takes no partition from those who may.
+  // Before it joins the others: whoever may not go on with this log takes no partition from those
+  // who may.
   checkFoldVersion(await foldVersionOf(parts.log, codec))
   const { application } = kafka.settings
   const registry = kafka.registry?.url

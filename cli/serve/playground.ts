@@ -1,6 +1,6 @@
 /**
- * `kinfold playground`: two clusters of our own in the process, something living in them, and Kinfold over them, in parity and enforce unless it is told
- * otherwise.
+ * `kinfold playground`: two clusters of our own in the process, something living in them, and
+ * Kinfold over them, in parity and enforce unless it is told otherwise.
  *
  * What must stay true: it never reads a kubeconfig of anybody's, writes none while another process
  * has the data directory, and leaves nothing behind but what it was told to keep.
@@ -41,7 +41,10 @@ interface PlaygroundFlags extends ArchiveFlags {
   readonly logFormat?: string
 }
 
-/** Kinds of which also what its user deletes is archived, so that the banner's last step brings it back. */
+/**
+ * Kinds of which also what its user deletes is archived, so that the banner's last step brings it
+ * back.
+ */
 const ARCHIVED = 'deployments.apps,configmaps'
 /** Its workload leaves what was deleted missing for so long then: the user restores it. */
 const RESTORED_WITHIN_MS = 10 * 60_000
@@ -176,7 +179,8 @@ async function collectIn(
   const sending: Promise<void>[] = []
   try {
     const steps: EmbeddedSteps = {
-      // Whoever finds the endpoint finds the kubeconfig, and a process that was refused the directory writes none.
+      // Whoever finds the endpoint finds the kubeconfig, and a process that was refused the
+      // directory writes none.
       locked: () => writeKubeconfigIn(flags.data, servers),
       ready: (url) => {
         const server = { url, token: tokenOf(config), instance: undefined }
@@ -197,7 +201,10 @@ function tokenOf({ httpTokenFile }: UpConfig): string | undefined {
 
 type Welcomed = Pick<UpConfig, 'mode' | 'preset' | 'data' | 'archive'>
 
-/** Each command is whole: it does what it says in any terminal, whatever else of Kinfold runs on the machine. */
+/**
+ * Each command is whole: it does what it says in any terminal, whatever else of Kinfold runs on the
+ * machine.
+ */
 function welcome(
   kubeconfig: string,
   url: string,

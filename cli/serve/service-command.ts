@@ -3,7 +3,8 @@
  *
  * What must stay true: a service is loaded when it is started, so that `--help` waits for none.
  *
- * Not here: what they have in common when they run (service.ts), and what each of them is (watcher.ts, graph.ts, reaper.ts).
+ * Not here: what they have in common when they run (service.ts), and what each of them is
+ * (watcher.ts, graph.ts, reaper.ts).
  */
 import type { Command } from 'commander'
 import { addArchiveKindsOption, addArchiveOptions } from '../config/archive-config.ts'

@@ -71,11 +71,17 @@ export interface ServiceParts {
   readonly meter: Meter
   /** Undefined: nobody wants them. */
   readonly traces: ProcessTraces | undefined
-  /** What requests to the endpoint must show, and what other processes of the service want to be shown. */
+  /**
+   * What requests to the endpoint must show, and what other processes of the service want to be
+   * shown.
+   */
   readonly token: HttpToken | undefined
   /** Clusters that say who asks. */
   readonly authority: Authority | undefined
-  /** A share of the partitions among the processes of this service. `policy`: what this one goes by, to be told from others'. */
+  /**
+   * A share of the partitions among the processes of this service. `policy`: what this one goes by,
+   * to be told from others'.
+   */
   placement(standbys: number, policy: string): Placement
 }
 
@@ -158,7 +164,10 @@ export async function runService(
   process.exitCode = EXIT.ok
 }
 
-/** Two applications have stores of their own there, and an embedded Kinfold its log, but one address is written. */
+/**
+ * Two applications have stores of their own there, and an embedded Kinfold its log, but one address
+ * is written.
+ */
 function lockData({ data }: UpConfig): Disposable {
   makeDataDirectory(data)
   const log = join(data, 'log')
@@ -188,7 +197,10 @@ interface LogParts extends Pick<ServiceParts, 'kafka' | 'config' | 'clock' | 'lo
   readonly name: ServiceName
 }
 
-/** The graph creates missing topics, since it is told how many partitions there are to be; the others wait for them. */
+/**
+ * The graph creates missing topics, since it is told how many partitions there are to be; the
+ * others wait for them.
+ */
 async function openLog(
   { name, kafka, config: { partitions }, clock, logger }: LogParts,
   signal: AbortSignal,

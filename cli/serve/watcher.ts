@@ -1,4 +1,7 @@
-/** `kinfold watcher`: watches clusters and tells Kafka what it sees; of several, one watches each cluster and the others stand by. */
+/**
+ * `kinfold watcher`: watches clusters and tells Kafka what it sees; of several, one watches each
+ * cluster and the others stand by.
+ */
 import { hostname } from 'node:os'
 import { openWatcher } from '../../services/watcher/main.ts'
 import { openWatchedClusters } from '../config/clusters.ts'

@@ -1,9 +1,9 @@
 /**
- * `kinfold kubeconfig`: a kubeconfig by which Kinfold connects as the account that `kinfold rbac` prints, made with your
- * own kubeconfig.
+ * `kinfold kubeconfig`: a kubeconfig by which Kinfold connects as the account that `kinfold rbac`
+ * prints, made with your own kubeconfig.
  *
- * What must stay true: the file has the token of that account and nothing of yours; it goes to standard output, so you
- * decide who may read it. Its context has the name of yours.
+ * What must stay true: the file has the token of that account and nothing of yours; it goes to
+ * standard output, so you decide who may read it. Its context has the name of yours.
  *
  * Not here: the account and its rights (rbac.ts).
  */

@@ -1,4 +1,7 @@
-/** What `kinfold doctor` says of a cluster's kinds: which are not watched, and why, and what an account may not do. */
+/**
+ * What `kinfold doctor` says of a cluster's kinds: which are not watched, and why, and what an
+ * account may not do.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'
@@ -26,7 +29,10 @@ function of(resource: string, kind: string): object {
   return { resource, responseKind: { kind }, scope: 'Namespaced', verbs: VERBS }
 }
 
-/** Beside what the server has: another server, with a kind of two resources, and one whose lists have no resourceVersion. */
+/**
+ * Beside what the server has: another server, with a kind of two resources, and one whose lists
+ * have no resourceVersion.
+ */
 function exchangeWith(server: ApiServer): Exchange {
   const real = memoryExchange(server)
   const bodyOf = async (request: ExchangeRequest, signal: AbortSignal): Promise<object> => {

@@ -1,8 +1,10 @@
 /**
- * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, who may read and write files, disk, data format.
+ * The checks of `kinfold doctor`: permissions kind by kind, clocks, identity, who may read and
+ * write files, disk, data format.
  *
- * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what to do; what is absent
- * is never `ok`. What the account may not do ends no check but the one that needs it.
+ * What must stay true: it changes nothing (the lock is tried by dry runs); each finding says what
+ * to do; what is absent is never `ok`. What the account may not do ends no check but the one that
+ * needs it.
  */
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,7 +27,9 @@ import { clockNote } from '../process/log-time.ts'
 import { unwatchedText } from '../process/readiness.ts'
 import { type RightsOf, reaps, verbsOf } from './role-manifest.ts'
 
-/** `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs. */
+/**
+ * `warning`: Kinfold starts and works all the same; `failed`: something is missing that it needs.
+ */
 export interface Finding {
   readonly state: Check['state']
   readonly text: string
@@ -94,7 +98,10 @@ export async function checkCluster(cluster: Cluster, checked: Checked): Promise<
   return findings
 }
 
-/** Both from one namespace: nothing starts without the right to read it, but all else can be checked. */
+/**
+ * Both from one namespace: nothing starts without the right to read it, but all else can be
+ * checked.
+ */
 async function checkIdentity(cluster: Cluster): Promise<Finding[]> {
   const { name } = cluster
   try {
@@ -163,7 +170,10 @@ function notWatched(
   return [{ state: areListed ? 'failed' : 'ok', text }]
 }
 
-/** Servers of others that give lists without a resourceVersion: those alone are tried. What cannot be listed for another reason is told elsewhere. */
+/**
+ * Servers of others that give lists without a resourceVersion: those alone are tried. What cannot
+ * be listed for another reason is told elsewhere.
+ */
 async function unversioned(
   cluster: Cluster,
   kinds: readonly DiscoveredKind[],
@@ -239,7 +249,10 @@ async function checkLease(cluster: Cluster, service: 'watcher' | 'up'): Promise<
   }
 }
 
-/** Of this account: it concerns no other. Kinfold works without it unless it is required, and nothing refuses its mistakes then. */
+/**
+ * Of this account: it concerns no other. Kinfold works without it unless it is required, and
+ * nothing refuses its mistakes then.
+ */
 async function checkLock(cluster: Cluster): Promise<Finding> {
   const lock = `${cluster.name}: lock`
   const answer = await cluster.probeLock(limit())
@@ -293,7 +306,10 @@ export interface Secrets {
   readonly httpTokens: readonly (string | undefined)[]
 }
 
-/** Kinfold does not start with a token that other users may read; it takes a kubeconfig as kubectl does. */
+/**
+ * Kinfold does not start with a token that other users may read; it takes a kubeconfig as kubectl
+ * does.
+ */
 export function checkSecrets({ kubeconfig, httpTokens }: Secrets): Finding[] {
   return [
     ...kubeconfigFiles(kubeconfig).map((file) => secretFinding(file, 'the kubeconfig', 'warning')),

@@ -1,4 +1,7 @@
-/** A config file before anything starts: all its faults in the sentences of a start, and what it means, without what must stay secret. */
+/**
+ * A config file before anything starts: all its faults in the sentences of a start, and what it
+ * means, without what must stay secret.
+ */
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

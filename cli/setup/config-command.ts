@@ -1,7 +1,8 @@
 /**
  * `kinfold config validate` and `config print`: a config file as a service would read it.
  *
- * What must stay true: all faults are told; nothing is printed of a file that is not valid, and nothing that a named file holds.
+ * What must stay true: all faults are told; nothing is printed of a file that is not valid, and
+ * nothing that a named file holds.
  *
  * Not here: what is wrong with it (config-check.ts), what there is by default (config-print.ts).
  */

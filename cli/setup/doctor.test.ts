@@ -1,4 +1,7 @@
-/** `kinfold doctor`: what is absent or open to other users is a warning, counted and marked as one; only what fails is exit code 1. */
+/**
+ * `kinfold doctor`: what is absent or open to other users is a warning, counted and marked as one;
+ * only what fails is exit code 1.
+ */
 import { doesNotMatch, equal, match } from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

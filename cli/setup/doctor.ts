@@ -1,4 +1,7 @@
-/** `kinfold doctor`: what is needed and what is missing. What must stay true: warnings are counted, and only what failed is exit code 1. Not here: the checks (checkup.ts). */
+/**
+ * `kinfold doctor`: what is needed and what is missing. What must stay true: warnings are counted,
+ * and only what failed is exit code 1. Not here: the checks (checkup.ts).
+ */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../../runtime/lifecycle.ts'
 import { IGNORE_HINT, upConfig } from '../config/config.ts'

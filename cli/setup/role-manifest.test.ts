@@ -1,4 +1,7 @@
-/** What `kinfold rbac` prints grants what is listed and nothing that could grow: every rule of every manifest, read back. */
+/**
+ * What `kinfold rbac` prints grants what is listed and nothing that could grow: every rule of every
+ * manifest, read back.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'

@@ -1,8 +1,9 @@
 /**
  * Accounts and rights as manifests, the least that each service needs of a cluster.
  *
- * What must stay true: every kind is listed by its name; no wildcards, and never `deletecollection`, `escalate`, `bind`, `impersonate`, or the making of pods or
- * tokens. What may act on objects is apart from what may read them, so it can be given in some namespaces only.
+ * What must stay true: every kind is listed by its name; no wildcards, and never
+ * `deletecollection`, `escalate`, `bind`, `impersonate`, or the making of pods or tokens. What may
+ * act on objects is apart from what may read them, so it can be given in some namespaces only.
  *
  * Not here: the lock beside these rights (lock-policy.ts), which kinds there are (rbac.ts).
  */
@@ -18,7 +19,10 @@ export interface Manifest {
   readonly [key: string]: unknown
 }
 
-/** `up` is watcher and reaper in one process: one account. `observe` is `up` in mode observe, which only reads. */
+/**
+ * `up` is watcher and reaper in one process: one account. `observe` is `up` in mode observe, which
+ * only reads.
+ */
 export type RightsOf = 'watcher' | 'reaper' | 'up' | 'observe'
 
 export interface RoleOptions {
@@ -27,7 +31,10 @@ export interface RoleOptions {
   readonly namespace: string
   /** Where objects may be deleted and patched; empty: everywhere. */
   readonly onlyNamespaces: readonly string[]
-  /** Of the kinds those that a cluster told are in no namespace, by name; Kubernetes' own are known without it. */
+  /**
+   * Of the kinds those that a cluster told are in no namespace, by name; Kubernetes' own are known
+   * without it.
+   */
   readonly clusterScoped: ReadonlySet<string>
 }
 
@@ -48,7 +55,10 @@ const IDENTITY: Rule = {
   resourceNames: ['kube-system'],
   verbs: ['get'],
 }
-/** Which kinds another API server answers for: those are looked up before each delete, and only their objects can have any name. */
+/**
+ * Which kinds another API server answers for: those are looked up before each delete, and only
+ * their objects can have any name.
+ */
 const AGGREGATION: Rule = {
   apiGroups: ['apiregistration.k8s.io'],
   resources: ['apiservices'],
@@ -182,8 +192,8 @@ function changeRole(of: RightsOf, options: RoleOptions): readonly Manifest[] {
 }
 
 /**
- * In a namespace of its own name a RoleBinding gives the right to delete the Namespace itself. To all else that is in no namespace it gives none, and none is
- * printed.
+ * In a namespace of its own name a RoleBinding gives the right to delete the Namespace itself. To
+ * all else that is in no namespace it gives none, and none is printed.
  */
 function changed({ kinds, onlyNamespaces, clusterScoped }: RoleOptions): readonly ListedKind[] {
   if (onlyNamespaces.length === 0) return kinds

@@ -1,4 +1,7 @@
-/** What `kinfold topics print` prints has the rights of docs/operate/kafka.md, and the settings that `kinfold topics plan` asks for. */
+/**
+ * What `kinfold topics print` prints has the rights of docs/operate/kafka.md, and the settings that
+ * `kinfold topics plan` asks for.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'

@@ -1,7 +1,8 @@
 /**
  * Topics and users as resources of Strimzi: what `kinfold topics print` prints.
  *
- * What must stay true: the rights are those of docs/operate/kafka.md, line by line, with which cli/e2e/rights.kafka.test.ts runs the services.
+ * What must stay true: the rights are those of docs/operate/kafka.md, line by line, with which
+ * cli/e2e/rights.kafka.test.ts runs the services.
  *
  * Not here: which settings a topic needs (adapters/kafka/topics.ts).
  */

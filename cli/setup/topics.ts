@@ -1,4 +1,7 @@
-/** `kinfold topics plan|apply|print`: what Kinfold needs of Kafka's topics, what is there, and making it so. */
+/**
+ * `kinfold topics plan|apply|print`: what Kinfold needs of Kafka's topics, what is there, and
+ * making it so.
+ */
 import { type Command, Option } from 'commander'
 import type { TopicPlan } from '../../adapters/kafka/topics.ts'
 import { EXIT } from '../../runtime/lifecycle.ts'

@@ -1,7 +1,8 @@
 /**
  * Whether the action of a judgement may be carried out now, or what holds it.
  *
- * What must stay true: a judgement that is held is remembered with all that it says; where only the whole of it is held, its part is carried out.
+ * What must stay true: a judgement that is held is remembered with all that it says; where only the
+ * whole of it is held, its part is carried out.
  *
  * Not here: what should become of an object (verdict.ts), what holds it (hold.ts).
  */

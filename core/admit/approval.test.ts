@@ -1,4 +1,6 @@
-/** An approval of a set that spans namespaces: it covers exactly the shown set, in its cluster only. */
+/**
+ * An approval of a set that spans namespaces: it covers exactly the shown set, in its cluster only.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'
@@ -10,7 +12,9 @@ import { EMPTY_SET } from '../model/hash.ts'
 const NAMESPACES = ['a', 'b', 'c', 'd', 'e', 'f']
 const CLUSTERS = ['c', 'c2']
 
-/** Two restored clusters, which share uids: in each namespace the owner of two objects is missing. */
+/**
+ * Two restored clusters, which share uids: in each namespace the owner of two objects is missing.
+ */
 function restored(): World {
   const world = new World()
   world.begin()

@@ -1,8 +1,10 @@
 /**
  * Rulings on a bulk deletion: a person approves or rejects it.
  *
- * What must stay true: a ruling covers exactly the shown set. Where the set is another one nothing is done; what came later, or has changed, is not meant; and nothing
- * is approved for longer than an hour. If two have to approve, both have approved the same set within an hour, and a cluster authenticated both.
+ * What must stay true: a ruling covers exactly the shown set. Where the set is another one nothing
+ * is done; what came later, or has changed, is not meant; and nothing is approved for longer than
+ * an hour. If two have to approve, both have approved the same set within an hour, and a cluster
+ * authenticated both.
  *
  * Not here: who may approve (services/graph).
  */

@@ -8,7 +8,10 @@ import { openBreakerOf } from './breaker.ts'
 
 const FAMILY = ['put rs/a', 'many 30 pod/p# <- rs/a', 'delete rs/a', 'beat 30']
 
-/** The reason of the namespace's breaker after `count` commands settled with this outcome and code; empty while it is closed. */
+/**
+ * The reason of the namespace's breaker after `count` commands settled with this outcome and code;
+ * empty while it is closed.
+ */
 function after(count: number, outcome: CommandSettled['outcome'], code: number | null): string {
   const world = new World()
   world.begin()
@@ -61,7 +64,10 @@ test('lets a Deployment of 5,000 pods go that one person deletes, and the next o
   equal(openBreakerOf(factsOf(world.folder.graph, 'c')), undefined)
 })
 
-/** So many objects in each namespace ask to be deleted, since one relist missed their owners; 100 may on any day. */
+/**
+ * So many objects in each namespace ask to be deleted, since one relist missed their owners; 100
+ * may on any day.
+ */
 function asked(...counts: readonly number[]): World {
   const world = new World()
   world.begin()

@@ -1,8 +1,10 @@
 /**
- * Breakers: while one is open nothing is deleted or dropped, in its namespace or in its whole cluster, until a person closes it.
+ * Breakers: while one is open nothing is deleted or dropped, in its namespace or in its whole
+ * cluster, until a person closes it.
  *
- * What must stay true: it is state, so it survives restarts, and only a directive closes it. What was counted before it was closed does not open it again. The
- * activity of one namespace opens that namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
+ * What must stay true: it is state, so it survives restarts, and only a directive closes it. What
+ * was counted before it was closed does not open it again. The activity of one namespace opens that
+ * namespace's breaker; the cluster's opens for what several do together, or what has no namespace.
  *
  * Not here: the reasons (burst.ts).
  */
@@ -31,7 +33,10 @@ export function openBreakerOf(facts: ClusterFacts, namespace = ''): Breaker | un
   return isOpen ? breaker : undefined
 }
 
-/** Log time at which a person last closed it; earlier counts no longer matter. Closing a cluster's breaker closes those of its namespaces, too. */
+/**
+ * Log time at which a person last closed it; earlier counts no longer matter. Closing a cluster's
+ * breaker closes those of its namespaces, too.
+ */
 export function closedAt(facts: ClusterFacts, namespace = ''): number {
   const breakers = [facts.breaker(namespace), facts.breaker(''), facts.breakerOfAll]
   return Math.max(...breakers.map((breaker) => breaker?.closedAt ?? 0))

@@ -1,6 +1,6 @@
 /**
- * Holds and budgets: no deletion is earlier than its hold, or above the budget of any ten minutes, in
- * whatever order; no namespace uses up another's; and all is deleted in the end (I10, I11, I16).
+ * Holds and budgets: no deletion is earlier than its hold, or above the budget of any ten minutes,
+ * in whatever order; no namespace uses up another's; and all is deleted in the end (I10, I11, I16).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

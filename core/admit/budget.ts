@@ -1,9 +1,11 @@
 /**
- * Budgets: how many deletions may begin within any ten minutes of log time: in a cluster, and of those in a namespace.
+ * Budgets: how many deletions may begin within any ten minutes of log time: in a cluster, and of
+ * those in a namespace.
  *
- * What must stay true: never more deletions begin than the policy allows. Nothing is granted ahead: a deletion that costs something begins when nothing else holds it, or it
- * waits; a deletion by others is a lease of a minute for all its dependents, renewed at the price of another. A namespace uses at most half of what the others have left, so
- * it cannot use up their budget.
+ * What must stay true: never more deletions begin than the policy allows. Nothing is granted ahead:
+ * a deletion that costs something begins when nothing else holds it, or it waits; a deletion by
+ * others is a lease of a minute for all its dependents, renewed at the price of another. A
+ * namespace uses at most half of what the others have left, so it cannot use up their budget.
  *
  * Not here: which deletions cost something (price.ts).
  */
@@ -119,7 +121,8 @@ class Account {
 }
 
 /**
- * The turn to remember for a deletion that has a price: it begins, waits in the queue of its namespace, or (while something else holds it for not much longer) has asked.
+ * The turn to remember for a deletion that has a price: it begins, waits in the queue of its
+ * namespace, or (while something else holds it for not much longer) has asked.
  */
 export function pay(
   step: Step,
@@ -142,7 +145,10 @@ export function pay(
   return hold
 }
 
-/** Counts the deletion of an owner among those that ask, before anything of it begins. True where it had not asked: that may have opened a breaker. */
+/**
+ * Counts the deletion of an owner among those that ask, before anything of it begins. True where it
+ * had not asked: that may have opened a breaker.
+ */
 export function ask(
   step: Step,
   state: ClusterState,
@@ -185,7 +191,9 @@ export function budgetDue(step: Step, budget: BudgetClass): void {
 }
 
 /**
- * A page of tickets. Each waits until everything requested before it has been judged: so all have asked before the first one is deleted, and a burst is noticed. Returns the key after which it continues; undefined when it is done.
+ * A page of tickets. Each waits until everything requested before it has been judged: so all have
+ * asked before the first one is deleted, and a burst is noticed. Returns the key after which it
+ * continues; undefined when it is done.
  */
 export function useTickets(
   step: Step,
@@ -228,7 +236,10 @@ export function useTickets(
   return undefined
 }
 
-/** Whether it is still to be deleted is found when it is judged. A deletion by others is counted at once, so that its dependents do not exceed the remaining budget. */
+/**
+ * Whether it is still to be deleted is found when it is judged. A deletion by others is counted at
+ * once, so that its dependents do not exceed the remaining budget.
+ */
 function useTicket(account: Account, { uid, coordinates: place }: Ticket): void {
   const { step } = account
   if (place === null) {

@@ -1,8 +1,11 @@
 /**
- * Reasons to open a breaker: more deletions requested than on any ordinary day, a server that refuses most requests, a large share of a kind deleted at once.
+ * Reasons to open a breaker: more deletions requested than on any ordinary day, a server that
+ * refuses most requests, a large share of a kind deleted at once.
  *
- * What must stay true: checked only where budgets count and commands are carried out; each count is bounded and covers the last minutes. Counted by namespace first;
- * the cluster's count takes from each namespace at most a quarter of what opens a breaker: so one namespace, or three, never open the breaker of all others.
+ * What must stay true: checked only where budgets count and commands are carried out; each count is
+ * bounded and covers the last minutes. Counted by namespace first; the cluster's count takes from
+ * each namespace at most a quarter of what opens a breaker: so one namespace, or three, never open
+ * the breaker of all others.
  *
  * Not here: what an open breaker does (breaker.ts).
  */
@@ -85,7 +88,10 @@ function demandText(budget: BudgetClass, asked: number, limit: number, about: st
   return `within ten minutes ${asked} ${things} of evidence ${budget} asked to go, of a budget of ${limit}${last}`
 }
 
-/** An owner was deleted by another actor, and neither with its namespace nor by the controller that owns it. */
+/**
+ * An owner was deleted by another actor, and neither with its namespace nor by the controller that
+ * owns it.
+ */
 function noteDeparture(step: Step, state: ClusterState, object: ObjectMeta, proof: Proof): void {
   if (proof.class !== 'deleted' || proof.isOurs || !isWatchful(step.graph)) return
   const { namespace, uid, kind, name } = object
@@ -132,8 +138,9 @@ function openFor(
 }
 
 /**
- * A command that our own gate holds back is no answer of a server, and a dry run for lack of the lock (2xx) is no refusal. The cluster counts from one namespace at most a quarter
- * of the refusals that open its breaker.
+ * A command that our own gate holds back is no answer of a server, and a dry run for lack of the
+ * lock (2xx) is no refusal. The cluster counts from one namespace at most a quarter of the refusals
+ * that open its breaker.
  */
 export function noteSettled(step: Step, state: ClusterState, event: CommandSettled): void {
   const { verb, outcome, code, place } = event

@@ -1,10 +1,12 @@
 /**
  * Directives that users give while Kinfold runs: pause, resume, approve, protect.
  *
- * What must stay true: a directive changes which commands may be carried out, never the recorded state of a cluster. A directive that holds
- * objects ends only by another directive, and then every object it held is judged again.
+ * What must stay true: a directive changes which commands may be carried out, never the recorded
+ * state of a cluster. A directive that holds objects ends only by another directive, and then every
+ * object it held is judged again.
  *
- * Not here: what is protected (protection.ts), how reapers apply it immediately (services/reaper/control.ts).
+ * Not here: what is protected (protection.ts), how reapers apply it immediately
+ * (services/reaper/control.ts).
  */
 import { judgeAll } from '../graph/agenda.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
@@ -70,7 +72,10 @@ function protect(step: Step, event: Directive): void {
   change(step, { protections: [...others, { cluster, subject, who, why, liftedAt: null }] })
 }
 
-/** In `guarded` the protection counts for a while longer; each object held by it has a timer for its end. */
+/**
+ * In `guarded` the protection counts for a while longer; each object held by it has a timer for its
+ * end.
+ */
 function unprotect(step: Step, event: Directive): void {
   const { protections } = step.graph.directives
   const lifted = protections.find((each) => isSame(each, event))

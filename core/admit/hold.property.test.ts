@@ -1,6 +1,6 @@
 /**
- * Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it is; an
- * object created after its owner's deletion waits an hour; and a cascade is held once (I11).
+ * Holds of cascades: nothing is deleted sooner than a hold after a person began it, however deep it
+ * is; an object created after its owner's deletion waits an hour; and a cascade is held once (I11).
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,10 @@ interface Thing {
   readonly owner: number
   /** A node has dependents in many namespaces. */
   readonly isClusterScoped: boolean
-  /** When it is made, if it is not there from the beginning; it may be created after its owner was deleted. */
+  /**
+   * When it is made, if it is not there from the beginning; it may be created after its owner was
+   * deleted.
+   */
   readonly bornMs: number
   /** When a person deletes it; never, most of them. */
   readonly deletedMs: number | null
@@ -195,7 +198,10 @@ function isLate(lives: readonly Life[], life: Life): boolean {
   return goneAt !== null && life.told > goneAt + LATE_MS
 }
 
-/** When its deletion began: a user deleted an owner above it, or it was created when its owner was already deleted. */
+/**
+ * When its deletion began: a user deleted an owner above it, or it was created when its owner was
+ * already deleted.
+ */
 function begunAt(lives: readonly Life[], life: Life): number {
   const owner = ownerOf(lives, life)
   if (owner === undefined || owner.goneAt === null) return Number.POSITIVE_INFINITY

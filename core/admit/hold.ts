@@ -1,8 +1,10 @@
 /**
- * Why a verdict may not be carried out now although its references allow it (the first reason that fits), and since when it could have been.
+ * Why a verdict may not be carried out now although its references allow it (the first reason that
+ * fits), and since when it could have been.
  *
- * What must stay true: an unknown state holds. Whatever ends a reason has the object judged again. A hold is never shorter than in the policy:
- * it counts from the latest of the events that make the object a candidate for deletion.
+ * What must stay true: an unknown state holds. Whatever ends a reason has the object judged again.
+ * A hold is never shorter than in the policy: it counts from the latest of the events that make the
+ * object a candidate for deletion.
  *
  * Not here: what is protected (protection.ts), what users direct while Kinfold runs (directive.ts).
  */
@@ -21,7 +23,10 @@ import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
 
-/** The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion by removing a finalizer. */
+/**
+ * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion
+ * by removing a finalizer.
+ */
 export type Effect = 'delete' | 'drop' | 'finish'
 
 /** Whether anything at all may be sent to this cluster now, live GETs and warnings included. */
@@ -97,7 +102,8 @@ function hindranceOf(
     const ruled = ruling === null ? '' : `; ${ruledText(ruling)}`
     return { by: 'approval', because: `${what} needs approval${ruled}`, until: null }
   }
-  // After the reasons that would hold it in any mode: a user who compares Kinfold with another collector sees those.
+  // After the reasons that would hold it in any mode: a user who compares Kinfold with another
+  // collector sees those.
   if (isObserved) return { by: 'mode', because: 'mode observe only records', until: null }
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(facts, node.object.namespace)
@@ -108,7 +114,8 @@ function hindranceOf(
     const because = `held until ${timeText(until)} (${why})`
     return { by: 'hold', because, until }
   }
-  // Objects are called one after the other, so that all have asked before the first one is deleted, and a burst is noticed.
+  // Objects are called one after the other, so that all have asked before the first one is deleted,
+  // and a burst is noticed.
   const isCalled = price?.root != null || node.hold?.turn === 'called'
   if (price === null || (isCalled && roomOf(facts, price, going.time) > 0)) return null
   const because = (before && `${before}; `) + budgetText(facts, price)
@@ -116,8 +123,9 @@ function hindranceOf(
 }
 
 /**
- * The evidence by which the policy treats it. While nothing was enforced, deletions whose dependents stayed have piled up: after `enforce` is entered those are
- * held, protected and priced as if only a relist had missed their owners. The cause itself does not change.
+ * The evidence by which the policy treats it. While nothing was enforced, deletions whose
+ * dependents stayed have piled up: after `enforce` is entered those are held, protected and priced
+ * as if only a relist had missed their owners. The cause itself does not change.
  */
 function countedAs(facts: ClusterFacts, { evidence, stands }: Going): Evidence {
   if (evidence === 'orphaning') return evidence
@@ -134,8 +142,8 @@ function budgetText(facts: ClusterFacts, price: Price): string {
 }
 
 /**
- * The ruling on this content and on this effect; an approval only until it expires, and only of a bulk deletion. A rejection lasts also when the evidence is no longer
- * `bulk`.
+ * The ruling on this content and on this effect; an approval only until it expires, and only of a
+ * bulk deletion. A rejection lasts also when the evidence is no longer `bulk`.
  */
 function rulingFor(
   facts: ClusterFacts,
@@ -156,7 +164,10 @@ export function ruledText(ruling: Ruling | null): string {
   return `${ruling.verdict} by ${ruling.who}${why}`
 }
 
-/** If a live watch observed the deletion, unneeded references are dropped with no hold: dropping them deletes nothing. */
+/**
+ * If a live watch observed the deletion, unneeded references are dropped with no hold: dropping
+ * them deletes nothing.
+ */
 function holdMsOf(
   { deletedMs, missingMs, notFoundMs }: Holds,
   effect: Effect,
@@ -176,7 +187,10 @@ function holdMsOf(
   }
 }
 
-/** An owner that was created and deleted again in between restarts the wait, though nothing was judged meanwhile. */
+/**
+ * An owner that was created and deleted again in between restarts the wait, though nothing was
+ * judged meanwhile.
+ */
 function sinceOf(node: Node, { stands, time }: Going): number {
   const hasWaited = stands.length > 0 && stands.every((stand) => waitedWith(node, stand) !== null)
   let since = node.hold?.since ?? (hasWaited ? 0 : time)
@@ -188,8 +202,9 @@ function sinceOf(node: Node, { stands, time }: Going): number {
 }
 
 /**
- * Since when it has waited together with its owner, which was held and then deleted by Kinfold: a cascade has one hold. Null for an object that was reported, or
- * changed, after the owner was deleted: that one has a hold of its own.
+ * Since when it has waited together with its owner, which was held and then deleted by Kinfold: a
+ * cascade has one hold. Null for an object that was reported, or changed, after the owner was
+ * deleted: that one has a hold of its own.
  */
 function waitedWith({ position }: Node, { proof, isHearsay, isLate }: Stand): number | null {
   if (proof === null || isHearsay || isLate || position > proof.position) return null

@@ -1,8 +1,9 @@
 /**
  * The price of a deletion: one from the budget of its class, or nothing.
  *
- * What must stay true: a deletion by another actor costs one, however many dependents it has; evidence that counts as `missing` or `not-found` costs one for each
- * object; what follows from Kinfold's own commands was paid for by those, also when it is reported late.
+ * What must stay true: a deletion by another actor costs one, however many dependents it has;
+ * evidence that counts as `missing` or `not-found` costs one for each object; what follows from
+ * Kinfold's own commands was paid for by those, also when it is reported late.
  *
  * Not here: whether there is room for it (budget.ts).
  */
@@ -41,7 +42,9 @@ export function priceOf(
   return { class: 'deleted', namespace: place.namespace, root: { uid, place } }
 }
 
-/** None for an owner that Kinfold deleted: that was paid for, except for dependents that came late. */
+/**
+ * None for an owner that Kinfold deleted: that was paid for, except for dependents that came late.
+ */
 function rootsOf({ standing, proof, place, isLate, reference: { uid } }: Stand) {
   if (standing !== 'dangling' || proof === null || place === null) return []
   if (proof.isOurs && !isLate) return []

@@ -124,7 +124,10 @@ const keeping = (more: Partial<typeof protection>): Policy => ({
   protection: { ...protection, ...more },
 })
 
-/** A pod whose owner was deleted and whose hold is over, kept by `kept`; then the later policies are set, ten seconds apart. */
+/**
+ * A pod whose owner was deleted and whose hold is over, kept by `kept`; then the later policies are
+ * set, ten seconds apart.
+ */
 function afterwards(kept: Policy, ...later: readonly Policy[]): readonly string[] {
   const world = new World()
   const say = (policy: Policy): readonly string[] =>

@@ -1,8 +1,8 @@
 /**
  * Which objects are never deleted for lack of an owner, and what ends that protection.
  *
- * What must stay true: an object with a mark is spared in every state of its owners; the policy's kinds, and the namespaces of the system, are spared where no deletion was
- * observed.
+ * What must stay true: an object with a mark is spared in every state of its owners; the policy's
+ * kinds, and the namespaces of the system, are spared where no deletion was observed.
  *
  * Not here: what is protected (guarding.ts), what was (former-protection.ts).
  */

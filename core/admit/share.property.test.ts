@@ -1,6 +1,6 @@
 /**
- * Shares of a kind: a bulk deletion is recognised however it is spread over namespaces and however far the
- * fold is behind; but the deletions of one namespace count against that one only.
+ * Shares of a kind: a bulk deletion is recognised however it is spread over namespaces and however
+ * far the fold is behind; but the deletions of one namespace count against that one only.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -91,7 +91,10 @@ test('what we had deleted is no part of the mass', () => {
   )
 })
 
-/** Which breakers are to be open once so many of a kind were deleted in each namespace, of so many in all. */
+/**
+ * Which breakers are to be open once so many of a kind were deleted in each namespace, of so many
+ * in all.
+ */
 function expectedOf(
   counts: readonly number[],
   all: number,

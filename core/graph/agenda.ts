@@ -1,9 +1,12 @@
 /**
- * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and timers, as keys ordered by time.
+ * The agenda: work that fans out, as ordered keys in the store, a lane for each namespace; and
+ * timers, as keys ordered by time.
  *
- * What must stay true: no record does unbounded work; what is left waits here and survives a restart. Lanes take turns, a step each, so that the work
- * of one namespace delays only that namespace; work on a whole kind or cluster keeps its order, in a lane of its own. A step that judged many references
- * costs its lane later turns. A lane that can only wait for live GETs has no turn (is parked) until they are answered.
+ * What must stay true: no record does unbounded work; what is left waits here and survives a
+ * restart. Lanes take turns, a step each, so that the work of one namespace delays only that
+ * namespace; work on a whole kind or cluster keeps its order, in a lane of its own. A step that
+ * judged many references costs its lane later turns. A lane that can only wait for live GETs has no
+ * turn (is parked) until they are answered.
  *
  * Not here: what a page of work does (work.ts).
  */
@@ -80,7 +83,10 @@ export function newestNumber({ record }: Step): number {
   return agendaOf(record.graph).tail
 }
 
-/** Whether work that is as old as this is left in a namespace, among cluster-scoped objects, or of all clusters. */
+/**
+ * Whether work that is as old as this is left in a namespace, among cluster-scoped objects, or of
+ * all clusters.
+ */
 export function isBehind({ record, graph }: Step, namespace: string, number: number): boolean {
   return (
     [laneNamed(namespace), laneNamed()].some((name) => isLeft(graph, name, number)) ||
@@ -200,7 +206,10 @@ export function judgeDependents(step: Step, uid: Uid, place: Coordinates): void 
   enqueue(step, { namespace, todo })
 }
 
-/** Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was requested before and has not begun. */
+/**
+ * Judges everything that has a verdict, of one cluster or (empty) of all: once, if that was
+ * requested before and has not begun.
+ */
 export function judgeAll(step: Step): void {
   const lane = step.graph.lane('')
   const last = lane && step.graph.work('', lane.tail - 1)
@@ -212,7 +221,10 @@ export function judgeWaiters(step: Step, kind: GroupKind): void {
   enqueue(step, { todo: { type: 'waits', kind: { group: kind.group, kind: kind.kind } } })
 }
 
-/** Searches for an ownership cycle among what a waiting owner waits for; once more later if a search is under way. */
+/**
+ * Searches for an ownership cycle among what a waiting owner waits for; once more later if a search
+ * is under way.
+ */
 export function beginWalk(step: Step, uid: Uid): void {
   const { graph } = step
   const ring = graph.ring(uid)
@@ -223,14 +235,18 @@ export function beginWalk(step: Step, uid: Uid): void {
   graph.setRing(uid, { type: 'Ring', current: uid, visited: 1, again: false })
   graph.setRingVisit(uid, uid, { ...FIRST_VISIT })
   const namespace = laneNamed(graph.node(uid)?.object.namespace)
-  // As new as the request for it: a search that is begun again and again is not older than the work queued meanwhile.
+  // As new as the request for it: a search that is begun again and again is not older than the work
+  // queued meanwhile.
   const number = newestNumber(step)
   enqueue(step, { namespace, number, todo: { type: 'ring', root: uid } })
 }
 
 const FIRST_VISIT: RingVisit = { type: 'RingVisit', index: 0, low: 0, from: '', cursor: '' }
 
-/** Sets a timer in the log time of a cluster. Timers are never cancelled: a timer that fires decides by what it finds. */
+/**
+ * Sets a timer in the log time of a cluster. Timers are never cancelled: a timer that fires decides
+ * by what it finds.
+ */
 export function setTimer({ graph }: Step, timeMs: number, timer: Timer): void {
   graph.setDue(timeMs, timer)
   const { state } = graph
@@ -257,8 +273,10 @@ export function ownerTimer(step: Step, timeMs: number, uid: Uid, place: Coordina
 }
 
 /**
- * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose deletion was observed and that orphaned no dependents. With any other,
- * the information for its dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in a bulk deletion) that a person has to approve.
+ * How long a deleted owner is remembered, in milliseconds. The policy decides for an owner whose
+ * deletion was observed and that orphaned no dependents. With any other, the information for its
+ * dependents would be forgotten: that they are to be kept, or (of an owner that a relist missed in
+ * a bulk deletion) that a person has to approve.
  */
 export function memoryMs(facts: ClusterFacts, owner: KnownOwner): number {
   const { rememberMs } = facts.policy.policy

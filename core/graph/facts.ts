@@ -107,7 +107,9 @@ export interface ClusterFacts {
   definitionSpans(name: string): readonly DefinitionSpan[]
   /** A namespace is being deleted, or was until just now. */
   isEnding(namespace: string): boolean
-  /** Offset of the last record of a namespace or the whole cluster that was unreadable; -1: none. */
+  /**
+   * Offset of the last record of a namespace or the whole cluster that was unreadable; -1: none.
+   */
   unreadableAt(namespace: string): bigint
 
   /** Of a namespace, or (empty) of the cluster; whether it is open is said by breaker.ts. */

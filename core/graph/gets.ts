@@ -1,10 +1,11 @@
 /**
- * Live GETs of owners that are under way, counted for the namespace whose objects they are made for.
+ * Live GETs of owners that are under way, counted for the namespace whose objects they are made
+ * for.
  *
- * What must stay true: the count of a lane is the number of `Owner` records with a GET of this epoch of
- * the cluster that was made for it and is not answered. So every such record is written here. A
- * namespace has no more of them than `GETS_OF_A_NAMESPACE`, however many objects and references it has:
- * what others ask the reaper for never waits behind more.
+ * What must stay true: the count of a lane is the number of `Owner` records with a GET of this
+ * epoch of the cluster that was made for it and is not answered. So every such record is written
+ * here. A namespace has no more of them than `GETS_OF_A_NAMESPACE`, however many objects and
+ * references it has: what others ask the reaper for never waits behind more.
  *
  * Not here: which owners are asked for (issue/verification.ts), the answers (observe/settle.ts).
  */
@@ -16,7 +17,10 @@ import { laneNamed, unparkLane } from './agenda.ts'
 import type { ClusterFacts } from './facts.ts'
 import type { Step } from './outcome.ts'
 
-/** The lane in which the objects of a namespace wait to have their owners asked for; no namespace has such a name. */
+/**
+ * The lane in which the objects of a namespace wait to have their owners asked for; no namespace
+ * has such a name.
+ */
 export function laneOfGets(namespace: string): string {
   return `gets of ${laneNamed(namespace)}`
 }

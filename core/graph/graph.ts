@@ -18,13 +18,17 @@ export interface StateReader {
 export interface Graph extends StateReader {
   put(key: string, value: StateValue): void
   remove(key: string): void
-  /** The changes since the last call, in the order in which their keys were first changed: those of one record. */
+  /**
+   * The changes since the last call, in the order in which their keys were first changed: those of
+   * one record.
+   */
   takeRecent(): Map<string, StateValue | null>
   /** All changes since `clear`. */
   readonly changes: ReadonlyMap<string, StateValue | null>
   /**
-   * The stored keys with the overlay's changes laid over them: all keys with this prefix after `after`, up to and including `upTo`
-   * (undefined: to the end), in order. `stored` must hold all of the store's in that range.
+   * The stored keys with the overlay's changes laid over them: all keys with this prefix after
+   * `after`, up to and including `upTo` (undefined: to the end), in order. `stored` must hold all
+   * of the store's in that range.
    */
   overlaid(stored: readonly string[], range: OverlaidRange): readonly string[]
   clear(): void

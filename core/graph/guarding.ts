@@ -1,10 +1,13 @@
 /**
- * Which objects of a cluster are protected, by policy and by directive, and why: kinds, namespaces, labels and annotations.
+ * Which objects of a cluster are protected, by policy and by directive, and why: kinds, namespaces,
+ * labels and annotations.
  *
- * What must stay true: decided from the object, the policy and the directives alone, so the gate can decide the same for an object that it has read.
+ * What must stay true: decided from the object, the policy and the directives alone, so the gate
+ * can decide the same for an object that it has read.
  *
- * Not here: protection that was revoked (former-protection.ts), what it holds (protection.ts), how reapers apply it immediately (services/reaper/control.ts), which labels and
- * annotations of an object are kept (adapters/kubernetes/meta.ts).
+ * Not here: protection that was revoked (former-protection.ts), what it holds (protection.ts), how
+ * reapers apply it immediately (services/reaper/control.ts), which labels and annotations of an
+ * object are kept (adapters/kubernetes/meta.ts).
  */
 import { markOf } from '../model/mark.ts'
 import type { Coordinates, ObjectMeta } from '../model/object.ts'
@@ -15,7 +18,10 @@ import { shellWord } from '../model/text.ts'
 import type { ClusterFacts } from './facts.ts'
 import { scopeFlag } from './scope-flag.ts'
 
-/** Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster itself. Their cascades whose beginning was observed continue, or no update would ever end. */
+/**
+ * Spared by evidence `missing`, `not-found` and `bulk` in `guarded`: the components of the cluster
+ * itself. Their cascades whose beginning was observed continue, or no update would ever end.
+ */
 export const SYSTEM_NAMESPACES: readonly string[] = [
   'kube-system',
   'kube-public',

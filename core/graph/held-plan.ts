@@ -1,8 +1,10 @@
 /**
- * The held objects, by key, and the set of those that wait for an approval: a plan is that set, and an approval names it.
+ * The held objects, by key, and the set of those that wait for an approval: a plan is that set, and
+ * an approval names it.
  *
- * What must stay true: kept up wherever a node is written, so it is always that of the nodes. A member names what would be done to which content; a changed
- * member is another member, and as new as the record that changed it.
+ * What must stay true: kept up wherever a node is written, so it is always that of the nodes. A
+ * member names what would be done to which content; a changed member is another member, and as new
+ * as the record that changed it.
  *
  * Not here: approving (approval.ts), lists for people (services/graph).
  */
@@ -25,7 +27,10 @@ export function noteHeld({ graph, at }: Step, before: Node | null, after: Node |
   graph.setPlan(set)
 }
 
-/** Mode observe holds everything that would ever be deleted: that is no list. Objects with an accepted dry run are one. */
+/**
+ * Mode observe holds everything that would ever be deleted: that is no list. Objects with an
+ * accepted dry run are one.
+ */
 export function listedBy(node: Node | null): HeldBy | null {
   if (node === null || node.hold?.by === 'mode') return null
   return admissionOf(node)?.by ?? null

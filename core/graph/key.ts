@@ -1,6 +1,7 @@
 /**
- * Keys of the store. What must stay true: keys are printable ASCII, so that all orders agree, and no user's text can forge a separator:
- * every part is percent-encoded, and `/` and `,` are never left bare.
+ * Keys of the store. What must stay true: keys are printable ASCII, so that all orders agree, and
+ * no user's text can forge a separator: every part is percent-encoded, and `/` and `,` are never
+ * left bare.
  *
  * Not here: how the last keys made are remembered (remembered-key.ts).
  */

@@ -1,7 +1,9 @@
 /**
- * Whether the watch of a kind is a reliable source about its objects: the one function that decides it.
+ * Whether the watch of a kind is a reliable source about its objects: the one function that decides
+ * it.
  *
- * What must stay true: only `live` lets the absence of an object from the graph mean anything; a kind that is out of sync is waited for until `until` at most.
+ * What must stay true: only `live` lets the absence of an object from the graph mean anything; a
+ * kind that is out of sync is waited for until `until` at most.
  *
  * Not here: ambiguous kinds, which have a field of their own (`Kind.ambiguous`).
  */
@@ -10,8 +12,11 @@ import type { GroupKind } from '../model/object.ts'
 import type { ClusterState, Kind } from '../model/state.ts'
 
 /**
- * - `gone`: absent from discovery, or never served. - `unwatched`: served, and no watcher watches it. - `listing`: watched, without a complete list of this
- *   epoch of the cluster. - `silent`: its watch has shown no sign of life for minutes. - `live`: listed, and its watch continues.
+ * - `gone`: absent from discovery, or never served.
+ * - `unwatched`: served, and no watcher watches it.
+ * - `listing`: watched, without a complete list of this epoch of the cluster.
+ * - `silent`: its watch has shown no sign of life for minutes.
+ * - `live`: listed, and its watch continues.
  */
 export type KindStatus =
   | { readonly type: 'gone' | 'unwatched' | 'live' }

@@ -1,9 +1,9 @@
 /**
  * Nodes with their edges from owners to dependents, and the edges' counts.
  *
- * What must stay true: a node has exactly the edges its `places` say, and each count is the number of edges under it. An edge names
- * its owner's coordinates, so a reference with the right uid and a wrong kind, name or namespace is never mistaken for another's.
- * Nodes are written here only.
+ * What must stay true: a node has exactly the edges its `places` say, and each count is the number
+ * of edges under it. An edge names its owner's coordinates, so a reference with the right uid and a
+ * wrong kind, name or namespace is never mistaken for another's. Nodes are written here only.
  */
 import type { EdgePlace, Node } from '../model/node.ts'
 import { nodePhase, phaseAsOwner } from '../model/node.ts'
@@ -64,7 +64,10 @@ function isLinkedOtherwise(before: Node, after: Node): boolean {
   return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
 }
 
-/** A dependent that is never deleted by itself, since it cannot be known whether its owner was deleted, keeps no owner waiting. */
+/**
+ * A dependent that is never deleted by itself, since it cannot be known whether its owner was
+ * deleted, keeps no owner waiting.
+ */
 function isBlocked({ verdict }: Node): boolean {
   return verdict?.type === 'blocked'
 }
@@ -126,7 +129,10 @@ export function isBlocking(facts: ClusterFacts, row: string): boolean {
   return linksOf(facts.cluster, node).get(row)?.blocking === true
 }
 
-/** Adds `dependents` edges like `link` (0: the edge changed, -1: it was removed); `before` is what it was. */
+/**
+ * Adds `dependents` edges like `link` (0: the edge changed, -1: it was removed); `before` is what
+ * it was.
+ */
 function count(
   step: Step,
   dependent: ObjectMeta,
@@ -147,7 +153,8 @@ function count(
   }
   step.graph.setCount(owner, place, changed.dependents === 0 ? null : changed)
   if (now.blocking && !was.blocking) rememberBlocker(step, place, dependent)
-  // Nothing is left that it waits for, except objects that may wait for it in turn; or that is over.
+  // Nothing is left that it waits for, except objects that may wait for it in turn; or that is
+  // over.
   if (changed.blocking === changed.waiting || old.blocking === old.waiting) {
     judgeWaitingOwner(step, owner, place)
   }

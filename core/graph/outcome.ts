@@ -1,7 +1,9 @@
 /**
- * The outcome of folding one record besides the changed state, and the step in which it is gathered.
+ * The outcome of folding one record besides the changed state, and the step in which it is
+ * gathered.
  *
- * What must stay true: everything here follows from the state and the record alone; the order of the lists is the order of deciding.
+ * What must stay true: everything here follows from the state and the record alone; the order of
+ * the lists is the order of deciding.
  */
 import type { Command } from '../model/command.ts'
 import type { CommandSettled } from '../model/event.ts'
@@ -51,7 +53,10 @@ export interface Outcome {
 export interface Touch {
   readonly cluster: ClusterId
   readonly uid: Uid
-  /** For an object that is no longer a node: what it was, and whether it was deleted or is only unwatched. */
+  /**
+   * For an object that is no longer a node: what it was, and whether it was deleted or is only
+   * unwatched.
+   */
   readonly last: (LastOfNode & { readonly phase: 'gone' | 'suspect' }) | null
 }
 
@@ -62,11 +67,19 @@ export class RecordStep {
   readonly graph: Graph
   readonly at: At
   readonly outcome: Outcome = emptyOutcome()
-  /** Subjects whose facts changed, by `objectKey`: judged once those of the record are all written (fold.ts). */
+  /**
+   * Subjects whose facts changed, by `objectKey`: judged once those of the record are all written
+   * (fold.ts).
+   */
   readonly dirty: Map<string, Subject> = new Map()
-  /** The record's observations for the safeguards: read once its facts are all written (fold.ts). */
+  /**
+   * The record's observations for the safeguards: read once its facts are all written (fold.ts).
+   */
   readonly observations: Observation[] = []
-  /** Objects judged since anything was put on the agenda: no input of theirs has changed, so this record does not judge them again. */
+  /**
+   * Objects judged since anything was put on the agenda: no input of theirs has changed, so this
+   * record does not judge them again.
+   */
   readonly judged: Set<string> = new Set()
   /** How many owner references this record may still judge. */
   references: number
@@ -140,7 +153,9 @@ export function drop(step: Step, reason: string): void {
   step.outcome.dropped = reason
 }
 
-/** The state of the event's cluster, unless the event comes from a watcher that has been succeeded. */
+/**
+ * The state of the event's cluster, unless the event comes from a watcher that has been succeeded.
+ */
 export function currentCluster(
   step: Step,
   event: { readonly epoch: number },

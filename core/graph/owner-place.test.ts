@@ -1,4 +1,7 @@
-/** Which kind an owner reference means: as it is written, in lower case where one kind is written so, and nothing else. */
+/**
+ * Which kind an owner reference means: as it is written, in lower case where one kind is written
+ * so, and nothing else.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'

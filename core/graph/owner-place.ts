@@ -1,8 +1,10 @@
 /**
- * Where an owner reference points: which kind it names, as the cluster serves it, and at which coordinates.
+ * Where an owner reference points: which kind it names, as the cluster serves it, and at which
+ * coordinates.
  *
- * What must stay true: a reference's kind is resolved here and nowhere else. A kind is known as it is written or, as upstream's RESTMapper has it too, in
- * lower case; where several kinds are equal in lower case, none of them matches.
+ * What must stay true: a reference's kind is resolved here and nowhere else. A kind is known as it
+ * is written or, as upstream's RESTMapper has it too, in lower case; where several kinds are equal
+ * in lower case, none of them matches.
  *
  * Not here: which status a reference has (judge/standing.ts).
  */
@@ -17,7 +19,10 @@ export interface OwnerPlace {
   readonly named: GroupKind
   /** Undefined when it was never served here. */
   readonly kind: Kind | undefined
-  /** Undefined when the scope of that kind is unknown, or a cluster-scoped object names an owner in a namespace. */
+  /**
+   * Undefined when the scope of that kind is unknown, or a cluster-scoped object names an owner in
+   * a namespace.
+   */
   readonly place: Coordinates | undefined
 }
 
@@ -47,7 +52,10 @@ function isIllegalScope(kind: Kind, dependent: ObjectMeta): boolean {
   return kind.scope === 'Namespaced' && dependent.scope === 'Cluster'
 }
 
-/** A kind is served for the first time. True where a reference in lower case may have meant another one until now. */
+/**
+ * A kind is served for the first time. True where a reference in lower case may have meant another
+ * one until now.
+ */
 export function noteKindName(step: Step, { group, kind }: GroupKind): boolean {
   const lower = { group, kind: kind.toLowerCase() }
   const others = step.graph.kindsWritten(lower)

@@ -1,8 +1,10 @@
 /**
- * Makers of keys that remember the last ones they made. A record asks for the same few again and again, and a string that is the very same is
- * neither built nor hashed again, which is a good part of what a fold costs.
+ * Makers of keys that remember the last ones they made. A record asks for the same few again and
+ * again, and a string that is the very same is neither built nor hashed again, which is a good part
+ * of what a fold costs.
  *
- * What must stay true: the result equals a newly built key; every input is compared. Bounded: a slot holds one key.
+ * What must stay true: the result equals a newly built key; every input is compared. Bounded: a
+ * slot holds one key.
  *
  * Not here: what keys look like (key.ts).
  */

@@ -1,10 +1,12 @@
 /**
  * The tables of a partition's state: what each holds, what its keys name, how it is read.
  *
- * What must stay true: every key begins with the name of its table, alone or before a slash, and every value has its table's type, which is its schema's name, too
- * (schemas/). A type of state without a table does not compile; testing/model/state-check.ts compares keys and values with it.
+ * What must stay true: every key begins with the name of its table, alone or before a slash, and
+ * every value has its table's type, which is its schema's name, too (schemas/). A type of state
+ * without a table does not compile; testing/model/state-check.ts compares keys and values with it.
  *
- * Not here: the keys themselves (key.ts), the meaning of the values (model/state.ts, model/node.ts).
+ * Not here: the keys themselves (key.ts), the meaning of the values (model/state.ts,
+ * model/node.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import type { StateValue } from '../model/state.ts'
@@ -21,15 +23,16 @@ interface Shape {
   /** Pages are read of the keys that agree in so many parts; null: by the whole key only. */
   readonly page: number | null
   /**
-   * Between two batches of records: `decoded` where there are as many as clusters, kinds or namespaces, or one; `bytes` where they are read again by their key; `no` where
-   * they are read in pages, or once: a third of all that changes would only drive out the others.
+   * Between two batches of records: `decoded` where there are as many as clusters, kinds or
+   * namespaces, or one; `bytes` where they are read again by their key; `no` where they are read in
+   * pages, or once: a third of all that changes would only drive out the others.
    */
   readonly remembered: 'decoded' | 'bytes' | 'no'
   /** It holds work that is left to do, no state: a rehearsal begins without it. */
   readonly isWork: boolean
   /**
-   * What a value was before each change is kept beside it, so that the state can be read as it was at
-   * a moment. Facts and what is in the way of a verdict are; timers, counters and work are not.
+   * What a value was before each change is kept beside it, so that the state can be read as it was
+   * at a moment. Facts and what is in the way of a verdict are; timers, counters and work are not.
    */
   readonly hasFormer: boolean
 }

@@ -1,7 +1,9 @@
 /**
- * What a node waits for: kinds that are not served, not in sync, or have to be relisted before it can be judged.
+ * What a node waits for: kinds that are not served, not in sync, or have to be relisted before it
+ * can be judged.
  *
- * What must stay true: a node that waits is judged again when the kind changes (work.ts), and waits only for kinds that it references.
+ * What must stay true: a node that waits is judged again when the kind changes (work.ts), and waits
+ * only for kinds that it references.
  */
 import type { GroupKind, ObjectMeta, Uid } from '../model/object.ts'
 import { kindOfReference } from '../model/reference.ts'

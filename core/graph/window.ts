@@ -1,7 +1,8 @@
 /**
  * Counts of the last ten minutes of log time, by minute and namespace.
  *
- * What must stay true: bounded, however many names tenants use: namespaces beyond a cap are counted together, never left out.
+ * What must stay true: bounded, however many names tenants use: namespaces beyond a cap are counted
+ * together, never left out.
  *
  * Not here: what is counted (budget.ts, burst.ts).
  */
@@ -17,7 +18,10 @@ export function minuteOf(timeMs: number): number {
   return Math.floor(timeMs / MINUTE_MS)
 }
 
-/** With one more in the minute of `now`, and without minutes older than `span`. Log time never decreases, so an earlier record counts as of the newest minute. */
+/**
+ * With one more in the minute of `now`, and without minutes older than `span`. Log time never
+ * decreases, so an earlier record counts as of the newest minute.
+ */
 export function withOne(
   minutes: readonly MinuteCounts[],
   now: number,
@@ -54,7 +58,10 @@ export function byNamespace(minutes: readonly MinuteCounts[]): ReadonlyMap<strin
   return sums
 }
 
-/** The most that one namespace may have: in minutes in which it is not counted apart it may be everything that is counted together. */
+/**
+ * The most that one namespace may have: in minutes in which it is not counted apart it may be
+ * everything that is counted together.
+ */
 export function mostOf(minutes: readonly MinuteCounts[], namespace: string): number {
   const countIn = (all: readonly NamespaceCount[], name: string): number | undefined =>
     all.find((each) => each.namespace === name)?.count
@@ -65,7 +72,10 @@ export function mostOf(minutes: readonly MinuteCounts[], namespace: string): num
   )
 }
 
-/** All of them together, where each counts as at most so many. Objects without a namespace belong to no tenant, and those counted together belong to many: they count as they are. */
+/**
+ * All of them together, where each counts as at most so many. Objects without a namespace belong to
+ * no tenant, and those counted together belong to many: they count as they are.
+ */
 export function sumOf(
   counts: ReadonlyMap<string, number>,
   most: number = Number.MAX_SAFE_INTEGER,

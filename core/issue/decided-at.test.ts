@@ -1,4 +1,6 @@
-/** A command says up to when it is decided: the reaper asks again about what may have changed since. */
+/**
+ * A command says up to when it is decided: the reaper asks again about what may have changed since.
+ */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
@@ -34,7 +36,10 @@ test('what is decided again after an outage is as old as before it: the cluster 
   equal(again.decidedAt, first.decidedAt)
 })
 
-/** When the command for the dependent of an owner that waits or orphans is decided, if the event about the owner comes five seconds after the world's start. */
+/**
+ * When the command for the dependent of an owner that waits or orphans is decided, if the event
+ * about the owner comes five seconds after the world's start.
+ */
 function decidedOf(
   deletedAt: number,
   graceSeconds: number | null,

@@ -1,5 +1,6 @@
 /**
- * A command says whether what decided it is fresh; the cause that its verdict rests on does not change.
+ * A command says whether what decided it is fresh; the cause that its verdict rests on does not
+ * change.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,10 +1,13 @@
 /**
- * Commands: the one that a verdict calls for, unless an equal one is under way, and what is remembered about it.
+ * Commands: the one that a verdict calls for, unless an equal one is under way, and what is
+ * remembered about it.
  *
- * What must stay true: no state change, no new command; a command carries all that its guard needs, and says whether what decided it is fresh; a stale or
- * refused command is issued again after a growing wait.
+ * What must stay true: no state change, no new command; a command carries all that its guard needs,
+ * and says whether what decided it is fresh; a stale or refused command is issued again after a
+ * growing wait.
  *
- * Not here: the verdict (verdict.ts), verifying owners (verification.ts), the result of a command (settle.ts).
+ * Not here: the verdict (verdict.ts), verifying owners (verification.ts), the result of a command
+ * (settle.ts).
  */
 import type { Decision } from '../admit/admission.ts'
 import { becauseOf } from '../admit/admission.ts'
@@ -58,7 +61,8 @@ export function attemptFor(
     command: command.id,
     basis: verdict.basis,
   })
-  // The first check finds commands that were carried out and not confirmed; it sets the next timer itself.
+  // The first check finds commands that were carried out and not confirmed; it sets the next timer
+  // itself.
   nodeTimer(step, state.now + CONFIRM_MS, object.uid)
   return {
     command: command.id,
@@ -77,8 +81,8 @@ export function attemptFor(
 
 /**
  * Whether the attempt goes on with this intent. That of an object with a long list does, whatever
- * changed in it: its commands are large, so who changes it all the time gets no further one until the
- * former is settled, or its wait is over.
+ * changed in it: its commands are large, so who changes it all the time gets no further one until
+ * the former is settled, or its wait is over.
  */
 function followedBy({ attempt, object }: Node, action: Action, intent: string): boolean {
   if (attempt === null) return false
@@ -89,7 +93,10 @@ function followedBy({ attempt, object }: Node, action: Action, intent: string): 
   return isPending && isSameVerb && object.ownerReferences.length > LONG_LIST
 }
 
-/** Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a new one voids commands). */
+/**
+ * Equal intents are one decision: same effect, evidence, content, mode and epoch of the cluster (a
+ * new one voids commands).
+ */
 function intentOf(
   action: Action,
   mode: string,
@@ -165,9 +172,11 @@ function commandFor(
 }
 
 /**
- * When the oldest fact behind the decision was observed, however late the command comes: a cluster may have been restored since. A watcher that lags publishes now what was
- * true long ago, so a record's time says little about an owner that waits or orphans: the user may have chosen another propagation policy since. That cannot be longer ago than
- * its deletion, whose time comes from its server, however late a watcher publishes it.
+ * When the oldest fact behind the decision was observed, however late the command comes: a cluster
+ * may have been restored since. A watcher that lags publishes now what was true long ago, so a
+ * record's time says little about an owner that waits or orphans: the user may have chosen another
+ * propagation policy since. That cannot be longer ago than its deletion, whose time comes from its
+ * server, however late a watcher publishes it.
  */
 function decidedUpTo(step: Step, stands: readonly Stand[]): number {
   const times = stands.flatMap(({ standing, reference, proof, orphanedAt }) => {
@@ -182,7 +191,10 @@ function decidedUpTo(step: Step, stands: readonly Stand[]): number {
   return Math.min(step.at.timestamp, ...times)
 }
 
-/** Only a deletion that a live watch observed can be fresh: any other evidence of absence is verified in any case, an approved bulk deletion too. */
+/**
+ * Only a deletion that a live watch observed can be fresh: any other evidence of absence is
+ * verified in any case, an approved bulk deletion too.
+ */
 function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsStale): Freshness {
   const isSeen = weaker(evidence, 'waiting') === 'waiting'
   return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
@@ -191,16 +203,19 @@ function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsSta
 type IsStale = (stand: Stand) => boolean
 
 /**
- * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; it is unwatched, and a GET found it; or the deletion was observed before
- * the present watcher started (between two watchers a cluster may have been restored and written on until no version shows it), before the dependent's kind was
- * relisted, or before `enforce` was entered. Cause, hold and budget do not change.
+ * Whether the reaper has to verify this owner before it acts: no live watch saw it deleted; it is
+ * unwatched, and a GET found it; or the deletion was observed before the present watcher started
+ * (between two watchers a cluster may have been restored and written on until no version shows it),
+ * before the dependent's kind was relisted, or before `enforce` was entered. Cause, hold and budget
+ * do not change.
  */
 function stalenessOf(step: Step, state: ClusterState, node: Node): IsStale {
   const { relistedAt = -1n } = step.graph.kind(node.object) ?? {}
   const { enforcedAt } = step.graph.policy
   const isBefore = (position: bigint): boolean =>
     position < state.startedAt || position < relistedAt || position < enforcedAt
-  // A watcher that takes over from another one first publishes past states: an owner deleted with one propagation policy, and only then with another.
+  // A watcher that takes over from another one first publishes past states: an owner deleted with
+  // one propagation policy, and only then with another.
   const isCatchingUp = state.now < state.startedTime + CATCH_UP_MS
   return (stand) => {
     const { standing, proof, isHearsay } = stand
@@ -212,8 +227,9 @@ function stalenessOf(step: Step, state: ClusterState, node: Node): IsStale {
 }
 
 /**
- * An owner orphans the object, and another one was deleted before that: both references are removed in one command. But where the other owner has to be verified, and
- * cannot be, the object would keep the owner that orphans waiting. Then the other reference is removed by a later command.
+ * An owner orphans the object, and another one was deleted before that: both references are removed
+ * in one command. But where the other owner has to be verified, and cannot be, the object would
+ * keep the owner that orphans waiting. Then the other reference is removed by a later command.
  */
 function withoutStale(decision: Decision, isStale: IsStale): Decision {
   const { action, verdict, stands } = decision
@@ -254,7 +270,8 @@ function claimOf(step: Step, stand: Stand): OwnerClaim[] {
   if (place === null || claim === undefined) return []
   const kind = step.graph.kind(place)
   invariant(kind !== undefined, 'a place whose kind is not known')
-  // Its deletion was observed, and then its kind left discovery: no GET is possible any longer, and a restore that brought the owner back would bring its kind back as well.
+  // Its deletion was observed, and then its kind left discovery: no GET is possible any longer, and
+  // a restore that brought the owner back would bring its kind back as well.
   if (kind.phase === 'unserved' && stand.proof?.class === 'deleted') return []
   return [
     {

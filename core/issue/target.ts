@@ -1,13 +1,17 @@
 /**
  * How a command names its object to the API server: by a version that is served there.
  *
- * What must stay true: it names what was judged, by uid and resourceVersion; only the version of the API may differ.
+ * What must stay true: it names what was judged, by uid and resourceVersion; only the version of
+ * the API may differ.
  */
 import type { Target } from '../model/command.ts'
 import type { ObjectMeta } from '../model/object.ts'
 import type { Kind } from '../model/state.ts'
 
-/** By a version that is served, which may be another than the one in which it was reported. If the kind is unknown, an aggregated server may be the one that answers. */
+/**
+ * By a version that is served, which may be another than the one in which it was reported. If the
+ * kind is unknown, an aggregated server may be the one that answers.
+ */
 export function targetOf(object: ObjectMeta, kind: Kind | undefined): Target {
   const { group, namespace, name, uid, resourceVersion } = object
   const { aggregated = true, resource = object.resource } = kind ?? {}

@@ -1,4 +1,7 @@
-/** Objects that our DELETE removed and no watch confirms: when a live GET verifies them, and the cost of that where the watches work. */
+/**
+ * Objects that our DELETE removed and no watch confirms: when a live GET verifies them, and the
+ * cost of that where the watches work.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
@@ -17,7 +20,10 @@ function removed(owner = 'rs/web'): World {
   return world
 }
 
-/** Log time in seconds since the DELETE was settled, of each live GET that heartbeats cause; each heartbeat says for how long the watch of pods has delivered nothing. */
+/**
+ * Log time in seconds since the DELETE was settled, of each live GET that heartbeats cause; each
+ * heartbeat says for how long the watch of pods has delivered nothing.
+ */
 function verifiedAt(world: World, beats: readonly (readonly [number, number])[]): number[] {
   let now = 0
   return beats.flatMap(([seconds, silent]) => {

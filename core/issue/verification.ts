@@ -1,8 +1,10 @@
 /**
- * Live GETs: of owners about which nothing is known, once for all of their dependents; and of objects that a server said are deleted, if no watch confirms that.
+ * Live GETs: of owners about which nothing is known, once for all of their dependents; and of
+ * objects that a server said are deleted, if no watch confirms that.
  *
- * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so without an answer nothing follows. An object with n owners is
- * verified in O(n): its witness says when it is judged again, and a namespace has few GETs under way, of its objects in turn.
+ * What must stay true: not before the owner's kind could have shown it; unknown is never absent, so
+ * without an answer nothing follows. An object with n owners is verified in O(n): its witness says
+ * when it is judged again, and a namespace has few GETs under way, of its objects in turn.
  *
  * Not here: the effect of the answer (settle.ts), how many GETs are under way (graph/gets.ts).
  */
@@ -36,8 +38,8 @@ import { baseOf } from './issue.ts'
 import { servedVersion, targetOf } from './target.ts'
 
 /**
- * Verifies each owner about which nothing is known, once its kind could have shown it: the first few at
- * once, the others in turns of the namespace's live GETs.
+ * Verifies each owner about which nothing is known, once its kind could have shown it: the first
+ * few at once, the others in turns of the namespace's live GETs.
  */
 export function verifyOwners(
   step: Step,
@@ -75,7 +77,8 @@ export function endVerification(step: Step, object: ObjectMeta): void {
   const { uid, ownerReferences } = object
   const former = step.graph.verification(uid)
   if (former === undefined) return
-  // The work on the agenda finds nothing left to ask; without this there would be one more for each judgement.
+  // The work on the agenda finds nothing left to ask; without this there would be one more for each
+  // judgement.
   const none = { witness: ownerReferences.length, next: ownerReferences.length }
   if (former.isQueued) putVerification(step, uid, { ...none, isQueued: true })
   else step.graph.setVerification(uid, null)
@@ -113,10 +116,13 @@ export function verifyMore(step: Step, { namespace: lane }: Work, uid: Uid): 'do
  * What the change of one owner means for the verdict of an object that is being verified.
  *
  * While its witness is unverified, it is `verify`, whatever becomes of the other owners, unless one
- * orphans it or makes it blocked (judge/verdict.ts): an answer that an owner is there, or never was,
- * does neither. So it is judged again when the last of them is answered, and not for each of them.
+ * orphans it or makes it blocked (judge/verdict.ts): an answer that an owner is there, or never
+ * was, does neither. So it is judged again when the last of them is answered, and not for each of
+ * them.
  *
- * - `stays`: the verdict is the same. - `perhaps`: the witness was answered, and the next one is not found yet. - `due`: it has to be judged.
+ * - `stays`: the verdict is the same.
+ * - `perhaps`: the witness was answered, and the next one is not found yet.
+ * - `due`: it has to be judged.
  */
 export type VerdictChange = 'stays' | 'perhaps' | 'due'
 
@@ -179,7 +185,8 @@ function askAgain(
   const version = versionOf(named?.apiVersion ?? '')
   const askedFor = laneOfGets(object.namespace)
   if (verifyOwner(step, state, { uid, place, version, askedFor }) !== 'no room') return
-  // The lane of the namespace asks again from there on: a timer needs a record of the owner, which may be over.
+  // The lane of the namespace asks again from there on: a timer needs a record of the owner, which
+  // may be over.
   const verification = step.graph.verification(object.uid)
   const index = named === undefined ? -1 : object.ownerReferences.indexOf(named)
   if (verification === undefined || index < 0) return
@@ -205,7 +212,10 @@ function putVerification(step: Step, uid: Uid, verification: Omit<Verification, 
   step.graph.setVerification(uid, { type: 'Verification', ...verification })
 }
 
-/** `not now`: its kind cannot be asked about yet, or no command may be issued. `no room`: so many GETs are under way for the namespace. */
+/**
+ * `not now`: its kind cannot be asked about yet, or no command may be issued. `no room`: so many
+ * GETs are under way for the namespace.
+ */
 type Asked = 'asked' | 'not now' | 'no room'
 
 function verifyStand(
@@ -215,7 +225,8 @@ function verifyStand(
   askedFor: string,
 ): Asked {
   const { uid, apiVersion } = reference
-  // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at these coordinates the second.
+  // It is an untrusted node, or at other coordinates: a relist settles the first, a live GET at
+  // these coordinates the second.
   const node = step.graph.node(uid)
   if (place === null || (node !== undefined && isSamePlace(node.object, place))) return 'not now'
   return verifyOwner(step, state, { uid, place, version: versionOf(apiVersion), askedFor })
@@ -277,8 +288,9 @@ export function verifyOwner(
 }
 
 /**
- * Asks whether an object is still there, which by a server's answer is deleted. Null where the answer would prove nothing: of an ambiguous kind, or when it was last seen in another
- * epoch of the cluster, whose relists settle it.
+ * Asks whether an object is still there, which by a server's answer is deleted. Null where the
+ * answer would prove nothing: of an ambiguous kind, or when it was last seen in another epoch of
+ * the cluster, whose relists settle it.
  */
 export function verifyDeletion(
   step: Step,
@@ -301,7 +313,11 @@ function askFor(step: Step, state: ClusterState, target: Target): CommandId {
   return base.id
 }
 
-/** A watch that lives would have shown the owner; without one, only a GET can; while one is expected soon, wait for it. Of an ambiguous kind it may be the other resource, where nothing proves anything. */
+/**
+ * A watch that lives would have shown the owner; without one, only a GET can; while one is expected
+ * soon, wait for it. Of an ambiguous kind it may be the other resource, where nothing proves
+ * anything.
+ */
 function isReadyToAsk(kind: Kind, about: GroupKind, state: ClusterState): boolean {
   const status = kindStatus(kind, about, state)
   if (kind.ambiguous || status.type === 'gone') return false

@@ -1,4 +1,7 @@
-/** Warnings are commands like others: each has an id of its own, also when one verdict brings about several. */
+/**
+ * Warnings are commands like others: each has an id of its own, also when one verdict brings about
+ * several.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'

@@ -1,7 +1,9 @@
 /**
- * Warnings to the author of a reference that can never take effect: an Event on the dependent, in the words that people search for (B43).
+ * Warnings to the author of a reference that can never take effect: an Event on the dependent, in
+ * the words that people search for (B43).
  *
- * What must stay true: a warning is issued once for a verdict, before the verdict's command, and changes nothing itself.
+ * What must stay true: a warning is issued once for a verdict, before the verdict's command, and
+ * changes nothing itself.
  *
  * Each is a command with an id of its own, so they are made one by one, as they are issued.
  *
@@ -11,7 +13,10 @@ import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 import type { Node } from '../model/node.ts'
 
-/** Events about one object within an hour of log time, however many of its references are wrong, and however often it changes. */
+/**
+ * Events about one object within an hour of log time, however many of its references are wrong, and
+ * however often it changes.
+ */
 const MOST_AN_HOUR = 3
 const HOUR_MS = 60 * 60_000
 

@@ -1,8 +1,10 @@
 /**
- * When an owner that is being deleted has no dependents left to wait for: then its finalizer is removed, and the server deletes it.
+ * When an owner that is being deleted has no dependents left to wait for: then its finalizer is
+ * removed, and the server deletes it.
  *
- * What must stay true: decided from counts, never from a scan; level-triggered, so a lost event cannot block an owner for ever; not before
- * every kind that may have a dependent has been listed, but never waiting for a kind that can never be listed.
+ * What must stay true: decided from counts, never from a scan; level-triggered, so a lost event
+ * cannot block an owner for ever; not before every kind that may have a dependent has been listed,
+ * but never waiting for a kind that can never be listed.
  *
  * Not here: what happens to the dependents (verdict.ts), finding ownership cycles (ring.ts).
  */
@@ -16,7 +18,10 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 
 export type Completion =
-  /** For people: what it waits for. `until`: log time at which it is judged again although no event came; null when only an event can help. */
+  /**
+   * For people: what it waits for. `until`: log time at which it is judged again although no event
+   * came; null when only an event can help.
+   */
   | { readonly type: 'wait'; readonly because: string; readonly until: number | null }
   | { readonly type: 'finish'; readonly because: string; readonly finalizer: string }
 
@@ -31,7 +36,8 @@ export function completionOf(facts: ClusterFacts, node: Node): Completion | unde
       ? left.dependents === 0
       : left.blocking === 0 || (ringed && left.blocking === left.waiting)
   if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
-  // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new watcher first has to publish what happened while no watcher ran.
+  // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new
+  // watcher first has to publish what happened while no watcher ran.
   const hasSpoken = verdict?.type === 'finish' && (hold?.by ?? null) === null
   const unfit = hasSpoken ? catchingUp(facts) : unfitness(facts, object)
   if (unfit !== undefined) return { type: 'wait', ...unfit }
@@ -55,8 +61,10 @@ export function mayBeRing(facts: ClusterFacts, node: Node): boolean {
 }
 
 /**
- * An object whose kind is absent from discovery may exist when the kind is served again, and then still references its owner. That it was orphaned is recorded on the
- * owner, where every log and collector can read it; once the owner is deleted, only this log has it. So the owner waits, however long.
+ * An object whose kind is absent from discovery may exist when the kind is served again, and then
+ * still references its owner. That it was orphaned is recorded on the owner, where every log and
+ * collector can read it; once the owner is deleted, only this log has it. So the owner waits,
+ * however long.
  */
 function whatNames({ dependents, unserved }: Left): string {
   if (dependents > unserved) return 'dependents name it'
@@ -84,8 +92,8 @@ function catchingUp(facts: ClusterFacts): Unfitness | undefined {
 }
 
 /**
- * Why it is unknown yet whether an owner of this kind has no dependents: kinds that may hold some are not in sync. A kind that stays out of sync is waited for
- * no longer than `until`.
+ * Why it is unknown yet whether an owner of this kind has no dependents: kinds that may hold some
+ * are not in sync. A kind that stays out of sync is waited for no longer than `until`.
  */
 function unfitness(facts: ClusterFacts, owner: GroupKind): Unfitness | undefined {
   const state = facts.state

@@ -1,9 +1,12 @@
 /**
- * Ownership cycles: waiting owners that wait for each other, found by a search over what each waits for, a page of dependents at a time.
+ * Ownership cycles: waiting owners that wait for each other, found by a search over what each waits
+ * for, a page of dependents at a time.
  *
- * What must stay true: the search ends at the first object that cannot be in a cycle, so only a cycle that nothing else blocks is released; it
- * changes the order in which waiting owners are deleted, never whether. This is Tarjan's algorithm, and the first component that it completes leads
- * nowhere else. Any change in what an owner waits for begins a search there, so a cycle that closes later is found then.
+ * What must stay true: the search ends at the first object that cannot be in a cycle, so only a
+ * cycle that nothing else blocks is released; it changes the order in which waiting owners are
+ * deleted, never whether. This is Tarjan's algorithm, and the first component that it completes
+ * leads nowhere else. Any change in what an owner waits for begins a search there, so a cycle that
+ * closes later is found then.
  *
  * Not here: when an owner may be deleted for other reasons (completion.ts).
  */
@@ -32,13 +35,16 @@ export function ringPage(
   return { ...pageOfDependents(facts.cluster, { owner: current, place }), after }
 }
 
-/** One step of the search: on to a dependent not visited yet, or back. True when the search is over. */
+/**
+ * One step of the search: on to a dependent not visited yet, or back. True when the search is over.
+ */
 export function walk(step: Step, work: Work, root: Uid, keys: readonly string[]): boolean {
   const ring = ringOf(step.graph, root)
   const visit = step.graph.ringVisit(root, ring.current)
   invariant(visit !== undefined, 'a walk stands where it has not been')
   const node = step.graph.node(ring.current)
-  // What it waits for has changed since, or it was deleted: the owners that still wait are notified of that.
+  // What it waits for has changed since, or it was deleted: the owners that still wait are notified
+  // of that.
   if (node === undefined || !mayBeRing(step.graph, node)) {
     return end(step, work, root, null)
   }

@@ -1,7 +1,8 @@
 /**
  * The status of one owner reference of one dependent: the first row of the table that fits.
  *
- * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown is never dangling.
+ * What must stay true: a reference is looked up at its own coordinates, never by uid alone; unknown
+ * is never dangling.
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import { ownerPlace } from '../graph/owner-place.ts'
@@ -23,7 +24,10 @@ export interface Stand {
   readonly reason: string
   /** Of `dangling`. */
   readonly proof: Proof | null
-  /** Of `dangling`: its owner's deletion had been observed when it was named, so that is weaker evidence for this dependent. */
+  /**
+   * Of `dangling`: its owner's deletion had been observed when it was named, so that is weaker
+   * evidence for this dependent.
+   */
   readonly isLate: boolean
   /** Offset of the event that this status rests on; null when on none. */
   readonly basis: bigint | null
@@ -31,7 +35,10 @@ export interface Stand {
   readonly orphanedAt: number | null
   /** A cluster-scoped object names an owner in a namespace. */
   readonly isOutOfScope: boolean
-  /** No watch reports the owner, or not a watch of the cluster's own server: so it is verified once more before anything is done. */
+  /**
+   * No watch reports the owner, or not a watch of the cluster's own server: so it is verified once
+   * more before anything is done.
+   */
   readonly isHearsay: boolean
 }
 
@@ -55,7 +62,10 @@ export function standsOf(
   )
 }
 
-/** `namedAt`: since when, in log time, the dependent has had the reference; 0 where that does not matter. */
+/**
+ * `namedAt`: since when, in log time, the dependent has had the reference; 0 where that does not
+ * matter.
+ */
 export function standingOf(
   facts: ClusterFacts,
   dependent: ObjectMeta,
@@ -89,7 +99,8 @@ export function standingOf(
   // By whatever version it is referenced, the dependent is orphaned: that deletes nothing.
   if (owner.orphanedAt !== null)
     return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
-  // An observed deletion counts for every version it was served in then. That an owner never existed is proved only by a GET, through a version that is still served.
+  // An observed deletion counts for every version it was served in then. That an owner never
+  // existed is proved only by a GET, through a version that is still served.
   const { proof } = owner
   const versions = proof === null || proof.class === 'not-found' ? kind.versions : proof.versions
   if (!versions.includes(versionOf(reference.apiVersion))) {
@@ -118,8 +129,9 @@ export function standingOf(
 }
 
 /**
- * A backup tool restores an object with its old reference, whose owner was deleted long ago: the user who deleted that owner did not mean this object. Both times are in log
- * time, so it does not matter which was reported first (decision 0030).
+ * A backup tool restores an object with its old reference, whose owner was deleted long ago: the
+ * user who deleted that owner did not mean this object. Both times are in log time, so it does not
+ * matter which was reported first (decision 0030).
  */
 function cameLate(facts: ClusterFacts, { class: cause, at }: Proof, namedAt: number): boolean {
   const isMeant = cause === 'deleted' || cause === 'missing'
@@ -155,8 +167,9 @@ export function ownerAt(facts: ClusterFacts, uid: Uid, place: Coordinates): Owne
   switch (owner.type) {
     case 'absent': {
       const { proof } = owner
-      // A restore brings owners back, and may undo their deletion requests with them. If the owner stays away, its request was not revoked: its mark
-      // lasts, and it is verified once more before a reference is dropped by it.
+      // A restore brings owners back, and may undo their deletion requests with them. If the owner
+      // stays away, its request was not revoked: its mark lasts, and it is verified once more
+      // before a reference is dropped by it.
       const isOfEpoch = proof.clusterEpoch === state?.clusterEpoch
       const isHearsay = owner.orphanedAt !== null && !isOfEpoch
       const { position: basis } = proof

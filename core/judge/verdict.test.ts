@@ -1,4 +1,7 @@
-/** The verdict on a dependent is the first row of the table that fits, and it has the weakest evidence it rests on, whatever is relisted later. */
+/**
+ * The verdict on a dependent is the first row of the table that fits, and it has the weakest
+ * evidence it rests on, whatever is relisted later.
+ */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
@@ -13,7 +16,8 @@ function verdictAfter(steps: string): string {
   return why.replace(/^= \w+, /, '').replace(/:.*$/, held)
 }
 
-// `rs/gone` and `job/gone` were observed deleted; `rs/waits` is deleted in the foreground, `rs/keeps` with orphan; `rs/live` exists.
+// `rs/gone` and `job/gone` were observed deleted; `rs/waits` is deleted in the foreground,
+// `rs/keeps` with orphan; `rs/live` exists.
 const SCENE =
   'put rs/gone; put job/gone; put rs/live; put rs/waits [deleting foreground]; put rs/keeps [deleting orphan]; ' +
   'beat 1; delete rs/gone; delete job/gone'

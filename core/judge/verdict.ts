@@ -1,10 +1,12 @@
 /**
- * The verdict on one object as a dependent: the first row of the table that fits, and the evidence it rests on.
+ * The verdict on one object as a dependent: the first row of the table that fits, and the evidence
+ * it rests on.
  *
- * What must stay true: judged from the state alone, never from the edge that led here. Every verdict says which events and which
- * policy it rests on.
+ * What must stay true: judged from the state alone, never from the edge that led here. Every
+ * verdict says which events and which policy it rests on.
  *
- * Not here: whether it may be carried out now (admission.ts), whether a command is already under way, and issuing one (judge.ts).
+ * Not here: whether it may be carried out now (admission.ts), whether a command is already under
+ * way, and issuing one (judge.ts).
  */
 import type { ClusterFacts } from '../graph/facts.ts'
 import { KIND_CAUSE_MS } from '../model/constant.ts'
@@ -53,7 +55,8 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
     const dropped = [...of('orphaned'), ...before]
     const evidence = evidenceOf(facts, node, dropped)
     const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
-    // An owner that has to be verified does not delay an orphan: one that cannot be verified would keep the owner that orphans waiting.
+    // An owner that has to be verified does not delay an orphan: one that cannot be verified would
+    // keep the owner that orphans waiting.
     if (weaker(evidence, 'waiting') === evidence) return orphaned
     // Nor does a reference that would be held: it is dropped later, and may not take the object.
     const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
@@ -62,7 +65,8 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   if (deletedAt !== null) return asOwner(facts, node, conclude)
   const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
   const isBlocked = of('unresolvable').length > 0
-  // A reference whose owner was not known to be deleted when the object was orphaned is dropped like one whose owner was: otherwise the result would depend on which watch published first.
+  // A reference whose owner was not known to be deleted when the object was orphaned is dropped
+  // like one whose owner was: otherwise the result would depend on which watch published first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
     const evidence = evidenceOf(facts, node, before)
     const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
@@ -130,7 +134,10 @@ export function evidenceOf(facts: ClusterFacts, node: Node, stands: readonly Sta
   return evidence
 }
 
-/** The class of a proof for this dependent: its own cause, weaker if the dependent came late, or a bulk deletion by later knowledge. */
+/**
+ * The class of a proof for this dependent: its own cause, weaker if the dependent came late, or a
+ * bulk deletion by later knowledge.
+ */
 function classOf(
   facts: ClusterFacts,
   node: Node,
@@ -145,8 +152,10 @@ function classOf(
 }
 
 /**
- * A reference made before the owner's kind got this scope, was absent for a while or was defined anew means an owner that was elsewhere, or was deleted with its kind: that
- * none is found where the kind's objects are now proves little. All objects of the kind were deleted then, a bulk deletion.
+ * A reference made before the owner's kind got this scope, was absent for a while or was defined
+ * anew means an owner that was elsewhere, or was deleted with its kind: that none is found where
+ * the kind's objects are now proves little. All objects of the kind were deleted then, a bulk
+ * deletion.
  */
 function isOlderThanKind(
   facts: ClusterFacts,
@@ -164,7 +173,10 @@ function isOlderThanKind(
   return wasRedefined(facts, { resource, group: place.group }, createdAt + 1, at - 1)
 }
 
-/** When a user deletes a CustomResourceDefinition, its objects are deleted one by one first, each as if it had been deleted on purpose. */
+/**
+ * When a user deletes a CustomResourceDefinition, its objects are deleted one by one first, each as
+ * if it had been deleted on purpose.
+ */
 function wentWithItsKind(facts: ClusterFacts, { at }: Proof, place: Coordinates | null): boolean {
   if (place === null) return false
   const { goneAt = [], resource = '' } = facts.kind(place) ?? {}
@@ -173,8 +185,8 @@ function wentWithItsKind(facts: ClusterFacts, { at }: Proof, place: Coordinates 
 }
 
 /**
- * How a DELETE of it propagates: as its own finalizers ask (kubernetes/kubernetes#44058), but in the foreground under a waiting owner when it
- * has dependents itself (D11, D12).
+ * How a DELETE of it propagates: as its own finalizers ask (kubernetes/kubernetes#44058), but in
+ * the foreground under a waiting owner when it has dependents itself (D11, D12).
  */
 function propagationOf(
   facts: ClusterFacts,
@@ -195,15 +207,19 @@ export function lastRequest(stands: readonly Stand[]): number | null {
 }
 
 /**
- * The request of the last owner decides: a reference that dangled before an owner orphaned the object must not delete the orphan. If no watch observed
- * the owner's deletion, its time is unknown: then it counts as before, so that the orphan is kept.
+ * The request of the last owner decides: a reference that dangled before an owner orphaned the
+ * object must not delete the orphan. If no watch observed the owner's deletion, its time is
+ * unknown: then it counts as before, so that the orphan is kept.
  */
 function mayHaveGoneBefore({ proof }: Stand, letGoAt: number | null): boolean {
   if (letGoAt === null || proof === null) return false
   return proof.class !== 'deleted' || proof.at - proof.ageMs <= letGoAt
 }
 
-/** By one command, whose patch has two operations for each: a server takes 10,000 of them. The rest is dropped by the next. */
+/**
+ * By one command, whose patch has two operations for each: a server takes 10,000 of them. The rest
+ * is dropped by the next.
+ */
 const MOST_DROPPED = 4_000
 
 function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {

@@ -1,8 +1,9 @@
 /**
  * A request to a reaper: a claim about a cluster, whose result comes back as an event.
  *
- * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the references it was judged by), so
- * carrying it out twice, late or from a replayed log changes nothing that it was not judged for.
+ * What must stay true: a command carries all that its guard needs (uid, resourceVersion, the
+ * references it was judged by), so carrying it out twice, late or from a replayed log changes
+ * nothing that it was not judged for.
  *
  * Not here: how an answer is read (services/reaper), when one is issued (fold.ts).
  */
@@ -50,7 +51,10 @@ export interface Target extends Coordinates {
   readonly aggregated: boolean
 }
 
-/** One owner whose absence, waiting or orphaning the reaper verifies before the call, where freshness or age asks for it. */
+/**
+ * One owner whose absence, waiting or orphaning the reaper verifies before the call, where
+ * freshness or age asks for it.
+ */
 export interface OwnerClaim extends Coordinates {
   readonly uid: Uid
   readonly version: string
@@ -61,9 +65,15 @@ export interface OwnerClaim extends Coordinates {
 export interface DeleteObject extends CommandBase {
   readonly type: 'DeleteObject'
   readonly propagationPolicy: PropagationPolicy
-  /** All references the object was judged by, in its order. On the log none where `listDigest` stands for them. */
+  /**
+   * All references the object was judged by, in its order. On the log none where `listDigest`
+   * stands for them.
+   */
   readonly references: readonly OwnerReference[]
-  /** Of the fold's own command null. On the log, where there are many references: what stands for them (runtime/list-digest.ts). */
+  /**
+   * Of the fold's own command null. On the log, where there are many references: what stands for
+   * them (runtime/list-digest.ts).
+   */
   readonly listDigest: string | null
   readonly finalizers: readonly string[]
   readonly owners: readonly OwnerClaim[]
@@ -71,16 +81,22 @@ export interface DeleteObject extends CommandBase {
   /** Who approved it, for `bulk`; empty for no approval. */
   readonly approvedBy: string
   /**
-   * Log time of the oldest fact behind the decision: it may be untrue now, however late the command comes. 0 for unknown. Where an owner waits or orphans
-   * it is no later than the request of that owner's deletion: a watcher that lags publishes what was true then.
+   * Log time of the oldest fact behind the decision: it may be untrue now, however late the command
+   * comes. 0 for unknown. Where an owner waits or orphans it is no later than the request of that
+   * owner's deletion: a watcher that lags publishes what was true then.
    */
   readonly decidedAt: number
 }
 
-/** Drop references from a dependent: when orphaning, and those without effect next to a solid one. */
+/**
+ * Drop references from a dependent: when orphaning, and those without effect next to a solid one.
+ */
 export interface OrphanDependent extends CommandBase {
   readonly type: 'OrphanDependent'
-  /** As for a DELETE; but where `listDigest` stands for them, the dropped ones are here, in the order of `drop`. */
+  /**
+   * As for a DELETE; but where `listDigest` stands for them, the dropped ones are here, in the
+   * order of `drop`.
+   */
   readonly references: readonly OwnerReference[]
   readonly listDigest: string | null
   /** Indexes into all references, descending: the order in which a JSON Patch may remove them. */
@@ -104,7 +120,10 @@ export interface RemoveFinalizer extends CommandBase {
   readonly type: 'RemoveFinalizer'
   readonly finalizer: string
   readonly finalizers: readonly string[]
-  /** Its deletionTimestamp: after a restore an object may exist again under the same uid with the same finalizers. 0 for unknown. */
+  /**
+   * Its deletionTimestamp: after a restore an object may exist again under the same uid with the
+   * same finalizers. 0 for unknown.
+   */
   readonly deletedAt: number
 }
 
@@ -123,9 +142,11 @@ export interface WarnObject extends CommandBase {
 /**
  * The result of a command:
  * - `done`: carried out; `object` is what the server returned, or null when the object is removed.
- * - `absent`: there was nothing left to do: the object was deleted, is another one, or is already being deleted.
+ * - `absent`: there was nothing left to do: the object was deleted, is another one, or is already
+ *   being deleted.
  * - `would-go`: the server accepted it in a dry run.
- * - `stale`: the object is not the one the command was judged by; `object` is what the server holds.
+ * - `stale`: the object is not the one the command was judged by; `object` is what the server
+ *   holds.
  * - `blocked`: refused or not available now; `reason` says by whom.
  */
 export type Outcome = 'done' | 'absent' | 'would-go' | 'stale' | 'blocked'

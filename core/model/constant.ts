@@ -1,26 +1,45 @@
 /**
- * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`, since old logs would fold differently.
+ * The constants a verdict depends on. What must stay true: a change here is a new `FOLD_VERSION`,
+ * since old logs would fold differently.
  */
 
-/** The limits of one record, since it is committed in one turn of the event loop: keys of the agenda that it reads, a page at a time, and owner references that it judges. */
+/**
+ * The limits of one record, since it is committed in one turn of the event loop: keys of the agenda
+ * that it reads, a page at a time, and owner references that it judges.
+ */
 export const KEYS_PER_RECORD = 512
 export const KEYS_PER_PAGE = 64
 /** A page with fewer keys costs as much as so many. */
 export const KEYS_OF_A_READ = 8
 export const REFERENCES_PER_RECORD = 1_024
-/** Judging so many is the price of a turn of a namespace: one that had more judged leaves as many turns to others. */
+/**
+ * Judging so many is the price of a turn of a namespace: one that had more judged leaves as many
+ * turns to others.
+ */
 export const REFERENCES_OF_A_TURN = 512
 /** Between two steps, so many turns are passed on because their lanes owe them. */
 export const TURNS_PASSED_ON = 64
-/** Owners of one object that are verified when it is judged: the others in turns of its namespace's live GETs. */
+/**
+ * Owners of one object that are verified when it is judged: the others in turns of its namespace's
+ * live GETs.
+ */
 export const LOOKED_UP_AT_ONCE = 16
 /** References of one object that such a turn looks at. */
 export const LOOKED_AT_IN_A_TURN = 64
-/** Live GETs of owners that may be under way for the objects of one namespace: as many as a reaper has calls under way, so that others wait behind no more answers than these. */
+/**
+ * Live GETs of owners that may be under way for the objects of one namespace: as many as a reaper
+ * has calls under way, so that others wait behind no more answers than these.
+ */
 export const GETS_OF_A_NAMESPACE = 32
-/** An object with more references is judged once, in its namespace's turn, however many of its owners changed: otherwise judging it costs as much for each of them. */
+/**
+ * An object with more references is judged once, in its namespace's turn, however many of its
+ * owners changed: otherwise judging it costs as much for each of them.
+ */
 export const REFERENCES_AT_ONCE = 8
-/** An object with more references is judged at `Continue` only, after everything published meanwhile: once, however many of its owners changed. */
+/**
+ * An object with more references is judged at `Continue` only, after everything published
+ * meanwhile: once, however many of its owners changed.
+ */
 export const REFERENCES_OF_NEWS = 128
 
 /** A kind without a proof of life for longer is out of sync. */
@@ -28,7 +47,9 @@ export const KIND_SILENT_MS: number = 3 * 60_000
 /** How long references wait for their owner's kind to get in sync before it is asked by GET. */
 export const KIND_PATIENCE_MS = 30_000
 
-/** How long a command may be carried out, and how much longer the fold waits before it asks again. */
+/**
+ * How long a command may be carried out, and how much longer the fold waits before it asks again.
+ */
 export const COMMAND_LIFE_MS: number = 10 * 60_000
 export const COMMAND_MARGIN_MS = 60_000
 
@@ -42,35 +63,58 @@ export const LONG_LIST = 64
 export const BACKOFF_FIRST_MS = 1_000
 export const BACKOFF_LAST_MS: number = 10 * 60_000
 
-/** How often a command whose effect was undone by another actor is carried out again without a wait. */
+/**
+ * How often a command whose effect was undone by another actor is carried out again without a wait.
+ */
 export const FREE_REPEATS = 3
 
-/** A command that was carried out and that no watch has confirmed for longer is verified by a live GET, later where its watch delivers other objects; and relisted after `RELIST_MS`. */
+/**
+ * A command that was carried out and that no watch has confirmed for longer is verified by a live
+ * GET, later where its watch delivers other objects; and relisted after `RELIST_MS`.
+ */
 export const CONFIRM_MS = 3_000
 export const CONFIRM_LATE_MS = 30_000
 export const RELIST_MS: number = 2 * 60_000
 
-/** How long after a watcher's start no finalizer is removed: events of the meantime are published within that time, by one watch sooner than by another. */
+/**
+ * How long after a watcher's start no finalizer is removed: events of the meantime are published
+ * within that time, by one watch sooner than by another.
+ */
 export const CATCH_UP_MS = 10_000
 
-/** How long a deleted owner's information for its dependents is remembered, and then for as long as an edge to it remains: a policy may not shorten it (`memoryMs`). */
+/**
+ * How long a deleted owner's information for its dependents is remembered, and then for as long as
+ * an edge to it remains: a policy may not shorten it (`memoryMs`).
+ */
 export const MEMORY_MS: number = 30 * 24 * 3_600_000
 
 /** How often it is checked whether an owner past that time is still referenced. */
 export const FORGET_AGAIN_MS: number = 24 * 3_600_000
 
-/** Missing from one relist: more than this share of a kind, and more than this many, is a bulk deletion. */
+/**
+ * Missing from one relist: more than this share of a kind, and more than this many, is a bulk
+ * deletion.
+ */
 export const MASS_SHARE = 0.3
 export const MASS_COUNT = 100
 
-/** For how long the dependents of a deletion by others may begin to be deleted, once that is counted. */
+/**
+ * For how long the dependents of a deletion by others may begin to be deleted, once that is
+ * counted.
+ */
 export const LEASE_MS = 60_000
-/** Minutes, the present one included, whose deletions the budget counts: any ten minutes, and the minute within which it was leased. */
+/**
+ * Minutes, the present one included, whose deletions the budget counts: any ten minutes, and the
+ * minute within which it was leased.
+ */
 export const BUDGET_MINUTES = 12
 /** So many namespaces of a minute are counted apart. */
 export const NAMESPACES_COUNTED = 64
 
-/** More than so many times a budget, and at least so many, requested within ten minutes are no ordinary day. */
+/**
+ * More than so many times a budget, and at least so many, requested within ten minutes are no
+ * ordinary day.
+ */
 export const BURST_TIMES = 3
 export const BURST_LEAST = 100
 /** Of so many commands of a minute, and more, most must not be refused. */
@@ -85,20 +129,34 @@ export const APPROVAL_MS: number = 60 * 60_000
 /** In `guarded`, for how long protection counts after it was revoked. */
 export const PROTECTED_FOR_MS: number = 10 * 60_000
 
-/** If a kind leaves discovery this soon after an owner of it was deleted, the owner was deleted with its kind; so many of these times are remembered for a kind. */
+/**
+ * If a kind leaves discovery this soon after an owner of it was deleted, the owner was deleted with
+ * its kind; so many of these times are remembered for a kind.
+ */
 export const KIND_CAUSE_MS: number = 10 * 60_000
 export const KINDS_GONE_REMEMBERED = 16
 
-/** In `guarded`, an object that first references its owner this much later than the owner's deletion was observed is no part of that cascade: a controller may not have observed the deletion for a moment. */
+/**
+ * In `guarded`, an object that first references its owner this much later than the owner's deletion
+ * was observed is no part of that cascade: a controller may not have observed the deletion for a
+ * moment.
+ */
 export const LATE_MS = 1_000
 
-/** How much later the watch of a kind may publish the deletion of its objects than the watch of CustomResourceDefinitions publishes what caused it: a watch that is silent for longer is out of sync. */
+/**
+ * How much later the watch of a kind may publish the deletion of its objects than the watch of
+ * CustomResourceDefinitions publishes what caused it: a watch that is silent for longer is out of
+ * sync.
+ */
 export const DEFINITION_LATE_MS: number = KIND_SILENT_MS
 
 /** Of a sighting that no epoch of its cluster confirms any longer. */
 export const NO_CLUSTER_EPOCH = -1
 
-/** Until a found owner is asked for again: no monitor will report its deletion, so the waits begin longer than after a refusal. */
+/**
+ * Until a found owner is asked for again: no monitor will report its deletion, so the waits begin
+ * longer than after a refusal.
+ */
 export function foundWaitMs(times: number): number {
   return backoffMs(times + 5)
 }

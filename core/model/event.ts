@@ -1,8 +1,10 @@
 /**
- * What a watcher observed, a reaper found out, an operator requested or the graph recorded for itself: everything the fold reads.
+ * What a watcher observed, a reaper found out, an operator requested or the graph recorded for
+ * itself: everything the fold reads.
  *
- * What must stay true: whatever changes a verdict is one of these records, so a replay needs nothing else. Times are append
- * times of the log and therefore no fields. Absent is null, never undefined: these are the shapes of schemas/*.avsc.
+ * What must stay true: whatever changes a verdict is one of these records, so a replay needs
+ * nothing else. Times are append times of the log and therefore no fields. Absent is null, never
+ * undefined: these are the shapes of schemas/*.avsc.
  *
  * Not here: requests to a cluster (command.ts), the partition of a record (partition.ts).
  */
@@ -52,7 +54,10 @@ export interface ObjectAdded {
   readonly object: ObjectMeta
 }
 
-/** As `ObjectAdded`, for an object the watcher has published before. The fold treats both alike: orders differ, ends do not. */
+/**
+ * As `ObjectAdded`, for an object the watcher has published before. The fold treats both alike:
+ * orders differ, ends do not.
+ */
 export interface ObjectUpdated {
   readonly type: 'ObjectUpdated'
   readonly cluster: ClusterId
@@ -61,14 +66,20 @@ export interface ObjectUpdated {
   readonly object: ObjectMeta
 }
 
-/** Only ever from a live watch. An object that a relist misses is concluded by the fold, never published as a deletion. */
+/**
+ * Only ever from a live watch. An object that a relist misses is concluded by the fold, never
+ * published as a deletion.
+ */
 export interface ObjectDeleted {
   readonly type: 'ObjectDeleted'
   readonly cluster: ClusterId
   readonly epoch: number
   /** The last state, with the version of the deletion. */
   readonly object: ObjectMeta
-  /** How much earlier than its publication it may have been observed, where that is more than a second: the log was unreachable, or the watcher slept. */
+  /**
+   * How much earlier than its publication it may have been observed, where that is more than a
+   * second: the log was unreachable, or the watcher slept.
+   */
   readonly ageMs: number
 }
 
@@ -100,7 +111,10 @@ export interface OwnerFound {
   readonly command: CommandId
 }
 
-/** A live GET proved that this uid is not at these coordinates. It proves nothing about other coordinates. */
+/**
+ * A live GET proved that this uid is not at these coordinates. It proves nothing about other
+ * coordinates.
+ */
 export interface OwnerAbsent {
   readonly type: 'OwnerAbsent'
   readonly cluster: ClusterId
@@ -135,9 +149,9 @@ export interface CommandSettled {
   readonly calls: number
   /**
    * Null where `object` has its owner references. Where there are many it has none, and this stands
-   * for them on the log: readers of it make the object whole (services/graph/fold/bytes/edited-object.ts).
-   * The fold sees it only where that could not be done: the object is there, and what its list is
-   * by now, the watch tells.
+   * for them on the log: readers of it make the object whole
+   * (services/graph/fold/bytes/edited-object.ts). The fold sees it only where that could not be
+   * done: the object is there, and what its list is by now, the watch tells.
    */
   readonly list: SettledList | null
 }
@@ -162,7 +176,10 @@ export interface WatcherStarted {
   /** The configured name, a label for people. */
   readonly name: string
   readonly epoch: number
-  /** Counts how often the cluster was restored. A new epoch voids pending commands, and a `deleted` proof from before it proves nothing. */
+  /**
+   * Counts how often the cluster was restored. A new epoch voids pending commands, and a `deleted`
+   * proof from before it proves nothing.
+   */
   readonly clusterEpoch: number
   /** What the API server's clock said then, in milliseconds; null where it said nothing. */
   readonly serverTime: number | null

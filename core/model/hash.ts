@@ -1,10 +1,14 @@
 /**
- * Small non-cryptographic hashes of text, the same on every machine and in every version: projections rest on them.
+ * Small non-cryptographic hashes of text, the same on every machine and in every version:
+ * projections rest on them.
  *
  * Not here: digests that must resist tampering (services/graph takes SHA-256 from node:crypto).
  */
 
-/** 64 bits as 16 hexadecimal digits: two lanes mixed as in cyrb53 (public domain), without cutting to 53 bits. */
+/**
+ * 64 bits as 16 hexadecimal digits: two lanes mixed as in cyrb53 (public domain), without cutting
+ * to 53 bits.
+ */
 export function hash64(text: string): string {
   const [high, low] = lanes(text)
   return hex(high) + hex(low)
@@ -24,7 +28,10 @@ export function lanes(text: string): readonly [number, number] {
   return [b >>> 0, a >>> 0]
 }
 
-/** Hash of a set of uids, kept up to date as members are added and removed; the order of changes does not matter. */
+/**
+ * Hash of a set of uids, kept up to date as members are added and removed; the order of changes
+ * does not matter.
+ */
 export interface SetHash {
   readonly count: number
   readonly high: number

@@ -1,7 +1,8 @@
 /**
  * The ids by which records name each other: of a command, and of a relist.
  *
- * What must stay true: it imports nothing, so that every record may name every other one without a cycle of files.
+ * What must stay true: it imports nothing, so that every record may name every other one without a
+ * cycle of files.
  *
  * Not here: ids of objects and clusters (object.ts).
  */

@@ -1,5 +1,6 @@
 /**
- * The impossible. What must stay true: no code catches an `InvariantError`; the process ends and the partition moves elsewhere.
+ * The impossible. What must stay true: no code catches an `InvariantError`; the process ends and
+ * the partition moves elsewhere.
  *
  * Not here: failures that a cluster, a log or a person can cause; those are answers and events.
  */

@@ -1,8 +1,8 @@
 /**
  * Why a kind that is served is not watched, as its `KindServed` says it.
  *
- * What must stay true: a kind that the settings leave out is distinct from one that cannot be watched: only of the first
- * is it no doubt of an answer that its objects are not in it.
+ * What must stay true: a kind that the settings leave out is distinct from one that cannot be
+ * watched: only of the first is it no doubt of an answer that its objects are not in it.
  *
  * Not here: which reason a kind has (services/watcher/kind/catalog.ts).
  */

@@ -1,9 +1,12 @@
 /**
- * The marks that users put on an object so that it stays: our own mark, and those of tools that they use already.
+ * The marks that users put on an object so that it stays: our own mark, and those of tools that
+ * they use already.
  *
- * What must stay true: data, from which the fold, the gate and the admission policy are all built; every key in it is published for every object.
+ * What must stay true: data, from which the fold, the gate and the admission policy are all built;
+ * every key in it is published for every object.
  *
- * Not here: other protection (admit/protection.ts), which fields of objects are published (ports/record/projection.ts).
+ * Not here: other protection (admit/protection.ts), which fields of objects are published
+ * (ports/record/projection.ts).
  */
 import type { GroupKind, ObjectMeta } from './object.ts'
 
@@ -65,8 +68,9 @@ export const OTHERS_MARKS: readonly Mark[] = [
 ]
 
 /**
- * Controllers (Deployment, DaemonSet, StatefulSet) copy all annotations of the owner to these, so other tools' annotations there are about the owner: they
- * must not keep the ReplicaSets of a Deployment that a user deleted.
+ * Controllers (Deployment, DaemonSet, StatefulSet) copy all annotations of the owner to these, so
+ * other tools' annotations there are about the owner: they must not keep the ReplicaSets of a
+ * Deployment that a user deleted.
  */
 export const COPIED_TO: readonly GroupKind[] = [
   { group: 'apps', kind: 'ReplicaSet' },

@@ -1,8 +1,10 @@
 /**
- * A node of the graph: one object that was observed, what is known of it beside its content, and the command under way for it.
+ * A node of the graph: one object that was observed, what is known of it beside its content, and
+ * the command under way for it.
  *
- * What must stay true: its phase follows from the object, the doubt about it and what a server answered (`nodePhase`). A move that `mayMove` does not allow
- * is no crash: the node is untrusted, gets no verdict and waits for a relist.
+ * What must stay true: its phase follows from the object, the doubt about it and what a server
+ * answered (`nodePhase`). A move that `mayMove` does not allow is no crash: the node is untrusted,
+ * gets no verdict and waits for a relist.
  */
 import type { CommandType, Outcome } from './command.ts'
 import { backoffMs } from './constant.ts'
@@ -12,13 +14,19 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from './object.ts'
 import type { Evidence } from './proof.ts'
 
 /**
- * - `observed`: seen, not being deleted. - `deleting`: has a deletionTimestamp and no collector's finalizer.
- * - `waiting`: being deleted in the foreground. - `orphaning`: being deleted with the orphan finalizer (which wins over the other).
- * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet. - `suspect`: it exists, but its content is untrusted.
+ * - `observed`: seen, not being deleted.
+ * - `deleting`: has a deletionTimestamp and no collector's finalizer.
+ * - `waiting`: being deleted in the foreground.
+ * - `orphaning`: being deleted with the orphan finalizer (which wins over the other).
+ * - `reaped`: our DELETE was answered "gone"; the watch has not confirmed it yet.
+ * - `suspect`: it exists, but its content is untrusted.
  */
 export type Phase = 'observed' | 'deleting' | 'waiting' | 'orphaning' | 'reaped' | 'suspect'
 
-/** An object is on a one-way trip to its deletion: nothing but a restore, or an answer that was wrong, takes it back. */
+/**
+ * An object is on a one-way trip to its deletion: nothing but a restore, or an answer that was
+ * wrong, takes it back.
+ */
 export function mayMove(from: Phase, to: Phase): boolean {
   const isGoing = from === 'deleting' || from === 'waiting' || from === 'orphaning'
   return !(isGoing && to === 'observed')
@@ -35,7 +43,8 @@ export function phaseOf(object: ObjectMeta): Phase {
 /**
  * Why a node's content is not trusted, until a list shows it.
  *
- * - `content`: it is not what a watcher confirmed, or contradicts itself. - `unserved`: its kind is no longer served.
+ * - `content`: it is not what a watcher confirmed, or contradicts itself.
+ * - `unserved`: its kind is no longer served.
  */
 export type Doubt = 'content' | 'unserved'
 
@@ -54,17 +63,25 @@ export function nodePhase({ object, doubt, deletion }: NodeState): Phase {
   return deletion?.isGone === true ? 'reaped' : phaseOf(object)
 }
 
-/** The phase for its dependents: an object that is only said to be deleted counts as it was until that is confirmed. */
+/**
+ * The phase for its dependents: an object that is only said to be deleted counts as it was until
+ * that is confirmed.
+ */
 export function phaseAsOwner({ object, doubt }: NodeState): Phase {
   return doubt === null ? phaseOf(object) : 'suspect'
 }
 
-/** The object exists, after all: the answer that it is gone was wrong, or a restore brought it back. */
+/**
+ * The object exists, after all: the answer that it is gone was wrong, or a restore brought it back.
+ */
 export function deletionOfPresent({ deletion }: NodeState): AnsweredDeletion | null {
   return deletion?.isAccepted === true ? { isAccepted: true, isGone: false } : null
 }
 
-/** The mark after a sighting. If it is unclear, the mark stays: whichever client removed the finalizer, the request was that dependents stay. */
+/**
+ * The mark after a sighting. If it is unclear, the mark stays: whichever client removed the
+ * finalizer, the request was that dependents stay.
+ */
 export function markAfter(
   before: Pick<Node, 'object' | 'orphanedAt' | 'isFreed'> | null,
   object: ObjectMeta,
@@ -80,7 +97,10 @@ export function markAfter(
   return !wasTaken || isOurs || before.isFreed ? orphanedAt : null
 }
 
-/** It is deleted because Kinfold requested it, not only tried to; the answer may be lost. If the server refused us, another actor deletes it. */
+/**
+ * It is deleted because Kinfold requested it, not only tried to; the answer may be lost. If the
+ * server refused us, another actor deletes it.
+ */
 export function goesByUs({ deletion, attempt }: Node): boolean {
   if (deletion !== null) return true
   if (attempt?.verb !== 'DeleteObject' || attempt.isDryRun) return false
@@ -95,9 +115,12 @@ export function isFinishing(attempt: Attempt | null): attempt is Attempt {
 /**
  * The command a node (or an owner to verify) waits for.
  *
- * - `issued`: not settled; judged again at `until`. - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
- * - `would-go`: a dry run was accepted; again only if the verdict changes. - `confirming`: done; the watch has not published it yet.
- * - `done`: carried out, and the object stays; remembered in case another actor undoes it: the same again at `until`.
+ * - `issued`: not settled; judged again at `until`.
+ * - `backoff`: settled as stale or blocked; again at `until`, sooner if the verdict changes.
+ * - `would-go`: a dry run was accepted; again only if the verdict changes.
+ * - `confirming`: done; the watch has not published it yet.
+ * - `done`: carried out, and the object stays; remembered in case another actor undoes it: the same
+ *   again at `until`.
  */
 export interface Attempt {
   readonly command: CommandId
@@ -122,15 +145,23 @@ export function isUnderWay(attempt: Attempt, now: number): boolean {
   return attempt.state === 'would-go' || now < attempt.until
 }
 
-/** The attempt of a command that settled without its effect: the same again only after a growing wait. */
+/**
+ * The attempt of a command that settled without its effect: the same again only after a growing
+ * wait.
+ */
 export function backedOff(attempt: Attempt, now: number, reason: string): Attempt {
   return { ...attempt, state: 'backoff', until: now + backoffMs(attempt.count), reason }
 }
 
 /**
- * - `keep`: has a solid owner. - `deleting`: it is already being deleted. - `blocked`: a reference cannot be resolved.
- * - `verify`: an owner must be looked up first. - `drop`: references are removed, the object stays. - `delete`: it is deleted.
- * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references. - `finish`: they have, so its finalizer is removed.
+ * - `keep`: has a solid owner.
+ * - `deleting`: it is already being deleted.
+ * - `blocked`: a reference cannot be resolved.
+ * - `verify`: an owner must be looked up first.
+ * - `drop`: references are removed, the object stays.
+ * - `delete`: it is deleted.
+ * - `wait`: as an owner, it stays until its dependents are deleted, or have lost their references.
+ * - `finish`: they have, so its finalizer is removed.
  */
 export type VerdictType =
   | 'keep'
@@ -154,7 +185,10 @@ export interface Verdict {
 
 /**
  * What holds an object that would be deleted, or lose references:
- * - `mode`: it only records. - `pause`: people paused it. - `protection`: it is protected. - `approval`: a bulk deletion, which a person approves.
+ * - `mode`: it only records.
+ * - `pause`: people paused it.
+ * - `protection`: it is protected.
+ * - `approval`: a bulk deletion, which a person approves.
  * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
  */
 export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
@@ -200,7 +234,10 @@ export function admissionOf({ hold, attempt }: Pick<Node, 'hold' | 'attempt'>): 
 /**
  * How far something has come in the queue of its budget.
  *
- * - `asked`: it was counted among those that ask to be deleted. - `queued`: it has a ticket. - `called`: its ticket was used. - `begun`: it began to be deleted.
+ * - `asked`: it was counted among those that ask to be deleted.
+ * - `queued`: it has a ticket.
+ * - `called`: its ticket was used.
+ * - `begun`: it began to be deleted.
  */
 export type Turn = 'none' | 'asked' | 'queued' | 'called' | 'begun'
 
@@ -235,18 +272,30 @@ export interface Node {
   readonly deletion: AnsweredDeletion | null
   /** Offset of the event that published this content. */
   readonly position: bigint
-  /** For each owner reference the place that its edge was made for, or null where it has no edge. */
+  /**
+   * For each owner reference the place that its edge was made for, or null where it has no edge.
+   */
   readonly places: readonly (EdgePlace | null)[]
-  /** For each owner reference the log time since when it has been there, as far as is known (`namedAtBirth`). */
+  /**
+   * For each owner reference the log time since when it has been there, as far as is known
+   * (`namedAtBirth`).
+   */
   readonly namedAt: readonly number[]
   /**
-   * The mark: since when (append time) it has been orphaning, while no other client has removed that finalizer. Its dependents are orphaned, however
-   * late they come, and however the owner is deleted. Null for none.
+   * The mark: since when (append time) it has been orphaning, while no other client has removed
+   * that finalizer. Its dependents are orphaned, however late they come, and however the owner is
+   * deleted. Null for none.
    */
   readonly orphanedAt: number | null
-  /** We requested the removal of its orphan finalizer: that it is absent is no user's change of mind. */
+  /**
+   * We requested the removal of its orphan finalizer: that it is absent is no user's change of
+   * mind.
+   */
   readonly isFreed: boolean
-  /** The mark of the last owner that orphaned it, while it still has a reference that it had then; null when none did. */
+  /**
+   * The mark of the last owner that orphaned it, while it still has a reference that it had then;
+   * null when none did.
+   */
   readonly letGoAt: number | null
   /** All that it waits for waits for it in turn: objects that still block it do not count. */
   readonly ringed: boolean

@@ -1,14 +1,18 @@
 /**
  * The nouns: clusters, objects, references and the places they name.
  *
- * What must stay true: a node's key is (cluster, uid); group, kind, scope, namespace and name are attributes, a version is
- * none. Objects are metadata only: no body, no managedFields, no last-applied-configuration ever gets in here.
+ * What must stay true: a node's key is (cluster, uid); group, kind, scope, namespace and name are
+ * attributes, a version is none. Objects are metadata only: no body, no managedFields, no
+ * last-applied-configuration ever gets in here.
  *
- * Not here: how an API server spells them (adapters/kubernetes), which partition is their home (partition.ts).
+ * Not here: how an API server spells them (adapters/kubernetes), which partition is their home
+ * (partition.ts).
  */
 import { hash64 } from './hash.ts'
 
-/** The uid of a cluster's kube-system namespace. The configured name of a cluster is only a label. */
+/**
+ * The uid of a cluster's kube-system namespace. The configured name of a cluster is only a label.
+ */
 export type ClusterId = string
 
 /** Any text that a user typed into a reference, so not always a UUID. */
@@ -31,7 +35,10 @@ export interface Coordinates extends GroupKind {
   readonly name: string
 }
 
-/** `controller` and `blockOwnerDeletion` are null when absent: the test of a JSON Patch distinguishes absent from false. */
+/**
+ * `controller` and `blockOwnerDeletion` are null when absent: the test of a JSON Patch
+ * distinguishes absent from false.
+ */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -86,7 +93,10 @@ export function apiVersionOf(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`
 }
 
-/** No state in which it is being deleted is older. Milliseconds since 1970, by its server's clock; null while it lives. */
+/**
+ * No state in which it is being deleted is older. Milliseconds since 1970, by its server's clock;
+ * null while it lives.
+ */
 export function deletionAskedAt({ deletedAt, graceSeconds }: ObjectMeta): number | null {
   return deletedAt === null ? null : Math.max(0, deletedAt - (graceSeconds ?? 0) * 1_000)
 }
@@ -98,8 +108,9 @@ export function isSamePlace(a: Coordinates, b: Coordinates): boolean {
 }
 
 /**
- * Orders two resourceVersions of one resource: negative, zero or positive; undefined when either is not a decimal number, and
- * then nothing may be concluded. (Comparable by KEP-5504, Kubernetes 1.35; so in practice long before.)
+ * Orders two resourceVersions of one resource: negative, zero or positive; undefined when either is
+ * not a decimal number, and then nothing may be concluded. (Comparable by KEP-5504, Kubernetes
+ * 1.35; so in practice long before.)
  */
 export function compareVersions(a: ResourceVersion, b: ResourceVersion): number | undefined {
   if (a === b) return 0
@@ -113,8 +124,9 @@ function isDecimal(version: string): boolean {
 }
 
 /**
- * Hash of everything a fold reads from an object: all but resourceVersion, version and generation. A `Touched` entry with an equal hash
- * confirms that the content we hold is the content the server holds.
+ * Hash of everything a fold reads from an object: all but resourceVersion, version and generation.
+ * A `Touched` entry with an equal hash confirms that the content we hold is the content the server
+ * holds.
  */
 export function projectionHash(object: ObjectMeta): string {
   return hash64(

@@ -1,10 +1,11 @@
 /**
  * What is known of an owner that is no node of the graph.
  *
- * What must stay true: unknown is never absent: only `absent` has a proof. Each case has what it needs and
- * nothing else, so nothing has to be guessed from a number.
+ * What must stay true: unknown is never absent: only `absent` has a proof. Each case has what it
+ * needs and nothing else, so nothing has to be guessed from a number.
  *
- * Not here: what that means for its dependents (judge/standing.ts), how long it is kept (observe/retention.ts).
+ * Not here: what that means for its dependents (judge/standing.ts), how long it is kept
+ * (observe/retention.ts).
  */
 import type { CommandId } from './id.ts'
 import type { Phase, Turn } from './node.ts'
@@ -18,7 +19,10 @@ export interface AbsentOwner {
   readonly orphanedAt: OrphanMark
   /** Of its dependents, in the queue of the budget (budget.ts). */
   readonly turn: Turn
-  /** Log time of its last lease: its dependents may begin to be deleted within a minute from then on. 0 for none. */
+  /**
+   * Log time of its last lease: its dependents may begin to be deleted within a minute from then
+   * on. 0 for none.
+   */
   readonly leasedAt: number
 }
 
@@ -51,7 +55,10 @@ export interface OwnerTrace {
   readonly look: Look | null
 }
 
-/** Since when it was orphaning (append time): it was deleted so, and late dependents are orphaned, too. Null for none. */
+/**
+ * Since when it was orphaning (append time): it was deleted so, and late dependents are orphaned,
+ * too. Null for none.
+ */
 export type OrphanMark = number | null
 
 /** A live GET of an owner. */
@@ -59,7 +66,10 @@ export interface Look {
   readonly command: CommandId
   /** Of the cluster: a GET of another epoch is repeated. */
   readonly clusterEpoch: number
-  /** - `issued`: no answer yet. - `backoff`: answered, and that proved nothing. - `answered`: it was there. */
+  /**
+   * - `issued`: no answer yet. - `backoff`: answered, and that proved nothing. - `answered`: it was
+   * there.
+   */
   readonly state: 'issued' | 'backoff' | 'answered'
   /** How often in a row it proved nothing, for the growing wait. */
   readonly count: number
@@ -69,7 +79,10 @@ export interface Look {
   readonly until: number
   /** Why it proved nothing. */
   readonly reason: string
-  /** The lane whose object it was made for; empty for none: then it counts for no namespace (`Gets`). */
+  /**
+   * The lane whose object it was made for; empty for none: then it counts for no namespace
+   * (`Gets`).
+   */
   readonly askedFor: string
 }
 
@@ -81,7 +94,10 @@ export function lookOf(owner: KnownOwner | undefined): Look | null {
   return owner === undefined || owner.type === 'absent' ? null : owner.look
 }
 
-/** The proof where a watch or a relist reported its deletion: it never comes back under its uid. Null for any other. */
+/**
+ * The proof where a watch or a relist reported its deletion: it never comes back under its uid.
+ * Null for any other.
+ */
 export function goneOf(owner: KnownOwner | undefined): Proof | null {
   return owner?.type === 'absent' && owner.proof.class !== 'not-found' ? owner.proof : null
 }

@@ -1,8 +1,9 @@
 /**
- * Which partition a record belongs to: a cluster is one ordered log, and several clusters may share a partition.
+ * Which partition a record belongs to: a cluster is one ordered log, and several clusters may share
+ * a partition.
  *
- * What must stay true: all events of one cluster are in one total order. The key of a record names its namespace too, so that one that cannot be read
- * blocks that namespace only.
+ * What must stay true: all events of one cluster are in one total order. The key of a record names
+ * its namespace too, so that one that cannot be read blocks that namespace only.
  */
 import type { ClusterId, Uid } from './object.ts'
 

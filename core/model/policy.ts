@@ -1,15 +1,19 @@
 /**
  * The operator's decisions about Kinfold: mode, preset, and the safeguards of an ordinary day.
  *
- * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere else. A preset is a name for numbers: the event carries
- * them, so an audit says which ones decided.
+ * What must stay true: the fold reads these from a folded `PolicyChanged` event and from nowhere
+ * else. A preset is a name for numbers: the event carries them, so an audit says which ones
+ * decided.
  */
 import type { GroupKind } from './object.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
 
-/** `parity` acts immediately on every evidence but `bulk`; `guarded` holds by class, within budgets, and spares protected objects. */
+/**
+ * `parity` acts immediately on every evidence but `bulk`; `guarded` holds by class, within budgets,
+ * and spares protected objects.
+ */
 export type Preset = 'parity' | 'guarded'
 
 export interface Policy {
@@ -23,11 +27,17 @@ export interface Policy {
   readonly protection: Protection
   /** How many people have to approve a held set: 1, or 2 whose identity the cluster proved. */
   readonly approvals: number
-  /** How long a deleted owner is remembered, and then for as long as a reference names it: log time in milliseconds, a day at least. */
+  /**
+   * How long a deleted owner is remembered, and then for as long as a reference names it: log time
+   * in milliseconds, a day at least.
+   */
   readonly rememberMs: number
 }
 
-/** How long an object must have been without an owner before it is deleted for that: log time in milliseconds, by the class of evidence. */
+/**
+ * How long an object must have been without an owner before it is deleted for that: log time in
+ * milliseconds, by the class of evidence.
+ */
 export interface Holds {
   readonly deletedMs: number
   readonly missingMs: number
@@ -47,7 +57,10 @@ export interface Budgets {
 
 /** Objects that are never deleted, whatever their owners. */
 export interface Protection {
-  /** Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to begin takes them along. */
+  /**
+   * Spared where the evidence is `missing`, `not-found` or `bulk` only: a cascade that was seen to
+   * begin takes them along.
+   */
   readonly kinds: readonly GroupKind[]
   readonly namespaces: readonly string[]
   /** `key` or `key=value`. */

@@ -3,7 +3,8 @@
  *
  * What must stay true: no graph is read here.
  *
- * Not here: which kind of the cluster is meant (graph/owner-place.ts), which status a reference has (judge/standing.ts).
+ * Not here: which kind of the cluster is meant (graph/owner-place.ts), which status a reference has
+ * (judge/standing.ts).
  */
 import type { GroupKind, OwnerReference } from './object.ts'
 import { groupOf } from './object.ts'

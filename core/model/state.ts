@@ -1,8 +1,8 @@
 /**
  * The values of a partition's store. Their keys are made in key.ts.
  *
- * What must stay true: a key that is missing can only ever lead to "unverified". Small values that change often are kept apart from
- * big ones that do not, since every change is a record on the log.
+ * What must stay true: a key that is missing can only ever lead to "unverified". Small values that
+ * change often are kept apart from big ones that do not, since every change is a record on the log.
  */
 
 import type { SetHash } from './hash.ts'
@@ -60,8 +60,8 @@ export type StateValue =
 /**
  * `owners/<cluster>/<uid>/<name>`: some of the owner references of a node that has many, in order,
  * with what the node says of each. Only where a node becomes bytes is it taken apart, and put
- * together where bytes become a node (services/graph/fold/bytes/long-node.ts): the fold has whole nodes,
- * and reads none of these.
+ * together where bytes become a node (services/graph/fold/bytes/long-node.ts): the fold has whole
+ * nodes, and reads none of these.
  */
 export interface OwnerChunk {
   readonly type: 'OwnerChunk'
@@ -85,15 +85,23 @@ export interface Edge {
   readonly type: 'Edge'
 }
 
-/** `count/<cluster>/<owner's uid>/<coordinates>`: the edges that name an owner at these coordinates. */
+/**
+ * `count/<cluster>/<owner's uid>/<coordinates>`: the edges that name an owner at these coordinates.
+ */
 export interface Count {
   readonly type: 'Count'
   readonly dependents: number
-  /** Those with `blockOwnerDeletion` that may ever be deleted: a blocked dependent stays for good, so no owner waits for it. */
+  /**
+   * Those with `blockOwnerDeletion` that may ever be deleted: a blocked dependent stays for good,
+   * so no owner waits for it.
+   */
   readonly blocking: number
   /** Those of `blocking` that wait for dependents of their own. */
   readonly waiting: number
-  /** Those of a kind that is absent from discovery: they have the reference until the kind is served again. */
+  /**
+   * Those of a kind that is absent from discovery: they have the reference until the kind is served
+   * again.
+   */
   readonly unserved: number
 }
 
@@ -104,7 +112,9 @@ export interface Owner {
 }
 
 /**
- * - `unserved`: not in discovery (never, or no longer). - `unmonitored`: served, but not watched. - `unsynced`: watched, no complete list yet.
+ * - `unserved`: not in discovery (never, or no longer).
+ * - `unmonitored`: served, but not watched.
+ * - `unsynced`: watched, no complete list yet.
  * - `synced`: from the first complete list until a break.
  */
 export type KindPhase = 'unserved' | 'unmonitored' | 'unsynced' | 'synced'
@@ -121,7 +131,10 @@ export interface Kind {
   readonly reason: string
   /** Log time since when it is in `phase`. */
   readonly since: number
-  /** Offset of the record by which it became `synced`, last: what that list held is before it; -1 for none. */
+  /**
+   * Offset of the record by which it became `synced`, last: what that list held is before it; -1
+   * for none.
+   */
   readonly listedBy: number
   /** Append time of that record. */
   readonly listedAt: number
@@ -158,7 +171,10 @@ export interface ClusterState {
   readonly clusterEpoch: number
   /** Offset of the present watcher's start: between two watchers the cluster was unwatched. */
   readonly startedAt: bigint
-  /** Offset at which this epoch of the cluster began here: what was found or published before proves nothing about it. */
+  /**
+   * Offset at which this epoch of the cluster began here: what was found or published before proves
+   * nothing about it.
+   */
   readonly epochAt: bigint
   /** Append time of that start. */
   readonly startedTime: number
@@ -189,7 +205,10 @@ export interface PolicyState {
   readonly policy: Policy
   /** Offset of the event. */
   readonly position: bigint
-  /** Offset at which `enforce` was entered: deletions observed before it are held, protected and priced as missing is, and verified once more. */
+  /**
+   * Offset at which `enforce` was entered: deletions observed before it are held, protected and
+   * priced as missing is, and verified once more.
+   */
   readonly enforcedAt: bigint
   /** What it protected until just now and no longer does; null for nothing. */
   readonly former: FormerProtection | null
@@ -202,7 +221,9 @@ export interface FormerProtection {
   readonly until: number
 }
 
-/** `directives`: the users' directives that still hold. Few: all of it is read with each verdict. */
+/**
+ * `directives`: the users' directives that still hold. Few: all of it is read with each verdict.
+ */
 export interface Directives {
   readonly type: 'Directives'
   readonly pauses: readonly Pause[]
@@ -225,11 +246,17 @@ export interface ProtectedSubject {
   readonly subject: string
   readonly who: string
   readonly why: string
-  /** Append time at which it was lifted: it counts for a while longer. Null while the protection is set. */
+  /**
+   * Append time at which it was lifted: it counts for a while longer. Null while the protection is
+   * set.
+   */
   readonly liftedAt: number | null
 }
 
-/** `waits/<cluster>/<kind in lower case>/<dependent's uid>`: judged again when that kind gets in sync or is served. */
+/**
+ * `waits/<cluster>/<kind in lower case>/<dependent's uid>`: judged again when that kind gets in
+ * sync or is served.
+ */
 export interface Wait {
   readonly type: 'Wait'
 }
@@ -242,15 +269,19 @@ export interface Queued {
 }
 
 /**
- * `verification/<cluster>/<dependent's uid>`: an object with many owners, or in a namespace with many
- * live GETs under way, whose verdict is `verify`.
+ * `verification/<cluster>/<dependent's uid>`: an object with many owners, or in a namespace with
+ * many live GETs under way, whose verdict is `verify`.
  *
- * One reference is the witness: while its owner is unknown the verdict stays, whatever the other GETs
- * are answered (core/issue/verification.ts). So an answer costs two references, not all of them.
+ * One reference is the witness: while its owner is unknown the verdict stays, whatever the other
+ * GETs are answered (core/issue/verification.ts). So an answer costs two references, not all of
+ * them.
  */
 export interface Verification {
   readonly type: 'Verification'
-  /** Index of a reference: when it was judged last, none before it was unverified. As many as it has: none is waited for. */
+  /**
+   * Index of a reference: when it was judged last, none before it was unverified. As many as it
+   * has: none is waited for.
+   */
   readonly witness: number
   /** Index of the first reference whose owner was not asked for. */
   readonly next: number
@@ -258,7 +289,9 @@ export interface Verification {
   readonly isQueued: boolean
 }
 
-/** `gets/<cluster>/<lane>`: how many owners have a live GET under way for objects of a namespace. */
+/**
+ * `gets/<cluster>/<lane>`: how many owners have a live GET under way for objects of a namespace.
+ */
 export interface Gets {
   readonly type: 'Gets'
   readonly count: number
@@ -266,7 +299,10 @@ export interface Gets {
   readonly clusterEpoch: number
 }
 
-/** `due/<cluster>/<time>/<what>/<of what>`: something to check again once that time is reached; its key says what (`timerOf`). */
+/**
+ * `due/<cluster>/<time>/<what>/<of what>`: something to check again once that time is reached; its
+ * key says what (`timerOf`).
+ */
 export interface Due {
   readonly type: 'Due'
 }
@@ -277,11 +313,14 @@ export interface Work {
   /** Empty for all of them. */
   readonly cluster: ClusterId
   /**
-   * Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or cluster;
-   * or that of its live GETs.
+   * Its lane: a namespace, `*` for cluster-scoped objects, empty for work on a whole kind or
+   * cluster; or that of its live GETs.
    */
   readonly namespace: string
-  /** The turn at which it was requested, or the work that caused it: it is no older than any with a larger one. */
+  /**
+   * The turn at which it was requested, or the work that caused it: it is no older than any with a
+   * larger one.
+   */
   readonly number: number
   /** The last key dealt with; empty at the start. */
   readonly cursor: string
@@ -292,11 +331,15 @@ export interface Work {
  * What a work does, to each key of its pages.
  *
  * - `subject`: judges one object. - `verify`: asks for the owners of one object that are not known.
- * - `dependents`, `waits`, `verdicts`: judges what names an owner, what waits for a kind, everything.
+ * - `dependents`, `waits`, `verdicts`: judges what names an owner, what waits for a kind,
+ *   everything.
  * - `missing`, `missed`: counts the objects that a list did not hold; then they leave.
  * - `suspects`, `forget`: objects whose kind is no longer served, or no longer watched.
- * - `timers`: those that are due. - `relist`: asks for lists of all kinds. - `rulings`: what a person said of held objects.
- * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases the cycle.
+ * - `timers`: those that are due.
+ * - `relist`: asks for lists of all kinds.
+ * - `rulings`: what a person said of held objects.
+ * - `ring`, `ring-end`: searches for an ownership cycle; removes what the search left, and releases
+ *   the cycle.
  * - `tickets`: the queue of a budget.
  */
 export type Todo =
@@ -376,11 +419,16 @@ export interface LaneTurn {
   readonly type: 'LaneTurn'
   readonly cluster: ClusterId
   readonly namespace: string
-  /** So many turns it leaves to others, since its last one judged as many references as those would. */
+  /**
+   * So many turns it leaves to others, since its last one judged as many references as those would.
+   */
   readonly owed: number
 }
 
-/** `lane/<cluster>/<namespace>`: works in order, as `Work.namespace` has them; `head` is the number of the first, `tail` the next free one. */
+/**
+ * `lane/<cluster>/<namespace>`: works in order, as `Work.namespace` has them; `head` is the number
+ * of the first, `tail` the next free one.
+ */
 export interface Lane {
   readonly type: 'Lane'
   readonly head: number
@@ -394,7 +442,10 @@ export interface Lane {
   readonly isParked: boolean
 }
 
-/** `walk/<cluster>/<uid>`: a search over what a waiting owner waits for, depth first, to find owners that wait for each other. */
+/**
+ * `walk/<cluster>/<uid>`: a search over what a waiting owner waits for, depth first, to find owners
+ * that wait for each other.
+ */
 export interface Ring {
   readonly type: 'Ring'
   /** The current object of the search. */
@@ -405,7 +456,9 @@ export interface Ring {
   readonly again: boolean
 }
 
-/** `ring/<cluster>/<uid>/<visited uid>`: as in Tarjan's algorithm for strongly connected components. */
+/**
+ * `ring/<cluster>/<uid>/<visited uid>`: as in Tarjan's algorithm for strongly connected components.
+ */
 export interface RingVisit {
   readonly type: 'RingVisit'
   readonly index: number
@@ -421,7 +474,10 @@ export interface RingVisit {
 export interface HeldNode {
   readonly type: 'HeldNode'
   readonly by: HeldBy
-  /** Offset of the record that made it so: an object that waits for approval since a later one than a ruling's is not covered by the ruling. */
+  /**
+   * Offset of the record that made it so: an object that waits for approval since a later one than
+   * a ruling's is not covered by the ruling.
+   */
   readonly position: bigint
 }
 
@@ -452,7 +508,10 @@ export interface FirstApproval {
   readonly until: number
 }
 
-/** `ticket/<cluster>/<class>/<namespace>/<number>`: an object that waits for the budget, or (with coordinates) an owner whose dependents do. */
+/**
+ * `ticket/<cluster>/<class>/<namespace>/<number>`: an object that waits for the budget, or (with
+ * coordinates) an owner whose dependents do.
+ */
 export interface Ticket {
   readonly type: 'Ticket'
   readonly uid: Uid
@@ -461,7 +520,9 @@ export interface Ticket {
   readonly number: number
 }
 
-/** `budget/<cluster>/<class>`: the requested and the begun deletions of each of the last minutes. */
+/**
+ * `budget/<cluster>/<class>`: the requested and the begun deletions of each of the last minutes.
+ */
 export interface Budget {
   readonly type: 'Budget'
   readonly asked: readonly MinuteCounts[]
@@ -489,7 +550,10 @@ export interface Ending {
   readonly type: 'Ending'
 }
 
-/** `definition/<cluster>/<resource.group>`: when the CustomResourceDefinition of that kind was being deleted, the last few times. */
+/**
+ * `definition/<cluster>/<resource.group>`: when the CustomResourceDefinition of that kind was being
+ * deleted, the last few times.
+ */
 export interface Definition {
   readonly type: 'Definition'
   readonly spans: readonly DefinitionSpan[]
@@ -501,7 +565,10 @@ export interface DefinitionSpan {
   readonly until: number | null
 }
 
-/** `breaker/<cluster>`, `breaker/<cluster>/<namespace>`: open while it was opened after it was closed. Both in log time. */
+/**
+ * `breaker/<cluster>`, `breaker/<cluster>/<namespace>`: open while it was opened after it was
+ * closed. Both in log time.
+ */
 export interface Breaker {
   readonly type: 'Breaker'
   readonly openedAt: number
@@ -509,7 +576,10 @@ export interface Breaker {
   readonly because: string
 }
 
-/** `pace/<cluster>/<namespace>`: how commands of one minute settled; without a namespace those of all. */
+/**
+ * `pace/<cluster>/<namespace>`: how commands of one minute settled; without a namespace those of
+ * all.
+ */
 export interface Pace {
   readonly type: 'Pace'
   /** Since 1970. */
@@ -524,7 +594,10 @@ export interface Share {
   readonly minutes: readonly MinuteCounts[]
 }
 
-/** `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after `position`. */
+/**
+ * `unreadable/<home>`: nothing there is judged until the kinds concerned were relisted after
+ * `position`.
+ */
 export interface UnreadableHome {
   readonly type: 'UnreadableHome'
   readonly position: bigint
@@ -541,8 +614,14 @@ export interface Position {
   readonly state: string
   readonly outputs: string
   readonly foldVersion: number
-  /** Digest of the entry before `position`, as it was folded: whether the log still says the same there. Empty where none was. */
+  /**
+   * Digest of the entry before `position`, as it was folded: whether the log still says the same
+   * there. Empty where none was.
+   */
   readonly last: string
-  /** Of `orders`, those that took effect last, by offset: each does so once (services/graph/fold/order.ts). */
+  /**
+   * Of `orders`, those that took effect last, by offset: each does so once
+   * (services/graph/fold/order.ts).
+   */
   readonly inForce: readonly string[]
 }

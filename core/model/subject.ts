@@ -1,7 +1,9 @@
 /**
- * The subject of a protecting directive, as text: `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
+ * The subject of a protecting directive, as text: `namespace/NAME`, `kind/KIND[.GROUP]`,
+ * `label/KEY[=VALUE]`, `annotation/KEY[=VALUE]`.
  *
- * What must stay true: a text that cannot be read is no subject; a reaper that meets a recorded one holds (services/reaper/control.ts).
+ * What must stay true: a text that cannot be read is no subject; a reaper that meets a recorded one
+ * holds (services/reaper/control.ts).
  */
 import type { Coordinates, GroupKind, ObjectMeta, Pair } from './object.ts'
 
@@ -14,7 +16,10 @@ export type Subject =
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/
 const KEY = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
-/** `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]` or `annotation/KEY[=VALUE]`; undefined for anything else. */
+/**
+ * `namespace/NAME`, `kind/KIND[.GROUP]`, `label/KEY[=VALUE]` or `annotation/KEY[=VALUE]`; undefined
+ * for anything else.
+ */
 export function readSubject(text: string): Subject | undefined {
   const slash = text.indexOf('/')
   const type = text.slice(0, slash)
@@ -54,7 +59,10 @@ export function isSubject(object: ObjectMeta, text: string): boolean {
   return isPlaceOf(object, text)
 }
 
-/** By its coordinates alone. An object deleted with a namespace or a CustomResourceDefinition is spared only if that is spared, too. */
+/**
+ * By its coordinates alone. An object deleted with a namespace or a CustomResourceDefinition is
+ * spared only if that is spared, too.
+ */
 export function isPlaceOf(place: Coordinates, text: string): boolean {
   const subject = readSubject(text)
   if (subject?.type === 'namespace') return namespacesOf(place).includes(subject.name)

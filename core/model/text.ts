@@ -1,8 +1,9 @@
 /**
  * Times, and words of commands, in texts for people.
  *
- * What must stay true: a time is never printed earlier than it is, so an announced event has not happened before. A user
- * who pastes a command runs it and nothing else, whatever others put into the values in it.
+ * What must stay true: a time is never printed earlier than it is, so an announced event has not
+ * happened before. A user who pastes a command runs it and nothing else, whatever others put into
+ * the values in it.
  */
 
 /** The last one that a `Date` can name. */

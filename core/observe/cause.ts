@@ -1,10 +1,14 @@
 /**
- * Bulk deletions by one act of a user: a namespace with all in it, a CustomResourceDefinition with all objects of its kind, a kind that becomes absent from discovery.
+ * Bulk deletions by one act of a user: a namespace with all in it, a CustomResourceDefinition with
+ * all objects of its kind, a kind that becomes absent from discovery.
  *
- * What must stay true: an object deleted in that time, shortly before or after, was deleted with it; one that is created again within a moment changes nothing about
- * that. Lists are bounded: when an entry is evicted, every time before it counts as affected, so eviction can only make a decision more conservative.
+ * What must stay true: an object deleted in that time, shortly before or after, was deleted with
+ * it; one that is created again within a moment changes nothing about that. Lists are bounded: when
+ * an entry is evicted, every time before it counts as affected, so eviction can only make a
+ * decision more conservative.
  *
- * Not here: kinds that discovery misses (sync.ts), the effect on a verdict or a budget (verdict.ts, price.ts, burst.ts).
+ * Not here: kinds that discovery misses (sync.ts), the effect on a verdict or a budget (verdict.ts,
+ * price.ts, burst.ts).
  */
 import { judgeAll, setTimer } from '../graph/agenda.ts'
 import type { ClusterFacts } from '../graph/facts.ts'
@@ -48,7 +52,10 @@ export function isDefinition({ kind, group }: GroupKind): boolean {
   return kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io'
 }
 
-/** An object is seen, or leaves (null): records when the deletion of a CustomResourceDefinition begins or ends. */
+/**
+ * An object is seen, or leaves (null): records when the deletion of a CustomResourceDefinition
+ * begins or ends.
+ */
 export function noteDefinition(
   step: Step,
   before: ObjectMeta | null,
@@ -74,7 +81,10 @@ export function noteDefinition(
 
 const NOTHING = { kind: '', group: '', name: '' }
 
-/** Beyond so many the first two closed spans become one, and deletions between them count as caused by the CustomResourceDefinition as well: if it is unclear a person has to approve. */
+/**
+ * Beyond so many the first two closed spans become one, and deletions between them count as caused
+ * by the CustomResourceDefinition as well: if it is unclear a person has to approve.
+ */
 function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   if (spans.length <= KINDS_GONE_REMEMBERED) return spans
   const [first, second] = spans.filter(({ until }) => until !== null)
@@ -84,7 +94,10 @@ function fitted(spans: readonly DefinitionSpan[]): readonly DefinitionSpan[] {
   return [{ since, until }, ...spans.filter((span) => span !== first && span !== second)]
 }
 
-/** Whether an object of this resource that was deleted at that time was deleted with its CustomResourceDefinition. */
+/**
+ * Whether an object of this resource that was deleted at that time was deleted with its
+ * CustomResourceDefinition.
+ */
 export function wentWithDefinition(
   facts: ClusterFacts,
   { resource, group }: { readonly resource: string; readonly group: string },
@@ -100,7 +113,10 @@ export function wentWithDefinition(
     )
 }
 
-/** Whether a CustomResourceDefinition of this resource was deleted, or being deleted, in that time, both ends included. */
+/**
+ * Whether a CustomResourceDefinition of this resource was deleted, or being deleted, in that time,
+ * both ends included.
+ */
 export function wasRedefined(
   facts: ClusterFacts,
   { resource, group }: { readonly resource: string; readonly group: string },
@@ -112,7 +128,10 @@ export function wasRedefined(
     .some(({ since, until }) => since <= to && (until === null || from <= until))
 }
 
-/** In order of time. Of a full list the second is forgotten: between the first and the next the kind may have been absent at any time. */
+/**
+ * In order of time. Of a full list the second is forgotten: between the first and the next the kind
+ * may have been absent at any time.
+ */
 export function withGone(goneAt: readonly number[], at: number): readonly number[] {
   if (goneAt.length < KINDS_GONE_REMEMBERED) return [...goneAt, at]
   const [first = at, , ...later] = goneAt

@@ -1,6 +1,6 @@
 /**
- * Deleting a CustomResourceDefinition deletes its objects: their dependents are never deleted as if a person
- * had deleted the owners one by one, however the watches lag and the fold is behind.
+ * Deleting a CustomResourceDefinition deletes its objects: their dependents are never deleted as if
+ * a person had deleted the owners one by one, however the watches lag and the fold is behind.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,8 +22,8 @@ const SINCE_MS = 700_000
 interface Taken {
   readonly namespace: number
   /**
-   * When its deletion is published, after the deletion of its CustomResourceDefinition began; before it,
-   * since the watch of CustomResourceDefinitions may lag by less than a hold.
+   * When its deletion is published, after the deletion of its CustomResourceDefinition began;
+   * before it, since the watch of CustomResourceDefinitions may lag by less than a hold.
    */
   readonly toldMs: number
 }
@@ -69,7 +69,8 @@ function story(taken: readonly Taken[], lastsMs: number, how: How): readonly Tol
     ...taken.flatMap(({ namespace: n, toldMs }, i) => [
       seen(0, `widget/w${i} in n${n}`),
       seen(0, `pod/p${i} in n${n} <- widget/w${i}`),
-      // The last of them is published when the CustomResourceDefinition is deleted, later at most by the lag of a watch.
+      // The last of them is published when the CustomResourceDefinition is deleted, later at most
+      // by the lag of a watch.
       gone(SINCE_MS + Math.min(toldMs, lastsMs + 150_000), `widget/w${i} in n${n}`),
     ]),
     ...(how === 'seen' ? [seen(SINCE_MS, `${name} [deleting customresourcecleanup]`)] : []),
@@ -101,7 +102,8 @@ test('what went with its definition is never taken for a deletion by a person, a
       fc.constantFrom<How>('seen', 'deleted', 'relist'),
       fc.nat({ max: 30 }),
       (taken, durationMs, how, behind) => {
-        // If the beginning is not published, only the end is: it may not be long after the deletion of the first object.
+        // If the beginning is not published, only the end is: it may not be long after the deletion
+        // of the first object.
         const lastsMs = how === 'seen' ? durationMs : 0
         const log = foldedLog()
         const gone: string[] = []

@@ -1,8 +1,10 @@
 /**
- * Objects that leave: their deletion was observed, a relist misses them, or their kind is no longer watched.
+ * Objects that leave: their deletion was observed, a relist misses them, or their kind is no longer
+ * watched.
  *
- * What must stay true: for a deleted object it is remembered that it was here, why it counts as deleted, and whether it orphaned its dependents; a
- * deletion is final within an epoch of its cluster.
+ * What must stay true: for a deleted object it is remembered that it was here, why it counts as
+ * deleted, and whether it orphaned its dependents; a deletion is final within an epoch of its
+ * cluster.
  *
  * Not here: sightings (sighting.ts), which objects a relist misses (work.ts).
  */
@@ -42,7 +44,10 @@ export function objectDeleted(step: Step, event: ObjectDeleted): void {
   depart(step, state, object, proof, 'its deletion was observed')
 }
 
-/** Proof of a deletion. Initiated by Kinfold if we requested it; then its dependents may have been held for that already. */
+/**
+ * Proof of a deletion. Initiated by Kinfold if we requested it; then its dependents may have been
+ * held for that already.
+ */
 export function deletionOf(
   step: Step,
   state: ClusterState,
@@ -102,7 +107,10 @@ function takeOut(step: Step, node: Node): void {
   step.graph.setKind(object, { ...kind, held })
 }
 
-/** No event will say what happens to it, such as to an object of an unwatched kind: from now on it is verified like any unwatched owner. */
+/**
+ * No event will say what happens to it, such as to an object of an unwatched kind: from now on it
+ * is verified like any unwatched owner.
+ */
 export function forget(step: Step, node: Node, why: string): void {
   const { object, verdict, hold, attempt } = node
   const seen = step.graph.seen(object, object.uid)
@@ -136,8 +144,9 @@ export function proofOf(
 }
 
 /**
- * An owner orphans its dependents whether it is watched or not. It is also remembered that it was here, and until when: if a live GET does not find it after a restore of
- * the cluster, the restore removed it. Its dependents may be unwatched now, too.
+ * An owner orphans its dependents whether it is watched or not. It is also remembered that it was
+ * here, and until when: if a live GET does not find it after a restore of the cluster, the restore
+ * removed it. Its dependents may be unwatched now, too.
  */
 function keepTrace(step: Step, node: Node, seen: Seen | undefined): void {
   const { object, orphanedAt } = node

@@ -1,8 +1,9 @@
 /**
- * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It counts for ten
- * minutes more, but in mode observe: nothing was held there.
+ * Protection that was revoked: by a policy, by a directive, or with a mark that a user removed. It
+ * counts for ten minutes more, but in mode observe: nothing was held there.
  *
- * What must stay true: each is remembered with the fact that revoked it, so that none is lost when several are revoked one after the other.
+ * What must stay true: each is remembered with the fact that revoked it, so that none is lost when
+ * several are revoked one after the other.
  *
  * Not here: what is protected now (guarding.ts).
  */
@@ -62,7 +63,8 @@ export function protectedUntilAfter(
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
-  // A key that nothing asks for is no longer published: what a policy or a directive named until just now is missing from the object after the next list.
+  // A key that nothing asks for is no longer published: what a policy or a directive named until
+  // just now is missing from the object after the next list.
   const all = lately(facts, now)
   const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil

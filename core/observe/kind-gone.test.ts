@@ -1,4 +1,7 @@
-/** A kind that repeatedly leaves and enters discovery: an object that a person rejected, or was never asked about, is not deleted by itself. */
+/**
+ * A kind that repeatedly leaves and enters discovery: an object that a person rejected, or was
+ * never asked about, is not deleted by itself.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { World } from '../../testing/model/story.ts'

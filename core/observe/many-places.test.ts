@@ -1,4 +1,7 @@
-/** One uid named at more coordinates than any user means: each is counted by itself, and none changes what is done at the coordinates of the owner. */
+/**
+ * One uid named at more coordinates than any user means: each is counted by itself, and none
+ * changes what is done at the coordinates of the owner.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'

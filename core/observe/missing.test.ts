@@ -1,4 +1,7 @@
-/** Objects that a relist has missed are processed in pages, and a cluster may be restored between two of them. */
+/**
+ * Objects that a relist has missed are processed in pages, and a cluster may be restored between
+ * two of them.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { object } from '../../testing/model/notation.ts'

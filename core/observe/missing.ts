@@ -1,10 +1,12 @@
 /**
  * Objects that a complete list did not hold: counted first, then removed, a page of keys at a time.
  *
- * What must stay true: an object is missing only by a list of its epoch that is newer than the version we hold. None is removed before all are counted, since a share of a kind
- * that is missing at once is a bulk deletion.
+ * What must stay true: an object is missing only by a list of its epoch that is newer than the
+ * version we hold. None is removed before all are counted, since a share of a kind that is missing
+ * at once is a bulk deletion.
  *
- * Not here: lists that begin and end (sync.ts), what is remembered about an object that left (departure.ts).
+ * Not here: lists that begin and end (sync.ts), what is remembered about an object that left
+ * (departure.ts).
  */
 import { enqueue, judgeWaiters, replaceFirst } from '../graph/agenda.ts'
 import { isSynced } from '../graph/kind-status.ts'
@@ -18,8 +20,9 @@ import type { ClusterState, MissedTodo, MissingTodo, Work } from '../model/state
 import { depart, proofOf } from './departure.ts'
 
 /**
- * Counts the objects that a relist misses before any is removed: deletions that Kinfold requested are no part of a bulk deletion, however many of them took
- * effect while no watch could report them.
+ * Counts the objects that a relist misses before any is removed: deletions that Kinfold requested
+ * are no part of a bulk deletion, however many of them took effect while no watch could report
+ * them.
  */
 export function countMissing(
   step: Step,
@@ -86,7 +89,8 @@ function missingOf(step: Step, { kind, list }: ListOfKind, uid: Uid): Missing | 
   const state = step.graph.state
   const seen = step.graph.seen(kind, uid)
   if (state === undefined || seen === undefined || seen.sync >= list.sync) return undefined
-  // A relist from before the epoch proves nothing about it: the next one searches for all objects that it does not list.
+  // A relist from before the epoch proves nothing about it: the next one searches for all objects
+  // that it does not list.
   if (list.clusterEpoch !== state.clusterEpoch) return undefined
   const isOlderEpoch = seen.clusterEpoch !== state.clusterEpoch
   if (isOlderEpoch && !isSynced(step.graph.kind(kind), state)) return undefined

@@ -1,7 +1,9 @@
 /**
- * A dependent that an owner orphans may be of a kind that is not served meanwhile: when the kind is served again the dependent loses its reference, and is never deleted.
+ * A dependent that an owner orphans may be of a kind that is not served meanwhile: when the kind is
+ * served again the dependent loses its reference, and is never deleted.
  *
- * What must stay true: as long as the owner is there, its finalizer says so itself, to any log; once it is deleted, only the mark in this log does.
+ * What must stay true: as long as the owner is there, its finalizer says so itself, to any log;
+ * once it is deleted, only the mark in this log does.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { suite, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** A deletion is initiated by Kinfold if we requested it and were not refused: deletions by any other actor are held, counted and braked like all others. */
+/**
+ * A deletion is initiated by Kinfold if we requested it and were not refused: deletions by any
+ * other actor are held, counted and braked like all others.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'

@@ -1,10 +1,11 @@
 /**
  * How long the knowledge about an owner that is no node is kept.
  *
- * What must stay true: a deleted owner is remembered for as long as the policy demands, and for as long as an object references it; then its key is removed, and its public
- * record with it.
+ * What must stay true: a deleted owner is remembered for as long as the policy demands, and for as
+ * long as an object references it; then its key is removed, and its public record with it.
  *
- * Not here: when it is verified again (timer.ts), for how long a policy may keep it (agenda.ts `memoryMs`).
+ * Not here: when it is verified again (timer.ts), for how long a policy may keep it (agenda.ts
+ * `memoryMs`).
  */
 import { memoryMs, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'

@@ -1,4 +1,7 @@
-/** A kind is served otherwise than before: an object whose status rests on it is judged again, though it waits for nothing. */
+/**
+ * A kind is served otherwise than before: an object whose status rests on it is judged again,
+ * though it waits for nothing.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { check } from '../../testing/model/state-check.ts'

@@ -1,7 +1,9 @@
 /**
- * An object that a relist holds at an older version than was seen: a restore of the cluster that no version shows brought it back so.
+ * An object that a relist holds at an older version than was seen: a restore of the cluster that no
+ * version shows brought it back so.
  *
- * What must stay true: only a relist that began after the object was last seen counts; late events from before change nothing.
+ * What must stay true: only a relist that began after the object was last seen counts; late events
+ * from before change nothing.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +25,10 @@ function told(): Told {
   return { world, tell }
 }
 
-/** A pod that named a ReplicaSet, and then did not; what it was before, and the owner, which was deleted. */
+/**
+ * A pod that named a ReplicaSet, and then did not; what it was before, and the owner, which was
+ * deleted.
+ */
 function letGo({ world, tell }: Told): ObjectUpdated {
   tell(world.put('rs/a'))
   const before = world.put('pod/d <- rs/a') as ObjectUpdated

@@ -1,8 +1,9 @@
 /**
  * Results of commands: settled, an owner found, an owner absent.
  *
- * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` is about coordinates only, so it removes no
- * node but one that our DELETE removed before the verification was issued; a result of an earlier epoch of the cluster proves nothing.
+ * What must stay true: a settled command proves no absence, the watch does; `OwnerAbsent` is about
+ * coordinates only, so it removes no node but one that our DELETE removed before the verification
+ * was issued; a result of an earlier epoch of the cluster proves nothing.
  */
 import { judgeDependents, nodeTimer, ownerTimer } from '../graph/agenda.ts'
 import { putOwner } from '../graph/gets.ts'
@@ -49,7 +50,8 @@ export function commandSettled(step: Step, event: CommandSettled): void {
   tellResult(step, event)
   step.record.observations.push({ type: 'result', event })
   if (before?.attempt?.command === event.command) settleAttempt(step, state, before, event)
-  // What the server returned is a sighting like any other; for another uid it proves nothing about ours.
+  // What the server returned is a sighting like any other; for another uid it proves nothing about
+  // ours.
   const isTold = event.object !== null && event.list === null
   if (isTold && event.object.uid === event.uid && isWatched(step, event)) {
     const isOurs = event.verb === 'RemoveFinalizer' && event.outcome === 'done'
@@ -71,7 +73,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
     touch(step, event.uid)
   }
   const settled: Attempt = { ...attempt, outcome: event.outcome, reason: event.reason }
-  // Carried out twice, by a reaper that died or is in another mode: the first result awaits confirmation.
+  // Carried out twice, by a reaper that died or is in another mode: the first result awaits
+  // confirmation.
   const isDone = attempt.state === 'confirming'
   switch (event.outcome) {
     case 'would-go':
@@ -86,9 +89,11 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
           : node.deletion
         return put({ deletion, attempt: carriedOut(step, state, event, settled) })
       }
-      // The server says it is deleted; the watch confirms it soon. The timer of the command checks whether it did. The last heartbeat may be seconds ago.
+      // The server says it is deleted; the watch confirms it soon. The timer of the command checks
+      // whether it did. The last heartbeat may be seconds ago.
       const until = Math.max(state.now, step.at.timestamp) + CONFIRM_MS
-      // The same holds for an object whose last finalizer was removed; not for one that was returned, though with an unknown list.
+      // The same holds for an object whose last finalizer was removed; not for one that was
+      // returned, though with an unknown list.
       const mayEnd = event.verb === 'DeleteObject' || event.verb === 'RemoveFinalizer'
       const isGone = mayEnd && event.object === null
       const deletion = isGone ? { isAccepted: false, ...node.deletion, isGone } : node.deletion
@@ -106,8 +111,8 @@ function settleAttempt(step: Step, state: ClusterState, node: Node, event: Comma
 }
 
 /**
- * If another actor undoes it, such as a controller that adopts a dependent again, the command is repeated: a few times at once, since a race ends by
- * itself, then after growing waits.
+ * If another actor undoes it, such as a controller that adopts a dependent again, the command is
+ * repeated: a few times at once, since a race ends by itself, then after growing waits.
  */
 function carriedOut(
   step: Step,
@@ -122,7 +127,10 @@ function carriedOut(
   return { ...settled, state: 'done', until }
 }
 
-/** Whether the timer of a command's issue is still to fire. The timer of a command settled earlier, or in another way, may have fired. */
+/**
+ * Whether the timer of a command's issue is still to fire. The timer of a command settled earlier,
+ * or in another way, may have fired.
+ */
 function hasTimer({ state, until }: Attempt, now: number): boolean {
   const issuedAt = until - COMMAND_LIFE_MS - COMMAND_MARGIN_MS
   return state === 'issued' && now < issuedAt + CONFIRM_MS
@@ -151,7 +159,10 @@ function verificationSettled(step: Step, state: ClusterState, event: CommandSett
   ownerTimer(step, until, event.uid, event.place)
 }
 
-/** This command verified an object that a server said is deleted, and proves nothing about it: it is verified again, after growing waits. */
+/**
+ * This command verified an object that a server said is deleted, and proves nothing about it: it is
+ * verified again, after growing waits.
+ */
 function isUnconfirmed(
   step: Step,
   state: ClusterState,
@@ -186,13 +197,16 @@ export function ownerFound(step: Step, event: OwnerFound): void {
   const former = step.graph.owner(uid, place)
   const isWatchedOrGone = step.graph.kind(place)?.phase !== 'unmonitored'
   const wasSeenToGo = former?.type === 'absent' && former.proof.command === null
-  // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is possible, no other source would.
+  // A later GET revokes the result of an earlier one; and where the owner is unwatched and a GET is
+  // possible, no other source would.
   if (wasSeenToGo && isWatchedOrGone && node === undefined) {
-    // Its deletion was observed, and it exists: the cluster may have been restored. A relist settles it.
+    // Its deletion was observed, and it exists: the cluster may have been restored. A relist
+    // settles it.
     askRelist(step, place, `${place.name} was found after its deletion was observed`)
     return drop(step, 'its deletion was observed')
   }
-  // A GET that was long under way may show an earlier state: the next one shows whether the owner exists.
+  // A GET that was long under way may show an earlier state: the next one shows whether the owner
+  // exists.
   const markSeen = wasSeenToGo ? former.orphanedAt : null
   const times = (former?.type === 'found' ? former.times : 0) + 1
   const lookAt = state.now + foundWaitMs(times)
@@ -225,8 +239,9 @@ function answered({ clusterEpoch, now }: ClusterState, command: CommandId, until
 }
 
 /**
- * If the owner is still being deleted, in the foreground as well, it was not observed which client removed the finalizer: then its dependents stay. Where one GET saw it
- * orphaning and the next one sees it waiting, a user changed the propagation policy.
+ * If the owner is still being deleted, in the foreground as well, it was not observed which client
+ * removed the finalizer: then its dependents stay. Where one GET saw it orphaning and the next one
+ * sees it waiting, a user changed the propagation policy.
  */
 function markOfFound(phase: Phase, former: KnownOwner | undefined, time: number): OrphanMark {
   const orphanedAt = orphanMarkOf(former)
@@ -246,7 +261,8 @@ export function ownerAbsent(step: Step, event: OwnerAbsent): void {
   if (node !== undefined && isSamePlace(node.object, place)) {
     const asked = verifiedBy(node, event.command)
     if (asked === null) return drop(step, 'seen since: only a watch or a relist removes it')
-    // It may be as old as our first request. No watch observed it, so whatever follows from it is verified.
+    // It may be as old as our first request. No watch observed it, so whatever follows from it is
+    // verified.
     const ageMs = Math.max(0, step.at.timestamp - asked.since)
     const { command } = event
     const proof = deletionOf(step, state, node.object, node, { ageMs, command })

@@ -1,8 +1,9 @@
 /**
- * Sightings of objects: published by watches and relists, and returned by servers in answer to our commands.
+ * Sightings of objects: published by watches and relists, and returned by servers in answer to our
+ * commands.
  *
- * What must stay true: no event moves a held resourceVersion without confirming the content; older versions change nothing; a
- * deletion is final within an epoch of its cluster.
+ * What must stay true: no event moves a held resourceVersion without confirming the content; older
+ * versions change nothing; a deletion is final within an epoch of its cluster.
  *
  * Not here: objects that leave (departure.ts).
  */
@@ -90,15 +91,20 @@ export function sight(
   changed(step, node, object, how)
 }
 
-/** An aggregated server shows objects of the cluster's own once more, under their uids (Projects are Namespaces): whichever is published first, the cluster's own counts. */
+/**
+ * An aggregated server shows objects of the cluster's own once more, under their uids (Projects are
+ * Namespaces): whichever is published first, the cluster's own counts.
+ */
 function isProjection(step: Step, shown: GroupKind, own: GroupKind): boolean {
   const isAggregated = (kind: GroupKind): boolean => step.graph.kind(kind)?.aggregated === true
   return isAggregated(shown) && !isAggregated(own)
 }
 
 /**
- * A relist that began after the object was last seen, deleted or at a later version, holds it: a restore that no version of the cluster shows brought it back
- * as it was, or an earlier list was wrong. What the list holds counts, for lists are never older than their beginning; a DELETE names its version.
+ * A relist that began after the object was last seen, deleted or at a later version, holds it: a
+ * restore that no version of the cluster shows brought it back as it was, or an earlier list was
+ * wrong. What the list holds counts, for lists are never older than their beginning; a DELETE names
+ * its version.
  */
 function isListedSince(
   step: Step,
@@ -110,7 +116,9 @@ function isListedSince(
   return sync !== null && known?.openSync === sync && known.relistedAt > position
 }
 
-/** An event about a kind before it is served, or after it left discovery, is confirmed by no server. */
+/**
+ * An event about a kind before it is served, or after it left discovery, is confirmed by no server.
+ */
 function isServed(step: Step, kind: GroupKind): boolean {
   const phase = step.graph.kind(kind)?.phase ?? 'unserved'
   if (phase !== 'unserved') return true
@@ -222,8 +230,10 @@ function changed(
 }
 
 /**
- * Since when a new object has had its references, at the latest. Its server's clock says in which second it was created, ours when it was seen: not later than that, and if
- * a watch reports it, earlier at most by the time that a watch may be silent. An object in a list may be of any age (decision 0030).
+ * Since when a new object has had its references, at the latest. Its server's clock says in which
+ * second it was created, ours when it was seen: not later than that, and if a watch reports it,
+ * earlier at most by the time that a watch may be silent. An object in a list may be of any age
+ * (decision 0030).
  */
 function namedAtBirth({ createdAt }: ObjectMeta, earliest: number, now: number): number {
   return Math.min(now, Math.max((createdAt ?? now) + 999, earliest))
@@ -239,7 +249,10 @@ function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly numb
   return after.ownerReferences.map((each) => known.get(identityOf(each)) ?? now)
 }
 
-/** References that it gets after it lost all it had are a new claim: an owner that orphaned it before that has no say in it. */
+/**
+ * References that it gets after it lost all it had are a new claim: an owner that orphaned it
+ * before that has no say in it.
+ */
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
   const uids = new Set(before.ownerReferences.map(({ uid }) => uid))
   return after.ownerReferences.some(({ uid }) => uids.has(uid))
@@ -260,7 +273,10 @@ function isConfirming(node: Node): boolean {
   return node.attempt?.state === 'confirming'
 }
 
-/** A relist still holds, unchanged, an object that a server said is deleted: that answer is not believed again before its wait is over. */
+/**
+ * A relist still holds, unchanged, an object that a server said is deleted: that answer is not
+ * believed again before its wait is over.
+ */
 function listedStill(step: Step, node: Node): void {
   const { object, attempt } = node
   const [before, phase] = [nodePhase(node), phaseOf(object)]
@@ -292,7 +308,8 @@ export function touched(step: Step, event: Touched): void {
     const seen = step.graph.seen(event, entry.uid)
     const node = step.graph.node(entry.uid)
     if (seen === undefined || node === undefined) {
-      // The watcher believes that it has published it; a full relist does, unless the object was deleted since.
+      // The watcher believes that it has published it; a full relist does, unless the object was
+      // deleted since.
       askRelist(step, event, `${entry.uid} was touched and is not known`)
       continue
     }
@@ -322,7 +339,10 @@ export function touched(step: Step, event: Touched): void {
   }
 }
 
-/** The untrusted content is confirmed as the server's, and so is its mark: a restore may have undone the request. */
+/**
+ * The untrusted content is confirmed as the server's, and so is its mark: a restore may have undone
+ * the request.
+ */
 function vouch(step: Step, node: Node): void {
   const orphanedAt = markAfter(node, node.object, false, step.at.timestamp)
   const phase = phaseOf(node.object)
@@ -341,7 +361,10 @@ function vouch(step: Step, node: Node): void {
   markDirty(step, node.object.uid)
 }
 
-/** No verdict, and nothing under way, until a relist; the objects that waited for it in an ownership cycle may be others by then. */
+/**
+ * No verdict, and nothing under way, until a relist; the objects that waited for it in an ownership
+ * cycle may be others by then.
+ */
 const IN_DOUBT = {
   doubt: 'content',
   verdict: null,
@@ -374,7 +397,10 @@ export function suspect(
   judgeDependents(step, node.object.uid, node.object)
 }
 
-/** Its kind is no longer served: an object that is missing when it is served again was deleted without a DELETE of its own, a bulk deletion. */
+/**
+ * Its kind is no longer served: an object that is missing when it is served again was deleted
+ * without a DELETE of its own, a bulk deletion.
+ */
 export function suspectOfGoneKind(step: Step, node: Node): void {
   const seen = step.graph.seen(node.object, node.object.uid)
   if (seen !== undefined) {

@@ -1,8 +1,10 @@
 /**
- * Clusters, their kinds and relists: which are watched, since when, and which objects a complete list did not hold.
+ * Clusters, their kinds and relists: which are watched, since when, and which objects a complete
+ * list did not hold.
  *
- * What must stay true: an object counts as missing only by a list that was finished by the current watcher, and only if the version we
- * hold is not newer than the list's. A kind that is no longer served proves nothing about its objects.
+ * What must stay true: an object counts as missing only by a list that was finished by the current
+ * watcher, and only if the version we hold is not newer than the list's. A kind that is no longer
+ * served proves nothing about its objects.
  */
 import { enqueue, judgeAll, judgeWaiters, kindTimer } from '../graph/agenda.ts'
 import { isMonitored, isSynced } from '../graph/kind-status.ts'
@@ -110,7 +112,8 @@ export function kindServed(step: Step, event: KindServed): void {
     former.ambiguous !== ambiguous ||
     former.scope !== scope ||
     former.versions.join() !== versions.join()
-  // Waiting nodes are among all nodes: with nothing in between, kinds that change together are judged in one pass over all.
+  // Waiting nodes are among all nodes: with nothing in between, kinds that change together are
+  // judged in one pass over all.
   const isOther = former === undefined ? noteKindName(step, event) : isOtherGround(former, event)
   if (isOther) judgeAll(step)
   else if (isNews) judgeWaiters(step, event)
@@ -120,8 +123,8 @@ export function kindServed(step: Step, event: KindServed): void {
 }
 
 /**
- * A node whose status rests on it waits for nothing, and its status may have lost its basis: the kind
- * has another scope, its version is no longer served, or several resources share it now.
+ * A node whose status rests on it waits for nothing, and its status may have lost its basis: the
+ * kind has another scope, its version is no longer served, or several resources share it now.
  */
 function isOtherGround(former: Kind, { scope, versions, ambiguous }: KindServed): boolean {
   const isOther = hasOtherScope(former, scope) || (ambiguous && !former.ambiguous)
@@ -182,7 +185,8 @@ export function syncFinished(step: Step, event: SyncFinished): void {
   })
   const { listed } = event
   if (isSameSet(listed, kind.held)) return judgeWaiters(step, event)
-  // No node is judged as if the objects that the list misses existed: waiting nodes come after them.
+  // No node is judged as if the objects that the list misses existed: waiting nodes come after
+  // them.
   const { sync, resourceVersion } = event
   const list = { sync, resourceVersion, clusterEpoch, listed: listed.count, ours: 0, others: 0 }
   enqueue(step, { todo: { type: 'missing', kind: groupKind(event), list } })

@@ -1,4 +1,7 @@
-/** History records every phase of an object, also the one in which it is found again after it was untrusted: the search for the begin of a deletion reads them. */
+/**
+ * History records every phase of an object, also the one in which it is found again after it was
+ * untrusted: the search for the begin of a deletion reads them.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'

@@ -1,9 +1,11 @@
 /**
- * The limits for an object's fields, and the rest of an object beyond them: its identity, marked so that no command is ever issued for it (F27).
+ * The limits for an object's fields, and the rest of an object beyond them: its identity, marked so
+ * that no command is ever issued for it (F27).
  *
- * What must stay true: an object beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only reference and no finalizer but `orphan`: the request to
- * keep its dependents stays known. No server can serve a kind of that name, so the reference is unresolvable for ever, and an object with one is never
- * deleted for lack of an owner.
+ * What must stay true: an object beyond the caps keeps its uid, gets `HOLD_REFERENCE` as its only
+ * reference and no finalizer but `orphan`: the request to keep its dependents stays known. No
+ * server can serve a kind of that name, so the reference is unresolvable for ever, and an object
+ * with one is never deleted for lack of an owner.
  *
  * Not here: reading a server's answers (adapters/kubernetes/meta.ts).
  */
@@ -20,7 +22,10 @@ export const HOLD_REFERENCE: OwnerReference = {
   blockOwnerDeletion: null,
 }
 
-/** The API server bounds names, mostly, but no server bounds the texts that users type into references. Characters, unless it says bytes. */
+/**
+ * The API server bounds names, mostly, but no server bounds the texts that users type into
+ * references. Characters, unless it says bytes.
+ */
 const MOST_FINALIZERS = 256
 const FINALIZER_LENGTH = 320
 export const NAME_LENGTH = 253
@@ -35,12 +40,18 @@ const KIND_LENGTH = 63
 const LABEL_LENGTH = 63
 const ANNOTATION_LENGTH = 1_024
 /**
- * The bytes of references and finalizers in the largest record about an object: a DELETE, which has each reference and also a claim that its owner is absent. The rest of
- * a record's limit (ports/record/record-limit.ts) is for its other fields. etcd takes 1.5 MiB of an object. References as controllers write them are within this cap up to
- * there, some 20,000 of them; so are 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual length.
+ * The bytes of references and finalizers in the largest record about an object: a DELETE, which has
+ * each reference and also a claim that its owner is absent. The rest of a record's limit
+ * (ports/record/record-limit.ts) is for its other fields. etcd takes 1.5 MiB of an object.
+ * References as controllers write them are within this cap up to there, some 20,000 of them; so are
+ * 25,000 of the shortest that fit into JSON of that size, in a namespace with a name of usual
+ * length.
  */
 const RECORD_BYTES = 6 * 1_024 * 1_024
-/** Of a reference in a DELETE, beside its own texts, again in the claim, and the namespace: lengths, flags, an offset of its basis, and a resource and a version of 63 bytes. */
+/**
+ * Of a reference in a DELETE, beside its own texts, again in the claim, and the namespace: lengths,
+ * flags, an offset of its basis, and a resource and a version of 63 bytes.
+ */
 const REFERENCE_BYTES = 168
 /** No UTF-16 unit takes more in UTF-8. */
 const UNIT_BYTES = 3
@@ -60,7 +71,10 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
   return bytesOf(object) > RECORD_BYTES
 }
 
-/** The kept part of one that is: as an owner it exists, or orphans its dependents; as a dependent it stays. */
+/**
+ * The kept part of one that is: as an owner it exists, or orphans its dependents; as a dependent it
+ * stays.
+ */
 export function identityOf(object: ObjectMeta): ObjectMeta {
   const { name, finalizers } = object
   return {
@@ -73,7 +87,10 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
   }
 }
 
-/** A text of it is not known: no patch can compare it with the stored one (services/reaper/decide/guard.ts). */
+/**
+ * A text of it is not known: no patch can compare it with the stored one
+ * (services/reaper/decide/guard.ts).
+ */
 export function isKnownByDigest({ uid, name }: OwnerReference): boolean {
   return uid.startsWith(DIGEST_OF_UID) || name.startsWith(DIGEST_OF_NAME)
 }

@@ -1,8 +1,9 @@
 /**
  * Port: records to bytes and back.
  *
- * Guarantees: `decode(encode(r))` equals `r`, null fields included; bytes of any older schema in schemas/ decode with the defaults its
- * rules give. Assumes: `encode` is given a record of its type; anything else is an error that names the field.
+ * Guarantees: `decode(encode(r))` equals `r`, null fields included; bytes of any older schema in
+ * schemas/ decode with the defaults its rules give. Assumes: `encode` is given a record of its
+ * type; anything else is an error that names the field.
  */
 import type { Command } from '../../core/model/command.ts'
 import type { LoggedEvent } from '../../core/model/event.ts'
@@ -20,7 +21,9 @@ export interface Codec {
 }
 
 /**
- * - `UNFRAMED`: not one of our frames. - `UNKNOWN_SCHEMA`: a newer writer's, or an unknown one. - `CORRUPT`: the body does not fit its schema.
+ * - `UNFRAMED`: not one of our frames.
+ * - `UNKNOWN_SCHEMA`: a newer writer's, or an unknown one.
+ * - `CORRUPT`: the body does not fit its schema.
  * - `INVALID`: a record that its schema does not allow.
  */
 export type CodecErrorCode = 'UNFRAMED' | 'UNKNOWN_SCHEMA' | 'CORRUPT' | 'INVALID'

@@ -1,5 +1,6 @@
 /**
- * Keys of the users' directives, in `orders`, and of the services' messages to each other, in `control`; and what the records under them protect.
+ * Keys of the users' directives, in `orders`, and of the services' messages to each other, in
+ * `control`; and what the records under them protect.
  *
  * What must stay true: writers and readers agree here; no user's text can forge a separator.
  *
@@ -33,7 +34,10 @@ export function protectKey(cluster: ClusterId, subject: string): string {
   return `${PROTECT_PREFIX}${encodeURIComponent(cluster)}/${encodeURIComponent(subject)}`
 }
 
-/** The subject that one record protects; undefined when it cannot be understood, and then no reaper may act. */
+/**
+ * The subject that one record protects; undefined when it cannot be understood, and then no reaper
+ * may act.
+ */
 export type Protecting =
   | {
       readonly type: 'policy'

@@ -2,8 +2,8 @@
  * Records by which the state can be read as it was at a moment (services/graph/fold/former): those
  * that a store keeps beside its values, and that of the log from which another store has them, too.
  *
- * What must stay true: every shape here has its schema in schemas/. Positions are numbers here, exact
- * up to 2^53.
+ * What must stay true: every shape here has its schema in schemas/. Positions are numbers here,
+ * exact up to 2^53.
  */
 
 /** In which records a key was changed: the newest part of the list. */
@@ -11,7 +11,10 @@ export interface LastChange {
   readonly type: 'LastChange'
   /** Of the newest change. */
   readonly position: number
-  /** Numbers of `PackedFormers` that have the key, in ascending order: each is the position before `to`. */
+  /**
+   * Numbers of `PackedFormers` that have the key, in ascending order: each is the position before
+   * `to`.
+   */
   readonly records: readonly number[]
   /** The last number of the part before; null: there is none. */
   readonly older: number | null
@@ -41,8 +44,8 @@ export interface FormerSegment {
 }
 
 /**
- * In `former`, and in a store: what keys held before the events of some positions changed them. Records of a partition
- * follow each other without gaps.
+ * In `former`, and in a store: what keys held before the events of some positions changed them.
+ * Records of a partition follow each other without gaps.
  */
 export interface PackedFormers {
   readonly type: 'PackedFormers'

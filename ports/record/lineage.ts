@@ -3,7 +3,8 @@
  *
  * What must stay true: every shape here has its schema in schemas/, and absent is null.
  *
- * Not here: history, which the fold writes (core/model/record.ts), internal records of the services on the log (service-record.ts).
+ * Not here: history, which the fold writes (core/model/record.ts), internal records of the services
+ * on the log (service-record.ts).
  */
 import type { Admission, Doubt, HeldBy, Phase, Verdict } from '../../core/model/node.ts'
 import type { ClusterId, Coordinates, OwnerReference, Scope, Uid } from '../../core/model/object.ts'
@@ -57,7 +58,10 @@ export interface LineageOwner {
   readonly standing: Standing
 }
 
-/** Of an object that would be deleted, or lose references, and is listed as held: in mode observe none is. */
+/**
+ * Of an object that would be deleted, or lose references, and is listed as held: in mode observe
+ * none is.
+ */
 export interface KnownHold {
   readonly by: HeldBy
   readonly evidence: Evidence | null
@@ -115,7 +119,10 @@ export interface AddedChunk {
 
 /** Public: a change as the fold writes it, with the object after it. */
 export interface HistoryRecord extends History {
-  /** Of `created`, `references`, `phase` and `gone`, and of others after which the object is another; null in the rest, and of older versions. */
+  /**
+   * Of `created`, `references`, `phase` and `gone`, and of others after which the object is
+   * another; null in the rest, and of older versions.
+   */
   readonly object: KnownObject | null
 }
 

@@ -1,4 +1,7 @@
-/** The published labels and annotations of every object do not depend on the policy of today, and have a name of their own. */
+/**
+ * The published labels and annotations of every object do not depend on the policy of today, and
+ * have a name of their own.
+ */
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ALL_MARKS } from '../../core/model/mark.ts'

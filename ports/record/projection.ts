@@ -15,7 +15,9 @@ export interface Projection {
   readonly annotations: readonly string[]
 }
 
-/** The built-in marks, whatever the policy says of them: the published fields must not depend on it. */
+/**
+ * The built-in marks, whatever the policy says of them: the published fields must not depend on it.
+ */
 export const MARKED: Projection = projectionOf(null, [])
 
 export function projectionOf(

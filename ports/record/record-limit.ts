@@ -1,7 +1,8 @@
 /**
  * The limits of one record and of one saved position, for every adapter alike.
  *
- * What must stay true: it refuses before anything is written, and the sentence names the field that is too large.
+ * What must stay true: it refuses before anything is written, and the sentence names the field that
+ * is too large.
  */
 import {
   COMPACTED,
@@ -13,7 +14,10 @@ import {
 } from '../log.ts'
 
 const MAX_KEY_BYTES = 32 * 1024
-/** A DELETE of an object with as many references as core/model/cap.ts takes in, and its other fields. Services that sell Kafka take 8 MiB with a batch's own bytes. */
+/**
+ * A DELETE of an object with as many references as core/model/cap.ts takes in, and its other
+ * fields. Services that sell Kafka take 8 MiB with a batch's own bytes.
+ */
 export const MAX_RECORD_BYTES: number = 7 * 1024 * 1024
 const MAX_DETAIL_BYTES = 64 * 1024
 export const MAX_TRACE_BYTES = 64
@@ -51,12 +55,18 @@ function bytesOf(headers: readonly Header[]): number {
   return bytes
 }
 
-/** Whether a log may carry it. A reader leaves out a value that does not fit: it may be another program's. */
+/**
+ * Whether a log may carry it. A reader leaves out a value that does not fit: it may be another
+ * program's.
+ */
 export function isTrace(text: string): boolean {
   return TRACE.test(text)
 }
 
-/** As nearly all are: within all limits, however many UTF-8 bytes its key takes, which are slow to count. */
+/**
+ * As nearly all are: within all limits, however many UTF-8 bytes its key takes, which are slow to
+ * count.
+ */
 function isFarBelow(key: string, value: Uint8Array | null): boolean {
   const most = key.length * UNIT_BYTES
   if (value === null || most === 0 || !key.isWellFormed()) return false

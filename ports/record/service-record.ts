@@ -23,7 +23,8 @@ import type { ChunkName } from './lineage.ts'
 import type { ListEdit } from './list-edit.ts'
 
 /**
- * Small, compacted. In `orders`, which the graph alone may write: `pause/<cluster>` (`pause/` for all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts). In `control`:
+ * Small, compacted. In `orders`, which the graph alone may write: `pause/<cluster>` (`pause/` for
+ * all), `protect/policy`, `protect/<cluster>/<subject>` (control-key.ts). In `control`:
  * `relist/<cluster>/<group>/<kind>`, `cluster/<cluster>`.
  */
 export interface Control {
@@ -43,7 +44,8 @@ export interface Control {
 }
 
 /**
- * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` takes effect in this partition from here on. This record only names it; its content is in `orders`, which only the
+ * In `events`: the `Directive` or `PolicyChanged` at this offset of `orders` takes effect in this
+ * partition from here on. This record only names it; its content is in `orders`, which only the
  * graph may write.
  */
 export interface OrderGiven {
@@ -85,7 +87,10 @@ export interface LongNode {
   readonly chunks: readonly ChunkName[]
 }
 
-/** In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of a cluster's records. */
+/**
+ * In `control`, compacted, under `partition/<cluster>` (control-key.ts): which partition has all of
+ * a cluster's records.
+ */
 export interface Assignment {
   readonly type: 'Assignment'
   readonly cluster: ClusterId
@@ -103,7 +108,10 @@ export interface Watermark extends GroupKind {
   readonly resource: string
   readonly resourceVersion: ResourceVersion
   readonly sync: number
-  /** `projectionDigest` of the published fields of each object; under another one more fields were published, or fewer. */
+  /**
+   * `projectionDigest` of the published fields of each object; under another one more fields were
+   * published, or fewer.
+   */
   readonly projection: string
   /** The partition of the records it covers; -1: written before a cluster had one. */
   readonly partition: number
@@ -111,7 +119,10 @@ export interface Watermark extends GroupKind {
   readonly shortNames: readonly string[]
 }
 
-/** For audits: the position of a partition, and the running SHA-256 over all its changes, commands and history until then. */
+/**
+ * For audits: the position of a partition, and the running SHA-256 over all its changes, commands
+ * and history until then.
+ */
 export interface Digest {
   readonly type: 'Digest'
   readonly partition: number
@@ -122,7 +133,9 @@ export interface Digest {
   readonly foldVersion: number
 }
 
-/** A piece of a partition's store at a position. `last` closes the snapshot; only then it counts. */
+/**
+ * A piece of a partition's store at a position. `last` closes the snapshot; only then it counts.
+ */
 export interface Snapshot {
   readonly type: 'Snapshot'
   readonly partition: number
@@ -148,8 +161,9 @@ export interface DeadLetter {
 }
 
 /**
- * A piece of an object as it was right before its delete, or as it was when its deletion was observed, under `cluster/uid`. `last` closes it; only then it
- * counts. Its identity and its owners are in the clear, so that a subtree is found without the key.
+ * A piece of an object as it was right before its delete, or as it was when its deletion was
+ * observed, under `cluster/uid`. `last` closes it; only then it counts. Its identity and its owners
+ * are in the clear, so that a subtree is found without the key.
  */
 export interface Archived extends Coordinates {
   readonly type: 'Archived'
@@ -166,7 +180,10 @@ export interface Archived extends Coordinates {
   readonly createdAt: number | null
   /** When it was read, or its deletion observed, in milliseconds. */
   readonly at: number
-  /** `metadata`: a Secret for which no operator enabled archiving; it cannot be created again from that. */
+  /**
+   * `metadata`: a Secret for which no operator enabled archiving; it cannot be created again from
+   * that.
+   */
   readonly content: 'whole' | 'metadata'
   /** Of the key that it is encrypted with; empty when it is not. */
   readonly keyId: string
@@ -179,8 +196,9 @@ export interface Archived extends Coordinates {
 }
 
 /**
- * In `archive`: deletions of a namespace were observed and not archived, since it had its share of the
- * disk. Written in place of the objects, at most once an hour, so later ones may be counted nowhere.
+ * In `archive`: deletions of a namespace were observed and not archived, since it had its share of
+ * the disk. Written in place of the objects, at most once an hour, so later ones may be counted
+ * nowhere.
  */
 export interface ArchiveGap {
   readonly type: 'ArchiveGap'
@@ -194,13 +212,16 @@ export interface ArchiveGap {
 }
 
 /**
- * In `actors`, which the graph alone may write: who asked an API server for a deletion, as the audit log of that server says. No verdict rests on it. All texts are
- * those of a server's clients, cut to a length (services/graph/actors/audit-event.ts).
+ * In `actors`, which the graph alone may write: who asked an API server for a deletion, as the
+ * audit log of that server says. No verdict rests on it. All texts are those of a server's clients,
+ * cut to a length (services/graph/actors/audit-event.ts).
  */
 export interface Actor {
   readonly type: 'Actor'
   readonly cluster: ClusterId
-  /** Of the request. A client may choose it, so it is unique only together with what was asked for. */
+  /**
+   * Of the request. A client may choose it, so it is unique only together with what was asked for.
+   */
   readonly auditId: string
   readonly verb: DeletionVerb
   readonly group: string

@@ -1,4 +1,7 @@
-/** Subjects of protection that can be read and protect nothing, since nothing is ever so called: refused before they are recorded. */
+/**
+ * Subjects of protection that can be read and protect nothing, since nothing is ever so called:
+ * refused before they are recorded.
+ */
 import { readSubject } from '../../core/model/subject.ts'
 
 /** Of RFC 1123, as names of namespaces are. */
@@ -25,7 +28,10 @@ const CORE_KINDS: ReadonlySet<string> = new Set([
   'ServiceAccount',
 ])
 
-/** Why nothing is ever so called, so that it would protect nothing; empty where there may be such things. */
+/**
+ * Why nothing is ever so called, so that it would protect nothing; empty where there may be such
+ * things.
+ */
 export function voidSubject(text: string): string {
   const subject = readSubject(text)
   if (subject?.type === 'namespace' && !LABEL.test(subject.name)) {

@@ -1,4 +1,7 @@
-/** Keys in each of their spellings, what is none, and that a text opens only with its key, about what it was sealed. */
+/**
+ * Keys in each of their spellings, what is none, and that a text opens only with its key, about
+ * what it was sealed.
+ */
 import { deepEqual, equal, notDeepEqual, ok, throws } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,10 @@
 /**
- * The key that archived objects are encrypted with, as a file has it: 32 bytes, as they are, in hexadecimal or in base64.
+ * The key that archived objects are encrypted with, as a file has it: 32 bytes, as they are, in
+ * hexadecimal or in base64.
  *
  * What must stay true: AES-256-GCM with a new random nonce each time; a text is bound to what it is
- * about, so that it cannot be passed off as another object's; the wrong key says so; a key that other
- * users may read is refused.
+ * about, so that it cannot be passed off as another object's; the wrong key says so; a key that
+ * other users may read is refused.
  *
  * Not here: what is encrypted, and what it is bound to (archive-record.ts), who decrypts
  * (services/restore).

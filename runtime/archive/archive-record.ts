@@ -1,12 +1,13 @@
 /**
- * The records that an object is archived in: encrypted where there is a key, and in pieces that every log takes.
+ * The records that an object is archived in: encrypted where there is a key, and in pieces that
+ * every log takes.
  *
  * What must stay true: identity, owners and times are in the clear; the content of an encrypted
- * object is in no record. All of a record's head is authenticated with its content: who may write the
- * topic, but does not have the key, can neither change a field of it nor combine two records.
+ * object is in no record. All of a record's head is authenticated with its content: who may write
+ * the topic, but does not have the key, can neither change a field of it nor combine two records.
  *
- * Not here: which objects, and when (services/reaper/archive.ts, services/watcher/publish/deletion-archive.ts),
- * what is made of them (services/restore).
+ * Not here: which objects, and when (services/reaper/archive.ts,
+ * services/watcher/publish/deletion-archive.ts), what is made of them (services/restore).
  */
 import { createHash } from 'node:crypto'
 import type { Archived } from '../../ports/record/service-record.ts'
@@ -14,7 +15,10 @@ import type { ArchiveKey } from './archive-key.ts'
 import type { ArchiveRoom } from './archive-room.ts'
 
 export interface ArchiveSettings {
-  /** Of Secrets too the whole object; else their metadata, without annotations: those may contain the Secret's data. */
+  /**
+   * Of Secrets too the whole object; else their metadata, without annotations: those may contain
+   * the Secret's data.
+   */
   readonly secrets: boolean
   /** Undefined: as they are. */
   readonly key: ArchiveKey | undefined
@@ -29,13 +33,18 @@ export type ArchivedAbout = Omit<
 
 /** Bytes of one piece: with its envelope a record stays far below its limit. */
 const PIECE_BYTES = 512 * 1024
-/** No API server stores an object of this size; a server that answers so is not to be trusted with the log. */
+/**
+ * No API server stores an object of this size; a server that answers so is not to be trusted with
+ * the log.
+ */
 export const MAX_OBJECT_BYTES: number = 16 * 1024 * 1024
 
 /** What the content is bound to. */
 type Head = ArchivedAbout & Pick<Archived, 'keyId'>
 
-/** To be appended in their order, all under the same key. A piece that is there twice is read once. */
+/**
+ * To be appended in their order, all under the same key. A piece that is there twice is read once.
+ */
 export function archivedPieces(
   about: ArchivedAbout,
   content: Buffer,
@@ -69,8 +78,9 @@ export function openedPieces(
 }
 
 /**
- * One spelling of a whole head. Each field is named, so one that is added later does not compile until
- * it is bound, too. What describes pieces is not: their order and number are those of the ciphertext.
+ * One spelling of a whole head. Each field is named, so one that is added later does not compile
+ * until it is bound, too. What describes pieces is not: their order and number are those of the
+ * ciphertext.
  */
 function headOf(head: Head): string {
   const bound: { readonly [Field in keyof Required<Head>]: unknown } = {

@@ -1,7 +1,7 @@
 /**
- * Attack f3: a tenant's own deleted objects fill the archive's disk. Whatever some take, a namespace
- * that has little finds its floor; what a start reads from the log counts as before it; what is removed
- * by age counts no more.
+ * Attack f3: a tenant's own deleted objects fill the archive's disk. Whatever some take, a
+ * namespace that has little finds its floor; what a start reads from the log counts as before it;
+ * what is removed by age counts no more.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'

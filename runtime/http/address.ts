@@ -1,4 +1,7 @@
-/** Addresses to listen on, as flags have them. What must stay true: it loads nothing but how commands end. */
+/**
+ * Addresses to listen on, as flags have them. What must stay true: it loads nothing but how
+ * commands end.
+ */
 import { EXIT, ExitError } from '../lifecycle.ts'
 
 export interface Address {

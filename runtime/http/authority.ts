@@ -1,11 +1,13 @@
 /**
  * Who may ask what, as clusters say: whom a token belongs to, and what that user may do.
  *
- * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for what changes anything none counts but a fresh one. Who
- * cannot be reviewed is not let in. Nobody's questions make others wait: reviews of a cluster are shared by user (client.ts), and no cluster is waited for but
- * the one that is asked about.
+ * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for
+ * what changes anything none counts but a fresh one. Who cannot be reviewed is not let in. Nobody's
+ * questions make others wait: reviews of a cluster are shared by user (client.ts), and no cluster
+ * is waited for but the one that is asked about.
  *
- * Not here: the reviews themselves (ports/review.ts), tokens (token-reviews.ts), what a question needs (services/graph/query/ask/access.ts).
+ * Not here: the reviews themselves (ports/review.ts), tokens (token-reviews.ts), what a question
+ * needs (services/graph/query/ask/access.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'

@@ -3,8 +3,8 @@
  *
  * What must stay true: it rests on what the connection and the proof of the request show, and on
  * nothing that a client may choose; operators (a token of the file, or this machine where nothing
- * has to be shown) are a group of their own, so users, however many, cannot crowd them out. Accounts
- * that one tenant may make at will are one holder.
+ * has to be shown) are a group of their own, so users, however many, cannot crowd them out.
+ * Accounts that one tenant may make at will are one holder.
  */
 import { isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'

@@ -1,7 +1,9 @@
 /**
- * The tokens that clusters show where their own servers report something, as a file has them: a line each, the cluster's name or id, and the token.
+ * The tokens that clusters show where their own servers report something, as a file has them: a
+ * line each, the cluster's name or id, and the token.
  *
- * What must stay true: as for all tokens (http-token.ts); one token is one cluster's, so that none speaks for another.
+ * What must stay true: as for all tokens (http-token.ts); one token is one cluster's, so that none
+ * speaks for another.
  *
  * Not here: what a cluster is let in for (the route's `takesClusterToken`, endpoint.ts).
  */
@@ -24,7 +26,10 @@ interface ClusterToken {
   readonly token: string
 }
 
-/** Throws `ExitError` when the file cannot be read, has no good tokens now or may be read by other users. */
+/**
+ * Throws `ExitError` when the file cannot be read, has no good tokens now or may be read by other
+ * users.
+ */
 export function openClusterTokens(file: string): ClusterTokens {
   const watched = watchedFile(file, privateTokens)
   return {

@@ -1,11 +1,14 @@
 /**
- * The connections of an endpoint: how many are open, which one makes room for a new one, and which one is cut since nobody reads its answer.
+ * The connections of an endpoint: how many are open, which one makes room for a new one, and which
+ * one is cut since nobody reads its answer.
  *
- * What must stay true: a new connection is always taken, so that a probe is answered however many others are open. Beyond the bound the one that
- * has been idle for longest is closed; where none is idle, the one whose request is the oldest. What is buffered for a reader that does not
- * read is given up after `STALLED_MS`.
+ * What must stay true: a new connection is always taken, so that a probe is answered however many
+ * others are open. Beyond the bound the one that has been idle for longest is closed; where none is
+ * idle, the one whose request is the oldest. What is buffered for a reader that does not read is
+ * given up after `STALLED_MS`.
  *
- * Not here: how long a request may take to arrive (Node's own timeouts, endpoint.ts), how much is written at once (the routes).
+ * Not here: how long a request may take to arrive (Node's own timeouts, endpoint.ts), how much is
+ * written at once (the routes).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -125,7 +128,10 @@ export class Connections {
     })
   }
 
-  /** Whoever has asked and reads nothing may have gone back to being idle: its answer waits all the same. */
+  /**
+   * Whoever has asked and reads nothing may have gone back to being idle: its answer waits all the
+   * same.
+   */
   #cutStalled(): void {
     const now = this.#clock.monotonicMs()
     for (const connection of [...this.#busy, ...this.#idle]) {

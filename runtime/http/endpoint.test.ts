@@ -1,4 +1,7 @@
-/** What every process' endpoint promises beside its answers: when it gives up waiting, and what becomes of requests that it refuses. */
+/**
+ * What every process' endpoint promises beside its answers: when it gives up waiting, and what
+ * becomes of requests that it refuses.
+ */
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

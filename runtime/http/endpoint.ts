@@ -1,8 +1,9 @@
 /**
  * The HTTP endpoint that every process has: health, readiness, metrics, and what its service adds.
  *
- * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what one request may bring is bounded, and so is how
- * many answers may go on without end: whoever takes them all leaves every other request, probes first, as it was.
+ * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what
+ * one request may bring is bounded, and so is how many answers may go on without end: whoever takes
+ * them all leaves every other request, probes first, as it was.
  */
 import { once } from 'node:events'
 import type { Server as HttpsServer } from 'node:https'
@@ -54,12 +55,18 @@ declare module 'fastify' {
   }
 }
 
-/** Whatever has not arrived by then is given up with the next look for such: within 30 s, as docs/operate/config.md says. */
+/**
+ * Whatever has not arrived by then is given up with the next look for such: within 30 s, as
+ * docs/operate/config.md says.
+ */
 const ARRIVAL_MS = 25_000
 const LOOK_FOR_LATE_MS = 5_000
 /** A stream that has to end for another one: then nothing waits for its reader any more. */
 const ENDS_WITHIN_MS = 1_000
-/** Of one request, and of all: what is larger, slower or more is refused. Addresses with their questions are headers, too. */
+/**
+ * Of one request, and of all: what is larger, slower or more is refused. Addresses with their
+ * questions are headers, too.
+ */
 const LIMITS = {
   bodyLimit: 64 * 1024,
   http: {
@@ -81,15 +88,23 @@ export interface HttpSettings {
   readonly address: string
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
-  /** Who shows one of these may read the metrics, and nothing else. It counts beside a token or an authority only: without one nobody has to show anything. */
+  /**
+   * Who shows one of these may read the metrics, and nothing else. It counts beside a token or an
+   * authority only: without one nobody has to show anything.
+   */
   readonly metricsToken?: HttpToken | undefined
-  /** What clusters' own servers show where they report something; undefined: no such token is good. */
+  /**
+   * What clusters' own servers show where they report something; undefined: no such token is good.
+   */
   readonly clusterTokens?: ClusterTokens | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Tls | undefined
   /** Clusters that say who somebody is; undefined: none is asked. */
   readonly authority?: Authority | undefined
-  /** Whether reading takes rights in the clusters, too: then names and metrics are for who may see all. */
+  /**
+   * Whether reading takes rights in the clusters, too: then names and metrics are for who may see
+   * all.
+   */
   readonly isReadingReviewed?: boolean | undefined
   /** `HOST:PORT` by which others reach it; undefined: as it is bound. */
   readonly advertise?: string | undefined
@@ -146,8 +161,8 @@ export function checkHttp(settings: HttpSettings): void {
 }
 
 /**
- * As `checkHttp`, and that nothing else listens there. Called before anything is opened or created: what would fail at the end of a start leaves
- * nothing behind. Throws `ExitError`.
+ * As `checkHttp`, and that nothing else listens there. Called before anything is opened or created:
+ * what would fail at the end of a start leaves nothing behind. Throws `ExitError`.
  */
 export async function checkAddress(settings: HttpSettings): Promise<void> {
   checkHttp(settings)
@@ -232,7 +247,8 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   const advertised = others === undefined ? near : urlOf(scheme, others.host, others.port)
   return {
     server,
-    // A certificate is for the name by which others come, and seldom for an address of this machine.
+    // A certificate is for the name by which others come, and seldom for an address of this
+    // machine.
     url: tls === undefined ? near : advertised,
     advertised,
     status: () => ({
@@ -243,7 +259,10 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   }
 }
 
-/** Refuses what no route takes: by the methods that its path takes, if any. Of routes that are added from then on. */
+/**
+ * Refuses what no route takes: by the methods that its path takes, if any. Of routes that are added
+ * from then on.
+ */
 function unknownRoutes(
   server: FastifyInstance,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<never> {
@@ -295,7 +314,9 @@ function addStreamLimit(server: FastifyInstance, streams: Streams): void {
   })
 }
 
-/** Fastify's types tell a server with TLS from one without; what is done with them here is the same. */
+/**
+ * Fastify's types tell a server with TLS from one without; what is done with them here is the same.
+ */
 function bareServer(tls: Tls | undefined): FastifyInstance {
   const options = {
     ...{ logger: false, forceCloseConnections: true, ...LIMITS },
@@ -327,7 +348,10 @@ function addInstanceCheck(server: FastifyInstance): void {
 const OPEN: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 const METRICS = '/metrics'
 
-/** A web page may have its own name bound anew to this machine, and read what is answered: its browser still asks for that name. */
+/**
+ * A web page may have its own name bound anew to this machine, and read what is answered: its
+ * browser still asks for that name.
+ */
 function addHostCheck(server: FastifyInstance, advertise: string | undefined): void {
   const advertised = advertise === undefined ? undefined : parseAddress(advertise).host
   server.addHook('onRequest', async ({ hostname }) => {
@@ -380,7 +404,10 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
   })
 }
 
-/** Whether a token for the metrics alone is shown, and is enough. Whose it is, no cluster is asked, and it makes nobody of who shows it. Throws `Problem` where it is not enough. */
+/**
+ * Whether a token for the metrics alone is shown, and is enough. Whose it is, no cluster is asked,
+ * and it makes nobody of who shows it. Throws `Problem` where it is not enough.
+ */
 function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
   const { authorization } = request.headers
   if (metricsToken?.isShown(authorization) !== true || token?.isShown(authorization)) return false

@@ -1,8 +1,9 @@
 /**
- * The tokens that a request must show, as a file has them: a line each, so that one can be replaced while the other still counts.
+ * The tokens that a request must show, as a file has them: a line each, so that one can be replaced
+ * while the other still counts.
  *
- * What must stay true: without a readable file nobody is let in, nor by one that other users may read; comparing takes as long for every wrong
- * token; the file is read again when it has changed.
+ * What must stay true: without a readable file nobody is let in, nor by one that other users may
+ * read; comparing takes as long for every wrong token; the file is read again when it has changed.
  *
  * Not here: which requests need none (endpoint.ts).
  */
@@ -26,7 +27,10 @@ export interface HttpToken {
   failure(): string
 }
 
-/** Throws `ExitError` when the file cannot be read, has no good token now or may be read by other users. */
+/**
+ * Throws `ExitError` when the file cannot be read, has no good token now or may be read by other
+ * users.
+ */
 export function openToken(file: string): HttpToken {
   const watched = watchedFile(file, privateTokens)
   return {
@@ -35,7 +39,10 @@ export function openToken(file: string): HttpToken {
   }
 }
 
-/** What a file holds, read again when it has changed: nothing while it is not good. `read` throws `ExitError`, for the start as well. */
+/**
+ * What a file holds, read again when it has changed: nothing while it is not good. `read` throws
+ * `ExitError`, for the start as well.
+ */
 export function watchedFile<T>(
   file: string,
   read: (file: string) => readonly T[],
@@ -52,7 +59,8 @@ export function watchedFile<T>(
       stamp = now
       failure = ''
     } catch (error) {
-      // Whoever took it away wants nobody in. A file that is just being written is looked at again with the next request.
+      // Whoever took it away wants nobody in. A file that is just being written is looked at again
+      // with the next request.
       held = []
       stamp = ''
       failure = error instanceof Error ? error.message : String(error)
@@ -69,7 +77,10 @@ export function watchedFile<T>(
   }
 }
 
-/** Which of these tokens the value of an `Authorization` header shows; -1: none. It takes as long for every wrong one. */
+/**
+ * Which of these tokens the value of an `Authorization` header shows; -1: none. It takes as long
+ * for every wrong one.
+ */
 export function shownIn(tokens: readonly string[], authorization = ''): number {
   const shown = digestOf(/^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? '')
   const matches = tokens.map((token) => timingSafeEqual(digestOf(token), shown))

@@ -1,7 +1,8 @@
 /**
  * Who asks: what a request proved of itself, kept beside it for whoever wants to know.
  *
- * What must stay true: nothing of what was shown to prove it is kept, told or logged; who proved nothing is named so.
+ * What must stay true: nothing of what was shown to prove it is kept, told or logged; who proved
+ * nothing is named so.
  *
  * Not here: proving it (endpoint.ts), what it may (the services).
  */
@@ -10,7 +11,10 @@ import type { User } from '../../ports/review.ts'
 
 export interface Principal {
   /**
-   * - `local`: came over loopback where nothing has to be shown. - `token`: showed a token of the file. - `user`: a cluster said who it is. - `cluster`: showed the token of a
+   * - `local`: came over loopback where nothing has to be shown.
+   * - `token`: showed a token of the file.
+   * - `user`: a cluster said who it is.
+   * - `cluster`: showed the token of a
    * cluster, which lets it in where that cluster's own servers report something, and nowhere else.
    */
   readonly by: 'local' | 'token' | 'user' | 'cluster'
@@ -38,7 +42,9 @@ export function isPrincipal(request: FastifyRequest): boolean {
   return principals.has(request.raw)
 }
 
-/** For the record: `local:ann` and `token:ann` are as they say of themselves, `user:ann` is proven. */
+/**
+ * For the record: `local:ann` and `token:ann` are as they say of themselves, `user:ann` is proven.
+ */
 export function whoIs({ by, user }: Principal, claimed: string): string {
   return user === null ? `${by}:${claimed}` : `user:${user.name}`
 }

@@ -1,4 +1,7 @@
-/** What is wrong with a question, as RFC 9457 says it. What must stay true: one clear sentence that says what to do. */
+/**
+ * What is wrong with a question, as RFC 9457 says it. What must stay true: one clear sentence that
+ * says what to do.
+ */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
@@ -32,7 +35,9 @@ export function bodyOf(status: number, detail: string): object {
   return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
 }
 
-/** What the server itself refuses (a body that is too large, or no JSON) says so in `statusCode`. */
+/**
+ * What the server itself refuses (a body that is too large, or no JSON) says so in `statusCode`.
+ */
 function statusOf(error: unknown): number {
   const { statusCode } = (error ?? {}) as { statusCode?: unknown }
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500

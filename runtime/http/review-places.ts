@@ -1,10 +1,10 @@
 /**
  * Which of the reviewing clusters is the one that is asked about.
  *
- * What must stay true: who asks about a cluster waits for that one alone: all are asked side by side
- * who they are, the answer counts as soon as one is it, and one that once gave no answer is asked
- * again in the background. What a cluster said of itself is asked again now and then, since behind
- * an address there may be another one later.
+ * What must stay true: who asks about a cluster waits for that one alone: all are asked side by
+ * side who they are, the answer counts as soon as one is it, and one that once gave no answer is
+ * asked again in the background. What a cluster said of itself is asked again now and then, since
+ * behind an address there may be another one later.
  *
  * Not here: the reviews (authority.ts).
  */

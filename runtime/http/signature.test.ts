@@ -1,4 +1,7 @@
-/** Envelopes as other programs make and verify them, and what is refused: other keys, other spellings, files that are no key. */
+/**
+ * Envelopes as other programs make and verify them, and what is refused: other keys, other
+ * spellings, files that are no key.
+ */
 import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'

@@ -1,9 +1,11 @@
 /**
- * Signed statements: DSSE envelopes with one Ed25519 signature, and the keys for them, as PEM files that openssl makes.
+ * Signed statements: DSSE envelopes with one Ed25519 signature, and the keys for them, as PEM files
+ * that openssl makes.
  *
- * What must stay true: what is signed is DSSE's pre-authentication encoding, so that a payload of one type cannot be passed off as one of another; a key comes from a file
- * that the caller names, and never from what is verified; an envelope has one spelling, so that no byte of it can change unnoticed; a private key that other users may
- * read is refused.
+ * What must stay true: what is signed is DSSE's pre-authentication encoding, so that a payload of
+ * one type cannot be passed off as one of another; a key comes from a file that the caller names,
+ * and never from what is verified; an envelope has one spelling, so that no byte of it can change
+ * unnoticed; a private key that other users may read is refused.
  *
  * Not here: what a statement says (services/graph/evidence).
  */
@@ -44,7 +46,9 @@ const MAKE =
 /** Nobody's key is longer. */
 const MAX_KEY_BYTES = 4_096
 
-/** Throws `ExitError` when the file holds no private Ed25519 key, or one that other users may read. */
+/**
+ * Throws `ExitError` when the file holds no private Ed25519 key, or one that other users may read.
+ */
 export function openSigner(file: string): Signer {
   const key = keyIn(file, 'the signing key', createPrivateKey)
   checkSecret(file, 'the signing key')
@@ -65,7 +69,10 @@ export function openVerifier(file: string): Verifier {
   return { keyId, open: (envelope) => opened(envelope, key, keyId) }
 }
 
-/** As the specification has it: `DSSEv1`, and the type and the payload, each after its length in bytes. */
+/**
+ * As the specification has it: `DSSEv1`, and the type and the payload, each after its length in
+ * bytes.
+ */
 export function preAuthentication(type: string, payload: Uint8Array): Buffer {
   const head = `DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `
   return Buffer.concat([Buffer.from(head), payload])

@@ -1,8 +1,10 @@
 /**
- * TLS of the endpoint, by a certificate and a key in files, and which authorities are trusted besides the usual ones.
+ * TLS of the endpoint, by a certificate and a key in files, and which authorities are trusted
+ * besides the usual ones.
  *
- * What must stay true: a key that other users may read is refused, and so are a certificate and a key that do not belong together. Files that change are
- * read again; while they cannot be used, what was read before serves on, and it is said.
+ * What must stay true: a key that other users may read is refused, and so are a certificate and a
+ * key that do not belong together. Files that change are read again; while they cannot be used,
+ * what was read before serves on, and it is said.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -24,7 +26,10 @@ export interface TlsSettings {
   readonly httpTlsCaFile: string | undefined
 }
 
-/** What the endpoint serves with, undefined without a certificate; and from now on those are trusted that are to be. */
+/**
+ * What the endpoint serves with, undefined without a certificate; and from now on those are trusted
+ * that are to be.
+ */
 export function openTlsOf({ httpTls, httpTlsCaFile }: TlsSettings): Tls | undefined {
   if (httpTlsCaFile !== undefined) trustAlso(httpTlsCaFile)
   return httpTls && openTls(httpTls)
@@ -47,7 +52,10 @@ export interface Tls {
 /** Secrets in Kubernetes are exchanged in two steps, and a minute later than they are written. */
 const LOOK_EVERY_MS = 10_000
 
-/** Throws `ExitError` for files that cannot be read or do not belong together, and a key that others may read. */
+/**
+ * Throws `ExitError` for files that cannot be read or do not belong together, and a key that others
+ * may read.
+ */
 export function openTls(files: TlsFiles): Tls {
   let pair = readPair(files)
   let failure = ''
@@ -71,7 +79,10 @@ export function openTls(files: TlsFiles): Tls {
   }
 }
 
-/** Connections of this process trust it, too, beside the usual authorities. Throws `ExitError` for a file that has no certificate. */
+/**
+ * Connections of this process trust it, too, beside the usual authorities. Throws `ExitError` for a
+ * file that has no certificate.
+ */
 export function trustAlso(file: string): void {
   const pem = read(file, 'the file of authorities')
   certificateIn(pem, file)

@@ -43,7 +43,8 @@ test('T16: made-up tokens of one address are reviewed twenty at once and ten a s
   await clock.advance(1_000)
   await attack(3_000, 'b')
   equal(asked.length, 1 + 20 + 10)
-  // Another address is none the worse for it, nor whoever is known there, long after its answer has ended.
+  // Another address is none the worse for it, nor whoever is known there, long after its answer has
+  // ended.
   equal(await reviews.userOf(shown('ben', '10.0.0.8'), false), undefined)
   await clock.advance(70_000)
   await attack(100, 'c')

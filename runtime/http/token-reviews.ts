@@ -2,11 +2,12 @@
  * Whom a token belongs to, as a cluster says: asked once for all who show it at that time, and
  * remembered for a while.
  *
- * What must stay true: of one token one review is under way at a time. A token that the cluster knew
- * within the last hour waits for no unknown one; how many unknown ones are reviewed, at once and
- * a second, is shared by where they come from, so whoever makes up tokens is refused, and nobody
- * else. What is remembered of refused ones pushes out no known one. For what changes anything no
- * review counts that began before it was asked for. Tokens are remembered by their digests only.
+ * What must stay true: of one token one review is under way at a time. A token that the cluster
+ * knew within the last hour waits for no unknown one; how many unknown ones are reviewed, at once
+ * and a second, is shared by where they come from, so whoever makes up tokens is refused, and
+ * nobody else. What is remembered of refused ones pushes out no known one. For what changes
+ * anything no review counts that began before it was asked for. Tokens are remembered by their
+ * digests only.
  *
  * Not here: what a user may do (authority.ts).
  */

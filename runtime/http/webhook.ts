@@ -1,8 +1,9 @@
 /**
- * A webhook over HTTP: one POST an event, CloudEvents 1.0 in JSON, signed as Standard Webhooks have it.
+ * A webhook over HTTP: one POST an event, CloudEvents 1.0 in JSON, signed as Standard Webhooks have
+ * it.
  *
- * What must stay true: the secret is never in an error; a redirect is not followed, since it would lead what is signed elsewhere; an answer
- * is waited for ten seconds at most, and not read.
+ * What must stay true: the secret is never in an error; a redirect is not followed, since it would
+ * lead what is signed elsewhere; an answer is waited for ten seconds at most, and not read.
  *
  * Not here: when something is sent, and again (services/notify).
  */
@@ -42,7 +43,10 @@ export function openWebhook({ url, secret }: WebhookOptions): Webhook {
   }
 }
 
-/** Throws `ExitError` when it holds none, or one that other users may read. `whsec_` and base64, or any text. */
+/**
+ * Throws `ExitError` when it holds none, or one that other users may read. `whsec_` and base64, or
+ * any text.
+ */
 export function openWebhookSecret(file: string): Uint8Array {
   const what = 'the file with the webhook secret'
   let text: string

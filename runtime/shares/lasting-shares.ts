@@ -1,11 +1,11 @@
 /**
- * Shares of an amount that nobody can give back when another one needs it, such as bytes of an archive:
- * unlike in shares.ts, what one holder took is taken until it is removed by age.
+ * Shares of an amount that nobody can give back when another one needs it, such as bytes of an
+ * archive: unlike in shares.ts, what one holder took is taken until it is removed by age.
  *
- * What must stay true: no holder gets more than is left for all others after it, so the first to come
- * has half at most, the next a quarter; the last quarter is for floors alone: there a holder that has
- * little gets up to its floor, however much the others have taken, until so many have that it is used
- * up. The memory is bounded: holders beyond the first two thousand are counted together.
+ * What must stay true: no holder gets more than is left for all others after it, so the first to
+ * come has half at most, the next a quarter; the last quarter is for floors alone: there a holder
+ * that has little gets up to its floor, however much the others have taken, until so many have that
+ * it is used up. The memory is bounded: holders beyond the first two thousand are counted together.
  *
  * Not here: how much there is (the caller measures it at each question), saying what was refused
  * (cuts.ts).

@@ -1,4 +1,6 @@
-/** However much one holder uses up, and with however many names, another one gets its part of it. */
+/**
+ * However much one holder uses up, and with however many names, another one gets its part of it.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -117,7 +117,9 @@ function holder(): Holder {
   return { had: 0, within: new Map(), largest: undefined, slices: [] }
 }
 
-/** From that of all to the innermost that has to give; undefined: the one that asks has its share. */
+/**
+ * From that of all to the innermost that has to give; undefined: the one that asks has its share.
+ */
 function giverTo(own: readonly Holder[]): readonly Holder[] | undefined {
   for (const [index, above] of own.entries()) {
     const mine = own[index + 1]

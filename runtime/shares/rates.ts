@@ -3,8 +3,8 @@
  * after a pause.
  *
  * What must stay true: no source uses up another's; what is remembered of them is bounded: a source
- * that has paused is forgotten, which changes nothing for it, and those beyond the first thousand at
- * one time share one allowance.
+ * that has paused is forgotten, which changes nothing for it, and those beyond the first thousand
+ * at one time share one allowance.
  */
 import type { Clock } from '../../ports/clock.ts'
 

@@ -1,4 +1,7 @@
-/** Refused requests are counted one by one, and logged a line per address and minute, whatever their number. */
+/**
+ * Refused requests are counted one by one, and logged a line per address and minute, whatever their
+ * number.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fields } from '../logger.ts'

@@ -1,8 +1,10 @@
 /**
- * Requests that were refused since whoever sent them did not prove who it is (401), or may not do that (403): counted, and logged.
+ * Requests that were refused since whoever sent them did not prove who it is (401), or may not do
+ * that (403): counted, and logged.
  *
- * What must stay true: nothing that was shown to prove it is logged, nor what was asked in detail; the log is bounded, however many are refused:
- * a line per address and minute, and one for all addresses beyond the first thousand.
+ * What must stay true: nothing that was shown to prove it is logged, nor what was asked in detail;
+ * the log is bounded, however many are refused: a line per address and minute, and one for all
+ * addresses beyond the first thousand.
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../logger.ts'

@@ -13,7 +13,10 @@ function sharesOf(total: number, floor: number, logger?: Logger): { shares: Shar
   return { shares: new Shares({ name: 'things', total, floor }, cuts), cuts }
 }
 
-/** Takes one, as whoever owns the amount does: the giver gives first, and the holder may be the giver. */
+/**
+ * Takes one, as whoever owns the amount does: the giver gives first, and the holder may be the
+ * giver.
+ */
 function taken(shares: Shares, holder: string): boolean {
   for (;;) {
     const giver = shares.giver(holder)

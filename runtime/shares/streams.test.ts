@@ -1,4 +1,7 @@
-/** However many streams and clients there are, who has few gets one, and all together are bounded (T14). */
+/**
+ * However many streams and clients there are, who has few gets one, and all together are bounded
+ * (T14).
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

@@ -1,5 +1,6 @@
 /**
- * Names of spans and of their attributes, all of them ours: OpenTelemetry's own for messaging are in development, and change.
+ * Names of spans and of their attributes, all of them ours: OpenTelemetry's own for messaging are
+ * in development, and change.
  *
  * What must stay true: docs/operate/telemetry.md has each of them; a test compares.
  */

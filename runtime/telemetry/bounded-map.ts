@@ -1,4 +1,7 @@
-/** A map that lets go of what was put there first once it is full. What must stay true: it never holds more than it may. */
+/**
+ * A map that lets go of what was put there first once it is full. What must stay true: it never
+ * holds more than it may.
+ */
 export class BoundedMap<K, V> {
   readonly #most: number
   readonly #map = new Map<K, V>()

@@ -1,4 +1,7 @@
-/** An observed cluster keeps the contract, and reports each call about one object as it was answered. */
+/**
+ * An observed cluster keeps the contract, and reports each call about one object as it was
+ * answered.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCluster } from '../../adapters/kubernetes/cluster.ts'

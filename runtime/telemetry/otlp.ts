@@ -1,7 +1,9 @@
 /**
- * Sends spans and metrics by OTLP over HTTP. Loaded only where the environment asks for it (settings.ts).
+ * Sends spans and metrics by OTLP over HTTP. Loaded only where the environment asks for it
+ * (settings.ts).
  *
- * What must stay true: a collector that does not answer holds up neither the service nor its end. What goes wrong is a line in the log, once a minute at most for the same thing.
+ * What must stay true: a collector that does not answer holds up neither the service nor its end.
+ * What goes wrong is a line in the log, once a minute at most for the same thing.
  */
 import { DiagLogLevel, diag, type Tracer } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'

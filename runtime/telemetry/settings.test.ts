@@ -1,4 +1,7 @@
-/** The standard variables: off without them, on by those that the standard names, and a value that cannot be used is a warning. */
+/**
+ * The standard variables: off without them, on by those that the standard names, and a value that
+ * cannot be used is a warning.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { telemetrySettings } from './settings.ts'

@@ -1,9 +1,12 @@
 /**
- * What the standard environment variables of OpenTelemetry ask for. Without them nothing is sent, and nothing that sends is loaded.
+ * What the standard environment variables of OpenTelemetry ask for. Without them nothing is sent,
+ * and nothing that sends is loaded.
  *
- * What must stay true: a value that cannot be used costs a warning, never the start, as the standard has it.
+ * What must stay true: a value that cannot be used costs a warning, never the start, as the
+ * standard has it.
  *
- * Not here: those that the exporters read themselves (`OTEL_EXPORTER_OTLP_*`: endpoint, headers, timeout, compression, certificates).
+ * Not here: those that the exporters read themselves (`OTEL_EXPORTER_OTLP_*`: endpoint, headers,
+ * timeout, compression, certificates).
  */
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -92,7 +95,10 @@ export function telemetrySettings(environment: Environment): TelemetrySettings {
 
 type Read = (name: string) => string
 
-/** The standard's default is `otlp`; here an endpoint has to be named as well, so that nothing is sent unasked. */
+/**
+ * The standard's default is `otlp`; here an endpoint has to be named as well, so that nothing is
+ * sent unasked.
+ */
 function exports(signal: string, read: Read, warnings: string[]): boolean {
   const name = `OTEL_${signal}_EXPORTER`
   const asked = read(name)

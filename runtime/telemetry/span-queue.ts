@@ -1,8 +1,9 @@
 /**
- * The spans that wait to be sent: a bound around the SDK's own batches, and counts of what became of them.
+ * The spans that wait to be sent: a bound around the SDK's own batches, and counts of what became
+ * of them.
  *
- * What must stay true: whoever ends a span never waits, and what is beyond the bound is dropped and counted. A collector that is slow, away or hostile costs
- * spans, and nothing else.
+ * What must stay true: whoever ends a span never waits, and what is beyond the bound is dropped and
+ * counted. A collector that is slow, away or hostile costs spans, and nothing else.
  */
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
 
@@ -22,7 +23,10 @@ export class SpanQueue implements SpanProcessor {
   #failed = 0
   #dropped = 0
 
-  /** `most`: of spans that wait or are on their way. `batches` makes the SDK's part over our exporter. */
+  /**
+   * `most`: of spans that wait or are on their way. `batches` makes the SDK's part over our
+   * exporter.
+   */
   constructor(
     most: number,
     exporter: SpanExporter,

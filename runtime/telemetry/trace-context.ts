@@ -1,7 +1,8 @@
 /**
  * W3C's `traceparent`, as records carry it.
  *
- * What must stay true: what another program wrote there is a context of the form that the standard gives, or none.
+ * What must stay true: what another program wrote there is a context of the form that the standard
+ * gives, or none.
  *
  * Not here: `tracestate`, which no record carries.
  */

@@ -1,4 +1,7 @@
-/** Traces go with records around the log: what is in it, what is decided by it and what an audit says is the same with and without them. */
+/**
+ * Traces go with records around the log: what is in it, what is decided by it and what an audit
+ * says is the same with and without them.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,12 +1,15 @@
 /**
- * Spans of what passes through the log: an event that was read and appended, the fold of a commit, each command, what the reaper made of it, and its calls.
+ * Spans of what passes through the log: an event that was read and appended, the fold of a commit,
+ * each command, what the reaper made of it, and its calls.
  *
- * What must stay true: it stands around the log, and the services in it do not know of it. Every record has the key and value that it has without; nothing here
- * waits, and no failure in here leaves here. What it remembers is bounded: what is forgotten costs a link, and no more.
+ * What must stay true: it stands around the log, and the services in it do not know of it. Every
+ * record has the key and value that it has without; nothing here waits, and no failure in here
+ * leaves here. What it remembers is bounded: what is forgotten costs a link, and no more.
  *
- * Scenario: an event's own span is the beginning of a trace, which its record carries. A commit takes many events at once, so its span is linked to them, 32 at
- * most, and lies in the trace of the first; a command continues the trace of the very event that it was decided by, which is in its id, and is linked to the fold.
- * The result of a command carries its trace on.
+ * Scenario: an event's own span is the beginning of a trace, which its record carries. A commit
+ * takes many events at once, so its span is linked to them, 32 at most, and lies in the trace of
+ * the first; a command continues the trace of the very event that it was decided by, which is in
+ * its id, and is linked to the fold. The result of a command carries its trace on.
  *
  * Not here: where spans go (otlp.ts), their names (attribute.ts).
  */
@@ -42,7 +45,10 @@ import { isSampled, traceOf, traceText } from './trace-context.ts'
 export const MOST_LINKS = 32
 /** Events read and not folded; several readers may read the same. */
 const MOST_SEEN = 16_384
-/** Commands read and not settled: more than the windows of a reaper's partitions hold together in any but the worst of times. */
+/**
+ * Commands read and not settled: more than the windows of a reaper's partitions hold together in
+ * any but the worst of times.
+ */
 const MOST_REAPING = 16_384
 
 export interface TracesParts {

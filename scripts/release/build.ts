@@ -1,7 +1,9 @@
 /**
- * Compiles the command into `dist`, laid out like the checkout: modules without types, and next to them the files that they read.
+ * Compiles the command into `dist`, laid out like the checkout: modules without types, and next to
+ * them the files that they read.
  *
- * What must stay true: only modules that cli/main.ts reaches are compiled; the checkout itself never runs what is here (cli/kinfold.js prefers sources).
+ * What must stay true: only modules that cli/main.ts reaches are compiled; the checkout itself
+ * never runs what is here (cli/kinfold.js prefers sources).
  *
  * Not here: the other files of the package (`files` in package.json).
  */

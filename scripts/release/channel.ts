@@ -1,7 +1,9 @@
 /**
- * The files that package managers read to install a release: a manifest for krew, a formula for Homebrew.
+ * The files that package managers read to install a release: a manifest for krew, a formula for
+ * Homebrew.
  *
- * What must stay true: each names a file of the release by its checksum, below the URL where the release will be; both need Node, and say so.
+ * What must stay true: each names a file of the release by its checksum, below the URL where the
+ * release will be; both need Node, and say so.
  *
  * Not here: the files themselves (release.ts, client.ts).
  */
@@ -55,7 +57,10 @@ export function krewManifest(
   )
 }
 
-/** Of the npm package: Homebrew brings Node and the package's dependencies, whose install scripts are not needed. */
+/**
+ * Of the npm package: Homebrew brings Node and the package's dependencies, whose install scripts
+ * are not needed.
+ */
 export function homebrewFormula(
   { url, homepage }: Published,
   { name, sha256 }: ReleasedFile,

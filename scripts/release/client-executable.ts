@@ -1,9 +1,12 @@
 /**
- * The client as one executable, for machines without Node: the Node that runs this, with the bundle inside.
+ * The client as one executable, for machines without Node: the Node that runs this, with the bundle
+ * inside.
  *
- * What must stay true: it is for the system and processor that it is made on, since only such a one was ever run; the licences of Node and of the bundled packages are part of it.
+ * What must stay true: it is for the system and processor that it is made on, since only such a one
+ * was ever run; the licences of Node and of the bundled packages are part of it.
  *
- * Not here: the bundle (client.ts). The program that runs Kinfold is no executable: it loads LevelDB's addon and awaits at the top of modules.
+ * Not here: the bundle (client.ts). The program that runs Kinfold is no executable: it loads
+ * LevelDB's addon and awaits at the top of modules.
  */
 import { execFileSync } from 'node:child_process'
 import {

@@ -1,7 +1,9 @@
 /**
- * The client of a release: one JavaScript file with the commands that only ask (cli/client-main.ts), and an archive of it that runs as a plugin of kubectl.
+ * The client of a release: one JavaScript file with the commands that only ask
+ * (cli/client-main.ts), and an archive of it that runs as a plugin of kubectl.
  *
- * What must stay true: nothing that runs Kinfold is in it; an older Node can read it as far as to say that it is too old; the same checkout makes the same bytes.
+ * What must stay true: nothing that runs Kinfold is in it; an older Node can read it as far as to
+ * say that it is too old; the same checkout makes the same bytes.
  *
  * Not here: manifests of package managers (channel.ts).
  */
@@ -104,7 +106,10 @@ export function packClient(bundle: ClientBundle, file: string): void {
   })
 }
 
-/** Writes a .tar.gz of the files in the folder, and of the licence: the same bytes for the same files. */
+/**
+ * Writes a .tar.gz of the files in the folder, and of the licence: the same bytes for the same
+ * files.
+ */
 export function packed(file: string, fill: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
   try {

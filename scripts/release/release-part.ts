@@ -1,7 +1,9 @@
 /**
- * The parts of a release that are made from the repository: its notes, the packages that are installed with it, their licences, the bill of materials.
+ * The parts of a release that are made from the repository: its notes, the packages that are
+ * installed with it, their licences, the bill of materials.
  *
- * What must stay true: a package whose licence is not on the list stops a release; no registry is asked.
+ * What must stay true: a package whose licence is not on the list stops a release; no registry is
+ * asked.
  *
  * Not here: the tarball, files, checksums (release.ts).
  */
@@ -10,7 +12,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Those that Apache-2.0 can be distributed with, without further duties than to pass their text on. */
+/**
+ * Those that Apache-2.0 can be distributed with, without further duties than to pass their text on.
+ */
 const ALLOWED: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -50,7 +54,10 @@ export function runtimePackages(lock: string): readonly RuntimePackage[] {
     }))
 }
 
-/** Packages whose code is in the page that the endpoint sends (page.ts): not installed, and distributed all the same. */
+/**
+ * Packages whose code is in the page that the endpoint sends (page.ts): not installed, and
+ * distributed all the same.
+ */
 export const BUNDLED: readonly string[] = ['d3-hierarchy', 'preact']
 
 export function bundledPackages(lock: string): readonly RuntimePackage[] {
@@ -99,7 +106,10 @@ export interface BillOfMaterials {
   }[]
 }
 
-/** As npm writes it. It leaves out what the checkout itself takes for development, also where Kinfold brings it along, so it sees what a user installs. */
+/**
+ * As npm writes it. It leaves out what the checkout itself takes for development, also where
+ * Kinfold brings it along, so it sees what a user installs.
+ */
 export function billOfMaterials(root: string): BillOfMaterials {
   const folder = mkdtempSync(join(tmpdir(), 'kinfold-bill-'))
   try {

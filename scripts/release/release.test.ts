@@ -1,4 +1,7 @@
-/** The parts of a release: notes of one version, licences that may be passed on, a bill of materials that has all installed packages. */
+/**
+ * The parts of a release: notes of one version, licences that may be passed on, a bill of materials
+ * that has all installed packages.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

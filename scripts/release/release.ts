@@ -1,10 +1,13 @@
 /**
- * The command `npm run release -- DIR [--url URL --homepage URL] [--executable]`: all files of a release, in a new folder: the package, the client as a plugin of kubectl, notes, the
- * bill of materials, the licences of the packages that come with it, and checksums of these. If `--url` says where the files will be, also the manifests for krew and Homebrew.
- * `--executable` adds the client for machines without Node, of 45 MB.
+ * The command `npm run release -- DIR [--url URL --homepage URL] [--executable]`: all files of a
+ * release, in a new folder: the package, the client as a plugin of kubectl, notes, the bill of
+ * materials, the licences of the packages that come with it, and checksums of these. If `--url`
+ * says where the files will be, also the manifests for krew and Homebrew. `--executable` adds the
+ * client for machines without Node, of 45 MB.
  *
- * What must stay true: it publishes nothing and changes nothing but the folder, and `dist`; a version that the changelog does not have, or a licence that is not allowed,
- * ends it. Exit codes: 0 made, 2 bad input, 4 a failure.
+ * What must stay true: it publishes nothing and changes nothing but the folder, and `dist`; a
+ * version that the changelog does not have, or a licence that is not allowed, ends it. Exit codes:
+ * 0 made, 2 bad input, 4 a failure.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

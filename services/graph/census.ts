@@ -1,7 +1,9 @@
 /**
- * What this process' part of the graph holds, for metrics and readiness: the tallies of its tasks, each of other clusters.
+ * What this process' part of the graph holds, for metrics and readiness: the tallies of its tasks,
+ * each of other clusters.
  *
- * What must stay true: counts are those of the last commits, of all tasks or of none: while one is not counted yet, the last ones told stand. Their labels are few.
+ * What must stay true: counts are those of the last commits, of all tasks or of none: while one is
+ * not counted yet, the last ones told stand. Their labels are few.
  *
  * Not here: the counting (tally.ts).
  */

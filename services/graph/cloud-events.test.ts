@@ -1,4 +1,7 @@
-/** CloudEvents headers go beside lineage and history: each has an id of its own, the same however records are batched, and nothing else is changed by them. */
+/**
+ * CloudEvents headers go beside lineage and history: each has an id of its own, the same however
+ * records are batched, and nothing else is changed by them.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

@@ -1,11 +1,15 @@
 /**
- * Headers of CloudEvents 1.0 (Kafka binding, binary mode) on what other programs read: `lineage` and `history`.
+ * Headers of CloudEvents 1.0 (Kafka binding, binary mode) on what other programs read: `lineage`
+ * and `history`.
  *
- * What must stay true: it stands around the log, and the fold does not know of it: key and value are the bytes that they are without, so audits and digests are, too.
- * An id is made of the log position that brought the record about and its object, so it is the same when the same is folded again, and never that of another record
- * of one source. What users call their objects makes no header large.
+ * What must stay true: it stands around the log, and the fold does not know of it: key and value
+ * are the bytes that they are without, so audits and digests are, too. An id is made of the log
+ * position that brought the record about and its object, so it is the same when the same is folded
+ * again, and never that of another record of one source. What users call their objects makes no
+ * header large.
  *
- * Not here: how a header is written (adapters/kafka/protocol/record-batch.ts), events for a webhook (runtime/http/webhook.ts).
+ * Not here: how a header is written (adapters/kafka/protocol/record-batch.ts), events for a webhook
+ * (runtime/http/webhook.ts).
  */
 import { POSITION_KEY } from '../../core/graph/key.ts'
 import type { Coordinates } from '../../core/model/object.ts'
@@ -14,7 +18,10 @@ import type { Header, Log, Produced, TaskCommit, TaskLog, TopicBatch } from '../
 import type { Codec } from '../../ports/record/codec.ts'
 import type { PublicRecord } from '../../ports/record/lineage.ts'
 
-/** By the type of what it says; of a null value by what that says. Its number grows only when a consumer of the former one would read it wrongly. */
+/**
+ * By the type of what it says; of a null value by what that says. Its number grows only when a
+ * consumer of the former one would read it wrongly.
+ */
 export const CLOUD_EVENT_TYPE = {
   Lineage: 'dev.kinfold.lineage.v1',
   forgotten: 'dev.kinfold.lineage.forgotten.v1',
@@ -130,7 +137,10 @@ class Describer {
     return next
   }
 
-  /** Which event it was that an object was forgotten with, the commit does not say: it was before this. */
+  /**
+   * Which event it was that an object was forgotten with, the commit does not say: it was before
+   * this.
+   */
   #end(): bigint {
     const last = this.#commit.changelog.findLast(({ key }) => key === POSITION_KEY)
     if (last?.value == null) throw new Error('a commit that forgets an object has no position')
@@ -153,7 +163,10 @@ function subjectOf({ group, kind, namespace, name }: Coordinates): string {
   return [...what, ...(namespace === '' ? [] : [namespace]), name].map(encoded).join('/')
 }
 
-/** What is left is ASCII without blanks and slashes, so it is part of a URI, and no name reads as two. */
+/**
+ * What is left is ASCII without blanks and slashes, so it is part of a URI, and no name reads as
+ * two.
+ */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

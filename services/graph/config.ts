@@ -5,7 +5,10 @@ import type { Waits } from '../../runtime/retry.ts'
 export const READ_LIMIT = 2_000
 /** How long a read waits for the first event; a stop is noticed at once all the same. */
 export const READ_WAIT_MS = 1_000
-/** Keys of the store counted between two reads when a task begins, and how long such a read waits: a thousand a second when there is nothing else to do. */
+/**
+ * Keys of the store counted between two reads when a task begins, and how long such a read waits: a
+ * thousand a second when there is nothing else to do.
+ */
 export const COUNT_KEYS = 200
 export const COUNT_WAIT_MS = 200
 /** How often the log is asked how far it goes, so that one who is behind knows. */
@@ -15,25 +18,45 @@ export const BATCH_RECORDS = 2_000
 export const BATCH_KEYS = 4_000
 /** How often a task commits: what a commit costs is the log's. */
 export interface Pace {
-  /** A commit gathers what is there for no longer: its first record waits for the last one. Other tasks of the process fold in that time, too. */
+  /**
+   * A commit gathers what is there for no longer: its first record waits for the last one. Other
+   * tasks of the process fold in that time, too.
+   */
   readonly batchMs: number
-  /** After a commit that took all there was, the next one waits so long for more; the first after a silence does not wait. */
+  /**
+   * After a commit that took all there was, the next one waits so long for more; the first after a
+   * silence does not wait.
+   */
   readonly gatherMs: number
 }
 /** A log in the same process: a commit is a write to one file. */
 export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
 /**
- * A log on other machines: a commit is three requests and a marker in every partition that it wrote to, which is most of its cost. Only who is
- * behind gathers for so long, and tasks share the time: eight of a process fold for an eighth of it each.
+ * A log on other machines: a commit is three requests and a marker in every partition that it wrote
+ * to, which is most of its cost. Only who is behind gathers for so long, and tasks share the time:
+ * eight of a process fold for an eighth of it each.
  */
 export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
-/** After folding for so long the event loop gets a turn: calls under way are answered and new ones sent meanwhile. */
+/**
+ * After folding for so long the event loop gets a turn: calls under way are answered and new ones
+ * sent meanwhile.
+ */
 export const TURN_MS = 4
-/** Changelog entries of one write to the store while restoring: all tasks do at once, and what each has in hand is what the collector copies. */
+/**
+ * Changelog entries of one write to the store while restoring: all tasks do at once, and what each
+ * has in hand is what the collector copies.
+ */
 export const RESTORE_LIMIT = 256
-/** By the clock on the wall, between two pages of a changelog. Null values are kept for a day at least. */
+/**
+ * By the clock on the wall, between two pages of a changelog. Null values are kept for a day at
+ * least.
+ */
 export const STILL_MS = 21_600_000
-/** Commits of a task that one write to its store holds at most, and their bytes, and for how long the first waits for others; a task without work writes them at once. After a crash they are replayed. */
+/**
+ * Commits of a task that one write to its store holds at most, and their bytes, and for how long
+ * the first waits for others; a task without work writes them at once. After a crash they are
+ * replayed.
+ */
 export const GATHERED_WRITES = 16
 export const GATHERED_BYTES: number = 2 * 1024 * 1024
 export const GATHERED_MS = 1_000
@@ -46,20 +69,35 @@ export const DIGEST_RECORDS = 1_000
 export const TAKE_OVER_WAITS: Waits = { firstMs: 500, mostMs: 10_000 }
 /** Before a task that another process has taken is taken back, if it is still given to this one. */
 export const RESIGNED_WAITS: Waits = { firstMs: 1_000, mostMs: 30_000 }
-/** Attempts in a row without a single commit, of a log that can be reached; then the process ends and says why. */
+/**
+ * Attempts in a row without a single commit, of a log that can be reached; then the process ends
+ * and says why.
+ */
 export const TAKE_OVER_ATTEMPTS = 20
-/** Bytes of stored values that all tasks of a process remember together, outside of V8's heap: taken as they are needed, and an eighth more for their index. */
+/**
+ * Bytes of stored values that all tasks of a process remember together, outside of V8's heap: taken
+ * as they are needed, and an eighth more for their index.
+ */
 export const REMEMBERED_BYTES: number = 32 * 1024 * 1024
 /** Decoded values that a task remembers, none of an object for longer than a batch. */
 export const DECODED_VALUES = 4_000
-/** Owner references of all long lists that a task remembers decoded from one batch to the next: some 10 MB. */
+/**
+ * Owner references of all long lists that a task remembers decoded from one batch to the next: some
+ * 10 MB.
+ */
 export const LONG_LIST_OWNERS = 20_000
-/** How long an order is waited for that `orders` does not show yet, and how often it is asked for: brokers may show an older end for a moment after an election. */
+/**
+ * How long an order is waited for that `orders` does not show yet, and how often it is asked for:
+ * brokers may show an older end for a moment after an election.
+ */
 export const ORDER_WAIT_MS = 10_000
 export const ORDER_POLL_MS = 100
 /** After one that never came, for how long no other is waited for. */
 export const ORDER_REST_MS = 60_000
-/** How often `orders` is compared with what the fold holds back; what it lost of that is unknown to reapers that start meanwhile. */
+/**
+ * How often `orders` is compared with what the fold holds back; what it lost of that is unknown to
+ * reapers that start meanwhile.
+ */
 export const CONTROL_CHECK_MS = 30_000
 /** How often it is looked whether the fold has come as far as that asks for. */
 export const CONTROL_CATCH_UP_MS = 1_000

@@ -1,4 +1,7 @@
-/** Tasks come to a process and leave it, one without the others; whoever has one folds it, and nobody folds in silence with fewer. */
+/**
+ * Tasks come to a process and leave it, one without the others; whoever has one folds it, and
+ * nobody folds in silence with fewer.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -286,7 +289,8 @@ test('a standby that holds more than the log does ends the service, and keeps wh
   const coordinator = new MemoryCoordinator(2, 1)
   start(t, log, coordinator)
   const { monotonicMs, ...rest } = systemClock()
-  // It waits a while for markers of a commit of its own, and this one has a thousandth of that to wait.
+  // It waits a while for markers of a commit of its own, and this one has a thousandth of that to
+  // wait.
   const fast = { ...rest, monotonicMs: () => monotonicMs() * 1_000 }
   const second = start(t, log, coordinator, 'http://two', fast)
   await until(

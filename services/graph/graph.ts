@@ -1,9 +1,10 @@
 /**
- * The graph service: runs the tasks that it is given, for as long as they are its own, stands by for others, and sees to it that the policy
- * asked for is the one folded.
+ * The graph service: runs the tasks that it is given, for as long as they are its own, stands by
+ * for others, and sees to it that the policy asked for is the one folded.
  *
- * What must stay true: a task that comes or goes disturbs no other; a failure that only a person can mend ends the service: it never goes on
- * with fewer partitions in silence, and what is given is tried for as long as it is.
+ * What must stay true: a task that comes or goes disturbs no other; a failure that only a person
+ * can mend ends the service: it never goes on with fewer partitions in silence, and what is given
+ * is tried for as long as it is.
  *
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */
@@ -39,7 +40,10 @@ export interface GraphParts {
   readonly retention: RetentionConfig
   /** The one asked for, and by whom; undefined: whatever was folded last. */
   readonly policy?: { readonly policy: Policy; readonly who: string } | undefined
-  /** A partition was folded by another policy until now: by ours before, or by that of another process. */
+  /**
+   * A partition was folded by another policy until now: by ours before, or by that of another
+   * process.
+   */
   readonly policyChanged?: (partition: number, former: Policy, policy: Policy) => void
   /** For the tasks' commits. */
   readonly pace?: Pace | undefined
@@ -129,7 +133,8 @@ export class Graph {
           if (placed.role === 'active') await this.#fold(seat, store, either)
           else await this.#follow(seat, store, either)
         } finally {
-          // Before the store closes: who asks meanwhile would fail with that, and hide why it ended.
+          // Before the store closes: who asks meanwhile would fail with that, and hide why it
+          // ended.
           seat.work = undefined
         }
       }
@@ -233,7 +238,10 @@ export async function ensurePolicy(
   return former
 }
 
-/** For people; of different policies it differs, too. The schema they are written by may be another in another version, and makes none. */
+/**
+ * For people; of different policies it differs, too. The schema they are written by may be another
+ * in another version, and makes none.
+ */
 export function policyName(policy: Policy): string {
   const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 8)
   return `${policy.mode} ${policy.preset} (${digest})`

@@ -1,4 +1,6 @@
-/** The endpoint answers what people ask about a small story, and says what is wrong with a question. */
+/**
+ * The endpoint answers what people ask about a small story, and says what is wrong with a question.
+ */
 import {
   deepEqual,
   doesNotMatch,

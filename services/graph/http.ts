@@ -1,7 +1,9 @@
 /**
- * What the graph service adds to its endpoint: the page, the questions people ask, what they order, and streams of public records.
+ * What the graph service adds to its endpoint: the page, the questions people ask, what they order,
+ * and streams of public records.
  *
- * What must stay true: only an order changes anything, and that by records on the log; what audit logs say is kept there, too, and changes no verdict.
+ * What must stay true: only an order changes anything, and that by records on the log; what audit
+ * logs say is kept there, too, and changes no verdict.
  *
  * Not here: listening, health and metrics (runtime/http/endpoint.ts).
  */
@@ -70,7 +72,10 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addHorizon(server, parts)
 }
 
-/** Those that are about one object, or show a part to who may not see all, and orders, look for themselves. */
+/**
+ * Those that are about one object, or show a part to who may not see all, and orders, look for
+ * themselves.
+ */
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],
   ...['/v1/lineage', '/v1/history', '/v1/directives', '/v1/changes', '/v1/deletions', AUDIT_PATH],

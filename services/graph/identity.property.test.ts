@@ -194,7 +194,8 @@ const QUESTIONS: Readonly<Record<string, (played: Played, of: Thing) => Promise<
     const { root } = await rig.get<TreeTold>(`/v1/tree?uid=${of.uid}`)
     const [pairs, now] = [pairsIn(root), below(of, living).pairs]
     if (living.includes(of)) return deepEqual(pairs, now)
-    // Of what is gone it is the tree before, too: what it had then, and nothing that only bears a uid.
+    // Of what is gone it is the tree before, too: what it had then, and nothing that only bears a
+    // uid.
     ok(now.isSubsetOf(pairs), `${[...pairs].join()} lacks some of ${[...now].join()}`)
     const ever = below(of, things).pairs
     ok(pairs.isSubsetOf(ever), `${[...pairs].join()} has more than ${[...ever].join()}`)

@@ -1,5 +1,6 @@
 /**
- * Puts the graph service together: stores in directories, the tasks that the placement gives, the index, and what answers questions.
+ * Puts the graph service together: stores in directories, the tasks that the placement gives, the
+ * index, and what answers questions.
  *
  * Not here: what it runs beside (cli/serve/up.ts), which log and placement it has (the caller's).
  */
@@ -34,7 +35,10 @@ export interface GraphMainOptions {
   readonly codec: Codec
   readonly clock: Clock
   readonly directory: string
-  /** Stores of another log are not taken for its own; what one directory has had, if there was but one log. */
+  /**
+   * Stores of another log are not taken for its own; what one directory has had, if there was but
+   * one log.
+   */
   readonly logIdentity?: string | undefined
   readonly placement?: Placement
   /** Undefined: whoever is let in may ask anything. */

@@ -1,4 +1,7 @@
-/** The page over HTTP: to everybody, with a policy, small, and with no address of anybody else in it. */
+/**
+ * The page over HTTP: to everybody, with a policy, small, and with no address of anybody else in
+ * it.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,7 @@
 /**
- * The endpoint while somebody takes all that it gives: streams that nobody reads, connections that send nothing. Probes, questions with their rights and orders are
- * answered as before, and no turn of the process is longer for it.
+ * The endpoint while somebody takes all that it gives: streams that nobody reads, connections that
+ * send nothing. Probes, questions with their rights and orders are answered as before, and no turn
+ * of the process is longer for it.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'

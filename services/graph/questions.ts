@@ -1,4 +1,7 @@
-/** Puts together what answers questions in one process: the same for a running service and for a test. */
+/**
+ * Puts together what answers questions in one process: the same for a running service and for a
+ * test.
+ */
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'

@@ -1,4 +1,7 @@
-/** Streams of records: resumed wherever they were cut, of a part of the records, and for who may not see all of them. */
+/**
+ * Streams of records: resumed wherever they were cut, of a part of the records, and for who may not
+ * see all of them.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { HistoryRecord } from '../../ports/record/lineage.ts'

@@ -1,11 +1,15 @@
 /**
- * `GET /v1/lineage` and `/v1/history`: records as they are on the log, as lines of JSON or as server-sent events, from a position on; with `follow=true` for ever.
+ * `GET /v1/lineage` and `/v1/history`: records as they are on the log, as lines of JSON or as
+ * server-sent events, from a position on; with `follow=true` for ever.
  *
- * What must stay true: each entry is sent once, in the order of its partition, and none is left out but by what was asked: a stream that cannot be read on breaks
- * off, so it never looks whole. The id of an event is where to go on behind it, in all partitions: who resumes there misses nothing and gets nothing twice.
- * Who may not see the whole graph sees what may be listed in the one namespace that was asked for, and nothing of the rest; the header `warning` says so.
+ * What must stay true: each entry is sent once, in the order of its partition, and none is left out
+ * but by what was asked: a stream that cannot be read on breaks off, so it never looks whole. The
+ * id of an event is where to go on behind it, in all partitions: who resumes there misses nothing
+ * and gets nothing twice. Who may not see the whole graph sees what may be listed in the one
+ * namespace that was asked for, and nothing of the rest; the header `warning` says so.
  *
- * Not here: positions (stream-position.ts), which records are meant (query/ask/record-filter.ts), how many streams there may be (runtime/shares/streams.ts).
+ * Not here: positions (stream-position.ts), which records are meant (query/ask/record-filter.ts),
+ * how many streams there may be (runtime/shares/streams.ts).
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -33,7 +37,10 @@ export interface StreamParts {
   readonly forwarding: Forwarding
 }
 
-/** Entries read at once; how long a read waits for more, and after which silence an event-stream says where it is. */
+/**
+ * Entries read at once; how long a read waits for more, and after which silence an event-stream
+ * says where it is.
+ */
 const STREAM_LIMIT = 500
 const STREAM_WAIT_MS = 5_000
 
@@ -171,7 +178,10 @@ class Output {
     await this.#put(this.#ids === undefined ? `${json}\n` : `${this.#id()}data: ${json}\n\n`)
   }
 
-  /** Nothing was sent for long: an event without data moves a reader's position on and is not seen by it, and keeps what lies between awake. */
+  /**
+   * Nothing was sent for long: an event without data moves a reader's position on and is not seen
+   * by it, and keeps what lies between awake.
+   */
   async idle(): Promise<void> {
     if (this.#ids === undefined) return
     if (this.#clock.monotonicMs() - this.#wroteAt >= STREAM_WAIT_MS)

@@ -1,4 +1,7 @@
-/** Whatever is asked over HTTP is answered: with an answer, or with a problem of whoever asked. Never an error of ours, never the end of the process. */
+/**
+ * Whatever is asked over HTTP is answered: with an answer, or with a problem of whoever asked.
+ * Never an error of ours, never the end of the process.
+ */
 import { ok } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,7 @@
-/** Gives the event loop its turn in long work: what must stay true is that nothing computes for longer than `TURN_MS` between two of them. */
+/**
+ * Gives the event loop its turn in long work: what must stay true is that nothing computes for
+ * longer than `TURN_MS` between two of them.
+ */
 import type { Clock } from '../../ports/clock.ts'
 import { TURN_MS } from './config.ts'
 
@@ -11,7 +14,10 @@ export class Turns {
     this.#at = clock.monotonicMs() + TURN_MS
   }
 
-  /** Call it between any two small pieces of work; pieces that are done side by side share their turns. */
+  /**
+   * Call it between any two small pieces of work; pieces that are done side by side share their
+   * turns.
+   */
   async take(): Promise<void> {
     while (this.#clock.monotonicMs() >= this.#at) {
       const due = this.#at

@@ -1,4 +1,7 @@
-/** What a webhook is told of what waits, when, and how often: while it answers, and while it is away. */
+/**
+ * What a webhook is told of what waits, when, and how often: while it answers, and while it is
+ * away.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

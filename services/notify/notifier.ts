@@ -1,11 +1,13 @@
 /**
  * Tells a receiver what waits for a person, and when it is over.
  *
- * What must stay true: it looks at what is, not at what happened, so nothing is missed while the receiver is away, and what was over before it came back is
- * never told. What is not known is not over. One event at a time, a few a minute at most, and what comes and goes within minutes is one: whoever fills a cluster
- * with odd objects fills nobody's inbox. It holds up nobody.
+ * What must stay true: it looks at what is, not at what happened, so nothing is missed while the
+ * receiver is away, and what was over before it came back is never told. What is not known is not
+ * over. One event at a time, a few a minute at most, and what comes and goes within minutes is one:
+ * whoever fills a cluster with odd objects fills nobody's inbox. It holds up nobody.
  *
- * Not here: what waits for a person (cli/process/notice.ts), what a receiver makes of it (cloud-event.ts for a webhook, cli/process/notify.ts for Kubernetes Events).
+ * Not here: what waits for a person (cli/process/notice.ts), what a receiver makes of it
+ * (cloud-event.ts for a webhook, cli/process/notify.ts for Kubernetes Events).
  */
 
 import type { Clock } from '../../ports/clock.ts'
@@ -42,7 +44,10 @@ export interface Telling {
 }
 
 export interface NotifierParts {
-  /** Resolves only once the receiver has taken it; rejects with an Error that says why it did not. It is called again then. */
+  /**
+   * Resolves only once the receiver has taken it; rejects with an Error that says why it did not.
+   * It is called again then.
+   */
   readonly tell: (telling: Telling, signal: AbortSignal) => Promise<void>
   /** What waits now. */
   readonly notices: () => readonly Notice[]

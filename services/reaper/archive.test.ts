@@ -1,6 +1,6 @@
 /**
- * The archive's place in the life of a delete: read, appended, acknowledged, and only then the DELETE. Over the Kubernetes adapter, on an API
- * server in memory.
+ * The archive's place in the life of a delete: read, appended, acknowledged, and only then the
+ * DELETE. Over the Kubernetes adapter, on an API server in memory.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,10 @@ const PLAIN: ArchiveSettings = { secrets: false, key: undefined }
 const folder = mkdtempSync(join(tmpdir(), 'archive-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Carries the command out and returns its result, and the requests it took besides the proof of identity. */
+/**
+ * Carries the command out and returns its result, and the requests it took besides the proof of
+ * identity.
+ */
 async function reapOne(
   world: World,
   command: Command,

@@ -1,13 +1,13 @@
 /**
- * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that the
- * DELETE will name, appends it, and waits for the log.
+ * Archives an object, whole, before it is deleted: reads it, checks that it is the very one that
+ * the DELETE will name, appends it, and waits for the log.
  *
  * What must stay true: `Kept` is returned only when the log has acknowledged the last piece of the
- * object read at just this uid and version. In every other case nothing is deleted (F95, I14). Where
- * the namespace has its share of the archive's disk, only its own deletions wait.
+ * object read at just this uid and version. In every other case nothing is deleted (F95, I14).
+ * Where the namespace has its share of the archive's disk, only its own deletions wait.
  *
- * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how long
- * it is kept (the graph trims), whose share is how large (runtime/archive/archive-room.ts).
+ * Not here: the second pass through the gate after it (reap.ts), the source of keys (main.ts), how
+ * long it is kept (the graph trims), whose share is how large (runtime/archive/archive-room.ts).
  */
 
 import type { DeleteObject } from '../../core/model/command.ts'
@@ -44,7 +44,9 @@ export interface ArchiveRequest {
 export type Keeping =
   /** `object`: as it was read, and is to be deleted. */
   | { readonly type: 'Kept'; readonly object: ObjectMeta }
-  /** It is another object, another version of it, or deleted: the read object decides what follows. */
+  /**
+   * It is another object, another version of it, or deleted: the read object decides what follows.
+   */
   | { readonly type: 'Moved'; readonly read: GetAnswer }
   | { readonly type: 'Failed'; readonly reason: string }
 
@@ -136,7 +138,10 @@ function piecesOf(
   return archivedPieces(about, bytes, settings.key)
 }
 
-/** One after the other, so that the last piece confirms those before it. A piece that occurs twice is read once. */
+/**
+ * One after the other, so that the last piece confirms those before it. A piece that occurs twice
+ * is read once.
+ */
 /** Undefined once the last piece is acknowledged. */
 async function append(
   { command, caller }: ArchiveRequest,

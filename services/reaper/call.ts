@@ -1,8 +1,8 @@
 /**
  * One call to a cluster: timed for the throttle, and taken as a sign when the connection broke.
  *
- * What must stay true: a broken connection voids the proof of identity, since the next one may lead elsewhere; a call that throws a
- * `ClusterError` is an unknown answer and proves nothing.
+ * What must stay true: a broken connection voids the proof of identity, since the next one may lead
+ * elsewhere; a call that throws a `ClusterError` is an unknown answer and proves nothing.
  *
  * Not here: the meaning of an answer (settle.ts), the time limit of a call (the cluster's adapter).
  */

@@ -1,5 +1,6 @@
 /**
- * Fold, reaper and API server together, without a watch that reports any deletion: an object that our DELETE removed is verified, and its foreground owner completes.
+ * Fold, reaper and API server together, without a watch that reports any deletion: an object that
+ * our DELETE removed is verified, and its foreground owner completes.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'

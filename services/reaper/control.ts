@@ -1,9 +1,12 @@
 /**
- * The current pauses and protections from `orders`, and from `control` for each cluster: whether it is connected, and its epoch. The reaper itself follows both, so that a pause does
- * not queue behind commands.
+ * The current pauses and protections from `orders`, and from `control` for each cluster: whether it
+ * is connected, and its epoch. The reaper itself follows both, so that a pause does not queue
+ * behind commands.
  *
- * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a cluster as not connected, protection as of everything. So does one that may have
- * been given since either was last read: no command is based on a state older than `controlFreshMs`. A directive that is lost with the end of `orders` holds until it is revoked (F39).
+ * What must stay true: a directive that cannot be read counts against acting: a pause as pressed, a
+ * cluster as not connected, protection as of everything. So does one that may have been given since
+ * either was last read: no command is based on a state older than `controlFreshMs`. A directive
+ * that is lost with the end of `orders` holds until it is revoked (F39).
  *
  * Not here: requests to relist (the watcher reads those), the effect of a pause (gate.ts).
  */

@@ -1,10 +1,15 @@
 /**
- * Kubernetes Events about the results of commands: `Collected` on the owner whose dependents were deleted, `Blocked` on an object that the API server does not delete.
+ * Kubernetes Events about the results of commands: `Collected` on the owner whose dependents were
+ * deleted, `Blocked` on an object that the API server does not delete.
  *
- * What must stay true: it waits for nothing, and nothing waits for it. Many deletes are one Event, and there are few a minute: of a cluster, and of one namespace fewer.
- * Both, what is gathered and what is sent, are shares: by cluster, then by namespace in turn, and the first of a namespace in a minute has room of its own. Events beyond the limit are counted and left out; the record of what happened is the history, not these.
+ * What must stay true: it waits for nothing, and nothing waits for it. Many deletes are one Event,
+ * and there are few a minute: of a cluster, and of one namespace fewer. Both, what is gathered and
+ * what is sent, are shares: by cluster, then by namespace in turn, and the first of a namespace in
+ * a minute has room of its own. Events beyond the limit are counted and left out; the record of
+ * what happened is the history, not these.
  *
- * Not here: Events about references that have no effect: these are commands (core/issue/warning.ts).
+ * Not here: Events about references that have no effect: these are commands
+ * (core/issue/warning.ts).
  */
 import type { Command, Target } from '../../core/model/command.ts'
 import type { ClusterId, Coordinates } from '../../core/model/object.ts'

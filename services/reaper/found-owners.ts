@@ -1,8 +1,8 @@
 /**
  * Owners that were published as found a short while ago.
  *
- * What must stay true: only owners published within that time are remembered. An owner that is forgotten with the process is published once more, which
- * harms nothing.
+ * What must stay true: only owners published within that time are remembered. An owner that is
+ * forgotten with the process is published once more, which harms nothing.
  */
 import type { OwnerFound } from '../../core/model/event.ts'
 import type { Clock } from '../../ports/clock.ts'

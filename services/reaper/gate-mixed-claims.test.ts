@@ -1,4 +1,7 @@
-/** A command's class is the one furthest down among its references: each other claim has to be verified as if it were alone. */
+/**
+ * A command's class is the one furthest down among its references: each other claim has to be
+ * verified as if it were alone.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLAIM, deleteObject } from '../../testing/rig/reaper.ts'

@@ -1,17 +1,22 @@
 /**
- * Whether each cluster refuses Kinfold's account what it must never do (the second lock), tried again periodically.
+ * Whether each cluster refuses Kinfold's account what it must never do (the second lock), tried
+ * again periodically.
  *
- * What must stay true: where the lock is required, no command takes effect but while it was proven within its time; not knowing is not having.
- * A try never has an effect of its own.
+ * What must stay true: where the lock is required, no command takes effect but while it was proven
+ * within its time; not knowing is not having. A try never has an effect of its own.
  *
- * Not here: the calls that have to be refused (the cluster's adapter), the limits of a command without the lock (gate.ts).
+ * Not here: the calls that have to be refused (the cluster's adapter), the limits of a command
+ * without the lock (gate.ts).
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Cluster, ClusterError, type LockAnswer } from '../../ports/cluster.ts'
 import { joining } from '../../runtime/lifecycle.ts'
 
-/** `required`: without it commands are only dry runs. `optional`: it is checked, and reported. `off`: it is not checked. */
+/**
+ * `required`: without it commands are only dry runs. `optional`: it is checked, and reported.
+ * `off`: it is not checked.
+ */
 export type LockWanted = 'required' | 'optional' | 'off'
 
 export interface LockBounds {

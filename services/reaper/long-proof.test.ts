@@ -1,4 +1,7 @@
-/** Shows that an object with thousands of owners is proven in the end, and that nothing a restore could hide behind counts as proof. */
+/**
+ * Shows that an object with thousands of owners is proven in the end, and that nothing a restore
+ * could hide behind counts as proof.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'
@@ -15,7 +18,10 @@ interface Told {
   readonly looks: Readonly<Record<string, number>>
 }
 
-/** A DELETE whose owners all have to be proven. `trouble`: how the server answers the n-th question for its identity, if otherwise than usual. */
+/**
+ * A DELETE whose owners all have to be proven. `trouble`: how the server answers the n-th question
+ * for its identity, if otherwise than usual.
+ */
 async function proven(
   trouble: (question: number, world: World) => Promise<number | undefined>,
   kind: OwnerClaim['claim'] = 'absent',

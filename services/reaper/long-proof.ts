@@ -1,9 +1,12 @@
 /**
- * Verifies the owners that a command claims, some at a time, so that an object with thousands of them can be proven as well.
+ * Verifies the owners that a command claims, some at a time, so that an object with thousands of
+ * them can be proven as well.
  *
- * What must stay true: a GET that found an owner deleted stays valid for as long as the cluster is reachable without a break. No restore leaves that: it takes longer
- * than `goneProofAfterMs`, and breaks calls. So the cluster's identity, which comes from its own store, is asked for between the GETs, and two answers further apart than
- * that, or any failure, make everything seen before them outdated. A GET of an owner that waits or orphans is never valid for longer: users change that.
+ * What must stay true: a GET that found an owner deleted stays valid for as long as the cluster is
+ * reachable without a break. No restore leaves that: it takes longer than `goneProofAfterMs`, and
+ * breaks calls. So the cluster's identity, which comes from its own store, is asked for between the
+ * GETs, and two answers further apart than that, or any failure, make everything seen before them
+ * outdated. A GET of an owner that waits or orphans is never valid for longer: users change that.
  *
  * Not here: what a live GET proves (gate.ts).
  */
@@ -42,7 +45,9 @@ interface Steady {
   readonly last: number
 }
 
-/** A reason, when the cluster is not proven to be the one. Stops at the first look that `isEnough`. */
+/**
+ * A reason, when the cluster is not proven to be the one. Stops at the first look that `isEnough`.
+ */
 export async function lookAtAll(
   claims: readonly OwnerClaim[],
   since: number,

@@ -1,4 +1,6 @@
-/** Shows that live GETs of one namespace's owners leave places to others, however many there are. */
+/**
+ * Shows that live GETs of one namespace's owners leave places to others, however many there are.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerClaim } from '../../core/model/command.ts'

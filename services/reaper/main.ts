@@ -21,7 +21,10 @@ export interface ReaperMainOptions {
   readonly logger: Logger
   readonly cuts: Cuts
   readonly clusters: readonly ConnectedCluster[]
-  /** Commands of an earlier start may still be on the log, judged in another mode: the stricter one counts. */
+  /**
+   * Commands of an earlier start may still be on the log, judged in another mode: the stricter one
+   * counts.
+   */
   readonly mode: Mode
   /** Whether the clusters' own locks are checked, and required. */
   readonly lock: LockWanted
@@ -32,7 +35,10 @@ export interface ReaperMainOptions {
   readonly observe?: ReaperParts['observe'] | undefined
 }
 
-/** The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a whole backlog. */
+/**
+ * The same reason in a cluster is a line once a minute, with how many there were: a pause blocks a
+ * whole backlog.
+ */
 const BLOCKED_LINE_MS = 60_000
 const MAX_REASONS = 1_000
 

@@ -1,13 +1,17 @@
 /**
- * Results on their way to `events`: gathered for a moment, appended together, and only then settled.
+ * Results on their way to `events`: gathered for a moment, appended together, and only then
+ * settled.
  *
- * What must stay true: `onAppended` is called after the append was acknowledged, never before; results of one partition keep their order.
- * Answers of live GETs alone never cause more than one append in `gatherAnswersMs`, or for `answersPerAppend` of them: an object may have
- * thousands of owners that never were, and each append costs the log, and the fold a commit, far more bytes than the answer (T10). The
- * first answer after a pause does not wait for others, and no result of another command waits for answers.
+ * What must stay true: `onAppended` is called after the append was acknowledged, never before;
+ * results of one partition keep their order. Answers of live GETs alone never cause more than one
+ * append in `gatherAnswersMs`, or for `answersPerAppend` of them: an object may have thousands of
+ * owners that never were, and each append costs the log, and the fold a commit, far more bytes than
+ * the answer (T10). The first answer after a pause does not wait for others, and no result of
+ * another command waits for answers.
  *
- * Not here: a bound on the waiting results, which is that of the windows: a command holds its place until its result is appended. Results about found
- * owners hold none, and each is published rarely (found-owners.ts).
+ * Not here: a bound on the waiting results, which is that of the windows: a command holds its place
+ * until its result is appended. Results about found owners hold none, and each is published rarely
+ * (found-owners.ts).
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'

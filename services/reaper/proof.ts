@@ -1,9 +1,11 @@
 /**
- * Live GETs that many commands share: whether the endpoint is the cluster it should be, and the state of an owner.
+ * Live GETs that many commands share: whether the endpoint is the cluster it should be, and the
+ * state of an owner.
  *
- * What must stay true: a GET is as old as the moment of its request, however late it is answered, and has that time for its users; one that failed proves
- * nothing, but is shared as well, so a backlog does not ask once per command. While a proof of identity failed, the cluster may have been restored:
- * everything seen before it no longer counts.
+ * What must stay true: a GET is as old as the moment of its request, however late it is answered,
+ * and has that time for its users; one that failed proves nothing, but is shared as well, so a
+ * backlog does not ask once per command. While a proof of identity failed, the cluster may have
+ * been restored: everything seen before it no longer counts.
  *
  * Not here: what a live GET proves (gate.ts).
  */
@@ -35,13 +37,22 @@ export interface Attested {
   readonly answeredAt: number
 }
 
-/** Of one cluster. `onCall` is called once for each request that this command causes; the others share for nothing. */
+/**
+ * Of one cluster. `onCall` is called once for each request that this command causes; the others
+ * share for nothing.
+ */
 export interface Proofs {
   /** Why the endpoint is not proven to be the cluster; undefined when it is. */
   identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
-  /** Asks anew which cluster it is, for a proof that takes long: that one was there between `askedAt` and `answeredAt`. A reason, when it is not proven to be. */
+  /**
+   * Asks anew which cluster it is, for a proof that takes long: that one was there between
+   * `askedAt` and `answeredAt`. A reason, when it is not proven to be.
+   */
   attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string>
-  /** The connection broke, and the next one may lead elsewhere: nothing seen so far counts any longer. */
+  /**
+   * The connection broke, and the next one may lead elsewhere: nothing seen so far counts any
+   * longer.
+   */
   voidAll(): void
   /** `since`, monotonic: an earlier request is of no use. */
   owner(
@@ -142,7 +153,10 @@ export function createProofs(parts: ProofParts): Proofs {
   }
 }
 
-/** Retries shortly: a whole backlog waits for it. Not for longer than a failed proof is valid, so that a hanging server costs one wait. */
+/**
+ * Retries shortly: a whole backlog waits for it. Not for longer than a failed proof is valid, so
+ * that a hanging server costs one wait.
+ */
 async function identify(
   { id, cluster, caller, clock, bounds, onTrouble }: ProofParts,
   onCall: () => void,

@@ -1,5 +1,6 @@
 /**
- * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in memory.
+ * The life of one command, each verb end to end: over the Kubernetes adapter, on an API server in
+ * memory.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +13,10 @@ import type { ReaperConfig } from './config.ts'
 import { DEFAULT_REAPER_CONFIG } from './config.ts'
 import type { Result } from './decide/result.ts'
 
-/** Carries the commands out and returns their results, and the requests it took besides the proof of identity. */
+/**
+ * Carries the commands out and returns their results, and the requests it took besides the proof of
+ * identity.
+ */
 async function reapAll(
   world: World,
   commands: readonly Command[],
@@ -161,7 +165,8 @@ test('warns once, however often it is asked', async () => {
 })
 
 test('changes nothing in a dry run', async () => {
-  // If an effect was requested and only this reaper may not carry it out, it is to be requested again.
+  // If an effect was requested and only this reaper may not carry it out, it is to be requested
+  // again.
   for (const [own, here, told] of [
     ['dry-run', 'enforce', 'would-go 200'],
     [
@@ -193,7 +198,8 @@ test('changes nothing in a dry run', async () => {
   }
 })
 
-// An action of another client after the verdict, the result of the DELETE, and how many calls that took.
+// An action of another client after the verdict, the result of the DELETE, and how many calls that
+// took.
 const conflicts: readonly (readonly [string, (world: World) => Promise<void>, string, number])[] = [
   ['nothing', async () => {}, 'done 200', 1],
   ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200', 3],
@@ -253,7 +259,8 @@ test('gives an object up that is written again and again', async () => {
   equal(calls['DELETE'], DEFAULT_REAPER_CONFIG.conflicts + 1)
 })
 
-// An action of another client after the verdict, and the result of dropping the second of two references.
+// An action of another client after the verdict, and the result of dropping the second of two
+// references.
 const moved: readonly (readonly [string, (world: World) => Promise<void>, string])[] = [
   ['a label', (world) => world.patch('pod', { labels: { a: 'b' } }), 'done 200 +object'],
   [
@@ -310,7 +317,8 @@ test('blocks when an owner that was never seen turns out to be there', async () 
   )
   const results = await world.settled(2)
   await running.stop()
-  // It is published for the graph, too: otherwise the graph would hold the owner to be deleted, and ask again and again.
+  // It is published for the graph, too: otherwise the graph would hold the owner to be deleted, and
+  // ask again and again.
   const told = [`found ${owner.uid}`, 'blocked null owner ConfigMap/gone exists']
   deepEqual(results.map(show), told)
   equal(world.exists('pod'), true)

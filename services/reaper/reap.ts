@@ -1,10 +1,12 @@
 /**
- * The life of one command that may be sent: gate, one guarded call, the consequences of its answer, until it is settled.
+ * The life of one command that may be sent: gate, one guarded call, the consequences of its answer,
+ * until it is settled.
  *
- * What must stay true: every call of a command is sent directly after the gate, and each return to the gate is counted, so every
- * command ends. Carrying a command out twice has one effect.
+ * What must stay true: every call of a command is sent directly after the gate, and each return to
+ * the gate is counted, so every command ends. Carrying a command out twice has one effect.
  *
- * Not here: which command comes next (backlog.ts), the meaning of the answers (settle.ts), appending the result (outbox.ts).
+ * Not here: which command comes next (backlog.ts), the meaning of the answers (settle.ts),
+ * appending the result (outbox.ts).
  */
 import type { Command, OwnerClaim, VerifyOwner } from '../../core/model/command.ts'
 import type { ObjectMeta } from '../../core/model/object.ts'
@@ -56,7 +58,10 @@ export interface Reaping {
   troubledMs(): number
   /** As they are now. */
   facts(command: Command, moments: Moments): Facts
-  /** An owner exists that the graph holds to be deleted: the graph has to be notified, or it would ask for its dependents again and again. */
+  /**
+   * An owner exists that the graph holds to be deleted: the graph has to be notified, or it would
+   * ask for its dependents again and again.
+   */
   onFound(command: Command, claim: OwnerClaim, object: ObjectMeta): void
 }
 
@@ -127,12 +132,16 @@ async function effect(command: Effect, life: Life): Promise<Settle> {
 
 const FRESH: Tried = { dryRun: false, retries: 0, conflicts: 0 }
 
-/** Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed meanwhile. */
+/**
+ * Facts, then proofs, then the facts as they are after the proofs: a pause may have been pressed
+ * meanwhile.
+ */
 async function gate(command: Command, life: Life): Promise<Pass> {
   const { moments, site } = life
   const pass = judge(command, site.facts(command, moments), site.config)
   if (pass.type === 'Blocked') return pass
-  // A retry repeats all live GETs: otherwise those shared with other commands would become outdated one after the other.
+  // A retry repeats all live GETs: otherwise those shared with other commands would become outdated
+  // one after the other.
   let since = Number.NEGATIVE_INFINITY
   for (let tries = 0; tries <= site.config.retries; tries++) {
     const proof = await prove(command, life, since)
@@ -194,8 +203,8 @@ interface Seen {
 }
 
 /**
- * Undefined, or the archived object: its DELETE may be sent now. It is sent directly after the gate: live GETs of owners are shared for a moment, so
- * mostly that costs no call.
+ * Undefined, or the archived object: its DELETE may be sent now. It is sent directly after the
+ * gate: live GETs of owners are shared for a moment, so mostly that costs no call.
  */
 async function archive(
   command: Effect,
@@ -287,7 +296,8 @@ async function call(
         if (spared !== '') return seenSpared(spared, read)
         const answer = beforeDelete(command, resourceVersion, read)
         if (answer !== undefined) return answer
-        // The GET may have taken long: a pause, an owner that orphans by now, or a failure meanwhile counts.
+        // The GET may have taken long: a pause, an owner that orphans by now, or a failure
+        // meanwhile counts.
         const pass = await gate(command, life)
         if (pass.type === 'Blocked') return blocked(pass.reason, pass.isSpared)
         if (pass.dryRun && !dryRun) return blocked('became a dry run while the object was read')
@@ -313,7 +323,10 @@ async function call(
   }
 }
 
-/** Protections that users gave since it was read: the last gate sees kinds and namespaces, and nothing of the object itself. */
+/**
+ * Protections that users gave since it was read: the last gate sees kinds and namespaces, and
+ * nothing of the object itself.
+ */
 function lateObjection(
   command: Effect,
   resourceVersion: string,
@@ -332,7 +345,9 @@ function lateObjection(
 /** An Event has no dry run, so none is sent. */
 const WOULD_WARN: ReapAnswer = { type: 'WouldGo', code: 200 }
 
-/** If an effect was requested it is requested again: the command has to wait, and is not finished. */
+/**
+ * If an effect was requested it is requested again: the command has to wait, and is not finished.
+ */
 function wouldGo(step: Settle, { insteadBecause }: Extract<Pass, { type: 'Go' }>): Settle {
   if (insteadBecause === undefined) return step
   return { ...step, outcome: 'blocked', reason: `it would be carried out, but ${insteadBecause}` }

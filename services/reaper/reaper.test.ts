@@ -1,5 +1,6 @@
 /**
- * The loop: which commands are sent at all, what survives a death at any moment, and the effect of one bad object on the others.
+ * The loop: which commands are sent at all, what survives a death at any moment, and the effect of
+ * one bad object on the others.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -353,7 +354,8 @@ test('does not go on when a pause is pressed while it proves something', async (
 test('makes no more calls than are in flight once it is paused, and none 2 s later, with a backlog of 100,000 (F94)', async () => {
   const world = await World.open()
   const commands = await dependents(world, 1_000)
-  // Most of the backlog is about objects that are deleted by then: what counts is that none of it is sent.
+  // Most of the backlog is about objects that are deleted by then: what counts is that none of it
+  // is sent.
   const [first] = commands as [DeleteObject]
   const backlog = Array.from({ length: 99 }, (_, round) =>
     Array.from({ length: 1_000 }, (_, i): Command => {
@@ -547,7 +549,8 @@ test('goes on after one question for the identity was not answered, having looke
   const seen = commands.map(
     (one) => ({ ...one, evidence: 'deleted', owners: [GONE_CLAIM] }) as Command,
   )
-  // Owners of commands appended before a reaper's start are verified anyway; all of these wait for the one question.
+  // Owners of commands appended before a reaper's start are verified anyway; all of these wait for
+  // the one question.
   const running = world.start()
   await world.clock.advance(5)
   let failed = 0

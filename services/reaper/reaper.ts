@@ -1,8 +1,10 @@
 /**
- * The reaper: follows `commands` and `control`, carries out the commands that may be sent, and appends the result of each.
+ * The reaper: follows `commands` and `control`, carries out the commands that may be sent, and
+ * appends the result of each.
  *
- * What must stay true: a position is saved only after its results are appended, so a reaper that dies at any moment carries commands
- * out again and never leaves one out. One target that is slow or refused delays no other.
+ * What must stay true: a position is saved only after its results are appended, so a reaper that
+ * dies at any moment carries commands out again and never leaves one out. One target that is slow
+ * or refused delays no other.
  *
  * Not here: connections (main.ts), whether and how a command is sent (gate.ts, reap.ts).
  */
@@ -49,7 +51,9 @@ export interface ReaperParts {
   readonly random: Random
   /** The clusters' own locks; undefined: none is wanted. */
   readonly locks?: Locks
-  /** Why this process may delete nothing there now, empty where it may; undefined: it always may. */
+  /**
+   * Why this process may delete nothing there now, empty where it may; undefined: it always may.
+   */
   readonly barring?: ((cluster: ClusterId) => string) | undefined
   /** Which partitions of `commands` are this process'; undefined: all. */
   readonly placement?: { readonly of: Placement; readonly url: string } | undefined
@@ -95,7 +99,10 @@ export interface ReaperStatus {
 }
 
 export interface Reaper {
-  /** Until `signal` aborts; then calls in flight are awaited for a moment and positions saved. Rejects when it cannot continue. Once only. */
+  /**
+   * Until `signal` aborts; then calls in flight are awaited for a moment and positions saved.
+   * Rejects when it cannot continue. Once only.
+   */
   run(signal: AbortSignal): Promise<void>
   status(): ReaperStatus
 }
@@ -197,7 +204,10 @@ class Loop implements Reaper {
     }, signal)
   }
 
-  /** Commands read from a partition that moves to another process are still carried out: both may do so, and the guards make that harmless. */
+  /**
+   * Commands read from a partition that moves to another process are still carried out: both may do
+   * so, and the guards make that harmless.
+   */
   async #runLane({ partition, revoked }: Placed, signal: AbortSignal): Promise<void> {
     const { log, codec, clock, ageMs } = this.#parts
     const lane = createLane({

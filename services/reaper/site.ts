@@ -1,7 +1,9 @@
 /**
- * One cluster as the reaper works on it: its waiting commands, its limit of concurrent calls, and the proofs about it.
+ * One cluster as the reaper works on it: its waiting commands, its limit of concurrent calls, and
+ * the proofs about it.
  *
- * What must stay true: no more commands under way than the throttle and the turns of kinds allow (backlog.ts), and a command that may not be sent settles without a call.
+ * What must stay true: no more commands under way than the throttle and the turns of kinds allow
+ * (backlog.ts), and a command that may not be sent settles without a call.
  *
  * Not here: the life of one command (reap.ts), the destination of its result (`onResult`).
  */
@@ -47,9 +49,15 @@ export interface FactSources {
   readonly control: Control
   /** Undefined: none is wanted. */
   readonly locks: Pick<Locks, 'lacking' | 'isAwaited'> | undefined
-  /** Why there is too little room to record deletions; empty while there is enough. Undefined: the log has a disk of its own. */
+  /**
+   * Why there is too little room to record deletions; empty while there is enough. Undefined: the
+   * log has a disk of its own.
+   */
   readonly barring: ((cluster: ClusterId) => string) | undefined
-  /** Of the reaper, monotonic: between the append of an earlier command and now there was a time that this process did not witness. */
+  /**
+   * Of the reaper, monotonic: between the append of an earlier command and now there was a time
+   * that this process did not witness.
+   */
   readonly startedMs: number
   readonly clock: Clock
   readonly config: ReaperConfig
@@ -159,7 +167,10 @@ class OneCluster implements Site {
     }
   }
 
-  /** Its watcher starts as well, and has not connected yet; or the lock that it needs was not tried yet. */
+  /**
+   * Its watcher starts as well, and has not connected yet; or the lock that it needs was not tried
+   * yet.
+   */
   #isEarly(): boolean {
     const { id, control, locks, clock, config, startedMs } = this.#parts
     const isAwaited = !control.isConnected(id) || locks?.isAwaited(id) === true

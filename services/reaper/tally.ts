@@ -1,5 +1,6 @@
 /**
- * Counts for metrics, by labels of which there are few: cluster, verb, outcome, code. Never a uid or a name.
+ * Counts for metrics, by labels of which there are few: cluster, verb, outcome, code. Never a uid
+ * or a name.
  */
 import type { Command, CommandType, Outcome } from '../../core/model/command.ts'
 import type { ClusterId } from '../../core/model/object.ts'

@@ -1,9 +1,12 @@
 /**
- * The limit of concurrent calls to one cluster: more while its answers come quickly, half when it reports overload.
+ * The limit of concurrent calls to one cluster: more while its answers come quickly, half when it
+ * reports overload.
  *
- * What must stay true: the limit stays between 1 and the ceiling, and is halved once per flight of calls, not once per refusal in it.
+ * What must stay true: the limit stays between 1 and the ceiling, and is halved once per flight of
+ * calls, not once per refusal in it.
  *
- * Not here: which command is next, and the few that may exceed the limit (backlog.ts), retries (reap.ts).
+ * Not here: which command is next, and the few that may exceed the limit (backlog.ts), retries
+ * (reap.ts).
  */
 export interface Throttle {
   limit(): number

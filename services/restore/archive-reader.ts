@@ -1,11 +1,11 @@
 /**
  * Reads the archive: first what it has, which costs little, then the bodies of what was chosen.
  *
- * What must stay true: an object counts only with all of its pieces, unharmed, and its body is that of
- * the object that the head names. It writes nothing.
+ * What must stay true: an object counts only with all of its pieces, unharmed, and its body is that
+ * of the object that the head names. It writes nothing.
  *
- * Not here: which of several records counts, and which does not (trusted-record.ts), what is made of
- * it (restore-plan.ts), which log it is (the caller's).
+ * Not here: which of several records counts, and which does not (trusted-record.ts), what is made
+ * of it (restore-plan.ts), which log it is (the caller's).
  */
 import { createHash } from 'node:crypto'
 import type { ClusterId, Uid } from '../../core/model/object.ts'
@@ -160,7 +160,10 @@ interface Whole {
   readonly bytes: Uint8Array
 }
 
-/** Undefined while pieces are missing. Two reapers may write of one object at the same time, and a piece may be there twice. */
+/**
+ * Undefined while pieces are missing. Two reapers may write of one object at the same time, and a
+ * piece may be there twice.
+ */
 function assemble(
   open: Map<string, Assembly>,
   record: Archived,

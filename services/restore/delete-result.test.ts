@@ -1,4 +1,7 @@
-/** What a plan tells of a DELETE that was archived for and did not go through: over a real reaper, on an API server in memory. */
+/**
+ * What a plan tells of a DELETE that was archived for and did not go through: over a real reaper,
+ * on an API server in memory.
+ */
 
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'

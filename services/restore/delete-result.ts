@@ -1,9 +1,9 @@
 /**
- * What became of the DELETE that a record of the archive was made for, where it did not go through: the object may have lived on, changed, and gone later without
- * being archived again.
+ * What became of the DELETE that a record of the archive was made for, where it did not go through:
+ * the object may have lived on, changed, and gone later without being archived again.
  *
- * What must stay true: nothing is told but what the log holds of that very command and object. That nothing is told proves nothing: results are kept as
- * long as events are. It writes nothing.
+ * What must stay true: nothing is told but what the log holds of that very command and object. That
+ * nothing is told proves nothing: results are kept as long as events are. It writes nothing.
  */
 import type { CommandSettled } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'
@@ -14,7 +14,10 @@ import type { ArchivedObject } from './archive-reader.ts'
 
 /** Events read at once. */
 const PAGE = 500
-/** A command is void ten minutes after it was decided, and its result follows soon, unless the reaper or the log is away. */
+/**
+ * A command is void ten minutes after it was decided, and its result follows soon, unless the
+ * reaper or the log is away.
+ */
 const RESULT_MS = 3_600_000
 
 /** How it ended, of each of these objects whose DELETE did not go through. */
@@ -89,7 +92,10 @@ function byPosition(a: Decided, b: Decided): number {
   return Number(a.position - b.position)
 }
 
-/** A log that was begun anew gives the ids of commands again, and who carries a command out a second time archives again. */
+/**
+ * A log that was begun anew gives the ids of commands again, and who carries a command out a second
+ * time archives again.
+ */
 function isOf(
   { cluster, uid }: CommandSettled,
   at: number,

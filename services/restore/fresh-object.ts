@@ -1,8 +1,9 @@
 /**
  * Makes of an object as it was one that a server takes as new.
  *
- * What must stay true: nothing that only a server or another object can give is sent: a uid, a version, an address, a place on a node. All that a person
- * wrote stays. The status stays too: a server drops it by itself wherever it is not a person's to write.
+ * What must stay true: nothing that only a server or another object can give is sent: a uid, a
+ * version, an address, a place on a node. All that a person wrote stays. The status stays too: a
+ * server drops it by itself wherever it is not a person's to write.
  *
  * Not here: which owners it names (restore-plan.ts), what the mark says (restored-mark.ts).
  */
@@ -22,7 +23,10 @@ const SERVERS = [
   'finalizers',
   'selfLink',
 ]
-/** Of a DELETE with a policy, whose object was held until its dependents were dealt with: on a new object they would be that policy again. */
+/**
+ * Of a DELETE with a policy, whose object was held until its dependents were dealt with: on a new
+ * object they would be that policy again.
+ */
 const POLICIES = ['foregroundDeletion', 'orphan']
 /** A volume's binder would take these for its own word. */
 const BOUND = ['pv.kubernetes.io/bind-completed', 'pv.kubernetes.io/bound-by-controller']

@@ -1,8 +1,9 @@
 /**
  * Gives an object that an earlier restore created without an owner its owner reference.
  *
- * What must stay true: it takes effect only on the object as it was just read: the patch tests uid and resourceVersion. An owner is read again right
- * before, since an object that names a deleted one would be deleted. No reference is changed or removed.
+ * What must stay true: it takes effect only on the object as it was just read: the patch tests uid
+ * and resourceVersion. An owner is read again right before, since an object that names a deleted
+ * one would be deleted. No reference is changed or removed.
  *
  * Not here: which references it gets (restore-plan.ts).
  */

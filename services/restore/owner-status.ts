@@ -1,5 +1,6 @@
 /**
- * What an owner of an archived object is by now: created by the same plan, there, replaced, left to its controller, lost, or unknown.
+ * What an owner of an archived object is by now: created by the same plan, there, replaced, left to
+ * its controller, lost, or unknown.
  *
  * What must stay true: by its uid alone no object is an owner, and unknown is never lost.
  *

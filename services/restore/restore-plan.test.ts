@@ -1,4 +1,7 @@
-/** What a restore plans: owners first, references that hold, and nothing that would be collected again. */
+/**
+ * What a restore plans: owners first, references that hold, and nothing that would be collected
+ * again.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Identity } from '../../core/graph/identity.ts'
@@ -26,7 +29,10 @@ const ABSENT: Look = { type: 'Absent' }
 /** More frames than a stack holds. */
 const CHAIN = 50_000
 
-/** `rs <- deploy` reads "rs names deploy as its owner", `rs <- *deploy` "as its controller"; uids are `u-` and the name. */
+/**
+ * `rs <- deploy` reads "rs names deploy as its owner", `rs <- *deploy` "as its controller"; uids
+ * are `u-` and the name.
+ */
 function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObject {
   const [name = '', owners = ''] = line.split(' <- ')
   const ownerReferences = referencesTo(owners)
@@ -61,7 +67,9 @@ function referenceTo(name: string): OwnerReference {
   return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, ...flags }
 }
 
-/** `from`: the names of those whose marks it bears, its own or such as a controller copied there. */
+/**
+ * `from`: the names of those whose marks it bears, its own or such as a controller copied there.
+ */
 function found(uid: string, more: Partial<Living> & { from?: string } = {}): Look {
   const from = more.from?.split(', ') ?? []
   return foundWith(

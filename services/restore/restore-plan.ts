@@ -1,11 +1,16 @@
 /**
- * What a restore would do: each chosen object in an order in which owners come first, its references, or why it is not created.
+ * What a restore would do: each chosen object in an order in which owners come first, its
+ * references, or why it is not created.
  *
- * What must stay true: nothing is planned that would be deleted again. Each reference of what is created names an owner that exists, or that is created
- * before it; one that is lost is dropped or led to another only if a person said so. Unknown is never absent. What hands out rights, and Secrets, are created only
- * where a person named them. What a controller that exists makes by itself is left to it, unless a person said otherwise: two of them would fight. What holds data is not, since no controller knows what was in it.
+ * What must stay true: nothing is planned that would be deleted again. Each reference of what is
+ * created names an owner that exists, or that is created before it; one that is lost is dropped or
+ * led to another only if a person said so. Unknown is never absent. What hands out rights, and
+ * Secrets, are created only where a person named them. What a controller that exists makes by
+ * itself is left to it, unless a person said otherwise: two of them would fight. What holds data is
+ * not, since no controller knows what was in it.
  *
- * Not here: reading the cluster (survey.ts), what owners are by now (owner-status.ts), carrying it out (restore-run.ts).
+ * Not here: reading the cluster (survey.ts), what owners are by now (owner-status.ts), carrying it
+ * out (restore-run.ts).
  */
 import { groupOf, type ObjectMeta, type OwnerReference, type Uid } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
@@ -88,8 +93,9 @@ function refused(object: ArchivedObject, reason: string, lost?: LostOwner): Refu
 const DATA: ReadonlySet<string> = new Set(['ConfigMap', 'PersistentVolumeClaim', 'Secret'])
 
 /**
- * The controller that makes the object by itself, or has made another of its name. A Deployment that was deleted and applied again has another uid, and a
- * ReplicaSet of its own a moment later; the archived one would be a second, which it scales down and deletes, or one that nobody manages.
+ * The controller that makes the object by itself, or has made another of its name. A Deployment
+ * that was deleted and applied again has another uid, and a ReplicaSet of its own a moment later;
+ * the archived one would be a second, which it scales down and deletes, or one that nobody manages.
  */
 function makerOf(
   object: ArchivedObject,
@@ -117,7 +123,10 @@ function makerOf(
   }
 }
 
-/** What was restored without an owner has nobody who deletes or manages it, so it can get that owner back. */
+/**
+ * What was restored without an owner has nobody who deletes or manages it, so it can get that owner
+ * back.
+ */
 function existing(
   object: ArchivedObject,
   found: ObjectMeta,

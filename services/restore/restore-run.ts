@@ -1,10 +1,13 @@
 /**
- * Carries a plan of a restore out: one object after the other, owners first, each with the uids that its owners have by now.
+ * Carries a plan of a restore out: one object after the other, owners first, each with the uids
+ * that its owners have by now.
  *
- * What must stay true: an object is created only when every owner that it is to name is there; it is marked with the uid that it had, so that the same restore, run again
- * after a failure, takes it for done. Nothing is deleted, and nothing is changed but what an earlier restore created.
+ * What must stay true: an object is created only when every owner that it is to name is there; it
+ * is marked with the uid that it had, so that the same restore, run again after a failure, takes it
+ * for done. Nothing is deleted, and nothing is changed but what an earlier restore created.
  *
- * Not here: what is created and in which order (restore-plan.ts), how an owner reference is added (owner-link.ts).
+ * Not here: what is created and in which order (restore-plan.ts), how an owner reference is added
+ * (owner-link.ts).
  */
 import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import type { Restorer } from '../../ports/restorer.ts'

@@ -1,7 +1,9 @@
 /**
- * The steps of a plan of a restore, one for each object that was chosen, and what becomes of its owner references.
+ * The steps of a plan of a restore, one for each object that was chosen, and what becomes of its
+ * owner references.
  *
- * What must stay true: a step says by its fields all that advice or a report decides by; the sentences are for people alone.
+ * What must stay true: a step says by its fields all that advice or a report decides by; the
+ * sentences are for people alone.
  *
  * Not here: which step an object gets (restore-plan.ts), carrying it out (restore-run.ts).
  */
@@ -10,12 +12,17 @@ import type { NamedResource } from '../../ports/cluster.ts'
 import type { ArchivedObject } from './archive-reader.ts'
 import type { Guard } from './guarded-kind.ts'
 
-/** What becomes of references to owners that neither exist nor are restored: the object is refused, the reference is left out, or it names the object that has the owner's name now. */
+/**
+ * What becomes of references to owners that neither exist nor are restored: the object is refused,
+ * the reference is left out, or it names the object that has the owner's name now.
+ */
 export type LostOwners = 'refuse' | 'drop' | 'relink'
 
 export interface PlannedReference {
   readonly reference: OwnerReference
-  /** `made`: the uid that the owner gets when it is created. `dropped`: the reference is left out. */
+  /**
+   * `made`: the uid that the owner gets when it is created. `dropped`: the reference is left out.
+   */
   readonly becomes: 'same' | 'other' | 'made' | 'dropped'
   /** Of the owner that exists; of one that is created, the uid that it had. */
   readonly uid: Uid
@@ -30,7 +37,10 @@ export interface LinkedReference extends PlannedReference {
 /** A reference that a restored object had, has not, and does not get. */
 export interface LackingReference {
   readonly reference: OwnerReference
-  /** `not-asked`: relink would add it. `controlled`: another controller owns the object by now. `absent`: the owner does not exist. */
+  /**
+   * `not-asked`: relink would add it. `controlled`: another controller owns the object by now.
+   * `absent`: the owner does not exist.
+   */
   readonly cause: 'not-asked' | 'controlled' | 'absent' | 'unknown'
 }
 

@@ -1,5 +1,6 @@
 /**
- * From the reaper's archive back into the cluster: over the Kubernetes adapter, on an API server in memory.
+ * From the reaper's archive back into the cluster: over the Kubernetes adapter, on an API server in
+ * memory.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -155,13 +156,15 @@ test('a restore goes on behind controllers that copy annotations from owners to 
   const { world } = tree
   const annotationsOf = (name: string): Record<string, string> =>
     world.server.object('', 'configmaps', 'default', name)?.metadata.annotations ?? {}
-  // As the controller of a Deployment does with its ReplicaSet: what it has wins, what else is there stays.
+  // As the controller of a Deployment does with its ReplicaSet: what it has wins, what else is
+  // there stays.
   const copy = async (from: string, to: string): Promise<void> =>
     await world.patch(to, { annotations: annotationsOf(from) })
   deepEqual(await restore(tree, 'drop'), ['made mid', 'made leaf'])
   await copy('mid', 'leaf')
   deepEqual(await restore(tree, 'refuse'), ['keep mid', 'keep leaf'])
-  // What the controller has made of that name is no restored object, though it has a copy of the owner's mark.
+  // What the controller has made of that name is no restored object, though it has a copy of the
+  // owner's mark.
   await world.delete('leaf')
   await world.create('leaf', { owners: [referenceTo(await world.read('mid'))] })
   await copy('mid', 'leaf')

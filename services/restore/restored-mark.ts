@@ -1,9 +1,12 @@
 /**
- * The mark on what a restore made: an annotation whose key ends with the uid that the object had, and whose value names the object.
+ * The mark on what a restore made: an annotation whose key ends with the uid that the object had,
+ * and whose value names the object.
  *
- * What must stay true: only what bears the mark of its own former uid, with its own name, counts as restored. Controllers copy annotations from owners to
- * dependents, over and over, a Deployment's to its ReplicaSets (core/model/mark.ts): each object has a key of its own, so that no copy takes its place, and a copy tells
- * by its value whom it speaks of. What is restored again keeps the marks that it had: it is still the same.
+ * What must stay true: only what bears the mark of its own former uid, with its own name, counts as
+ * restored. Controllers copy annotations from owners to dependents, over and over, a Deployment's
+ * to its ReplicaSets (core/model/mark.ts): each object has a key of its own, so that no copy takes
+ * its place, and a copy tells by its value whom it speaks of. What is restored again keeps the
+ * marks that it had: it is still the same.
  */
 import { createHash } from 'node:crypto'
 import type { Coordinates, ObjectMeta, Pair, Uid } from '../../core/model/object.ts'
@@ -24,7 +27,9 @@ export function isRestored(found: ObjectMeta, from: Uid): boolean {
   )
 }
 
-/** What API servers give is a UUID; of another's uid that can be no part of a key, its digest is. */
+/**
+ * What API servers give is a UUID; of another's uid that can be no part of a key, its digest is.
+ */
 function keyOf(uid: Uid): string {
   if (KEY_PART.test(uid)) return `${RESTORED_FROM}${uid}`
   return `${RESTORED_FROM}${createHash('sha256').update(uid).digest('hex').slice(0, 63)}`

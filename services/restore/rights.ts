@@ -1,6 +1,6 @@
 /**
- * Which rights an object hands out, in words: those of RBAC, and whom it names beside them: a person decides by them whether it is to
- * come back.
+ * Which rights an object hands out, in words: those of RBAC, and whom it names beside them: a
+ * person decides by them whether it is to come back.
  *
  * What must stay true: what is not named is counted; bodies are what users wrote, so any field may
  * be missing or of another type.

@@ -40,7 +40,10 @@ for (const [atMs, expected] of [
   })
 }
 
-/** `ns/name` of a ConfigMap; `/name` of a Team, which is cluster-scoped. Uids are the names, in whatever namespace. */
+/**
+ * `ns/name` of a ConfigMap; `/name` of a Team, which is cluster-scoped. Uids are the names, in
+ * whatever namespace.
+ */
 function dependent(
   place: string,
   owner: string,

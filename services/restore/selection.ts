@@ -1,9 +1,10 @@
 /**
  * What of the archive is meant: an object, and all that hung on it.
  *
- * What must stay true: a name that several objects had in turn is nobody's choice to make but the person's. A root need not be in the archive: what a
- * person deleted is only known by those that named it as their owner. What hung on it named it by uid and coordinates: so below an object of a namespace nothing is
- * chosen in another one, whoever wrote its uid there.
+ * What must stay true: a name that several objects had in turn is nobody's choice to make but the
+ * person's. A root need not be in the archive: what a person deleted is only known by those that
+ * named it as their owner. What hung on it named it by uid and coordinates: so below an object of a
+ * namespace nothing is chosen in another one, whoever wrote its uid there.
  */
 import {
   type Identity,
@@ -32,14 +33,20 @@ export type ServedAs = (kind: GroupKind) => (GroupKind & { readonly scope: Scope
 
 export type Objects = ReadonlyMap<Uid, ArchivedObject>
 
-/** Those that existed at that moment and were archived at it or later. Where it is unknown when one was created, it counts as older. */
+/**
+ * Those that existed at that moment and were archived at it or later. Where it is unknown when one
+ * was created, it counts as older.
+ */
 export function existingAt(objects: Objects, atMs: number): Objects {
   return new Map(
     [...objects].filter(([, { createdAt, at }]) => (createdAt ?? 0) <= atMs && atMs <= at),
   )
 }
 
-/** Last first. Of an owner that is not in the archive, only those that name it say where it was; a kind that is served no more counts as namespaced. */
+/**
+ * Last first. Of an owner that is not in the archive, only those that name it say where it was; a
+ * kind that is served no more counts as namespaced.
+ */
 export function rootsOf(objects: Objects, selector: Selector, servedAs: ServedAs): readonly Root[] {
   const roots = new Map<string, Root>()
   const add = (identity: Identity, at: number): void => {
@@ -77,7 +84,10 @@ function ownerOf(
   return identityOf(cluster, { group, kind, namespace: where, name, uid })
 }
 
-/** The object, as far as it is there, and what hung on it, to any depth: each names its owner by uid and coordinates. */
+/**
+ * The object, as far as it is there, and what hung on it, to any depth: each names its owner by uid
+ * and coordinates.
+ */
 export function subtreeOf(objects: Objects, root: Identity): readonly ArchivedObject[] {
   const bearers = new Map<Uid, ArchivedObject[]>()
   for (const object of objects.values()) {

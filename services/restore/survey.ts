@@ -1,5 +1,6 @@
 /**
- * Looks at all that a plan of a restore needs to know of a cluster: what stands where an object was, and where its owners were.
+ * Looks at all that a plan of a restore needs to know of a cluster: what stands where an object
+ * was, and where its owners were.
  *
  * What must stay true: each place is looked at once, and whatever is no clear answer is unknown.
  *
@@ -27,7 +28,10 @@ export interface Survey {
 /** Looks under way at once. */
 const AT_ONCE = 16
 
-/** By group and kind; also by the kind in lower case, where but one is written so: references may name it that way. */
+/**
+ * By group and kind; also by the kind in lower case, where but one is written so: references may
+ * name it that way.
+ */
 export type Kinds = ReadonlyMap<string, DiscoveredKind>
 
 /** What the cluster serves. */

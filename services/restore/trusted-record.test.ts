@@ -1,7 +1,7 @@
 /**
- * Attack f2: somebody may write the topic `archive` and does not have its key. Each field of an encrypted
- * record changed, contents and pieces exchanged, records in plaintext, copies of former ones: nothing
- * of it is planned, and nothing of it hides what was archived.
+ * Attack f2: somebody may write the topic `archive` and does not have its key. Each field of an
+ * encrypted record changed, contents and pieces exchanged, records in plaintext, copies of former
+ * ones: nothing of it is planned, and nothing of it hides what was archived.
  */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

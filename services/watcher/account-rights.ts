@@ -1,12 +1,13 @@
 /**
- * Which kinds the account of a watcher may list and watch, over all namespaces: for those who want what the account may
- * see, and no list.
+ * Which kinds the account of a watcher may list and watch, over all namespaces: for those who want
+ * what the account may see, and no list.
  *
- * What must stay true: only an answer of the server denies a kind; a review that fails fails the round, and nothing of
- * it counts. What was allowed once stays so for the term: a kind whose rights are taken away fails in the open, as its
- * watch is refused, and is not dropped in silence.
+ * What must stay true: only an answer of the server denies a kind; a review that fails fails the
+ * round, and nothing of it counts. What was allowed once stays so for the term: a kind whose rights
+ * are taken away fails in the open, as its watch is refused, and is not dropped in silence.
  *
- * Why no SelfSubjectRulesReview: it answers for one namespace, and says itself that it is incomplete beside webhooks.
+ * Why no SelfSubjectRulesReview: it answers for one namespace, and says itself that it is
+ * incomplete beside webhooks.
  *
  * Not here: when it is asked (kind-roster.ts).
  */

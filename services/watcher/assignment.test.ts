@@ -1,4 +1,7 @@
-/** The choice of a cluster's partition: the emptiest one, made once, settled by the log among watchers that choose at the same moment. */
+/**
+ * The choice of a cluster's partition: the emptiest one, made once, settled by the log among
+ * watchers that choose at the same moment.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'

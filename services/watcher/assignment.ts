@@ -1,14 +1,19 @@
 /**
- * Which partition has all of a cluster, chosen once and recorded in `control` before anything of the cluster is published.
+ * Which partition has all of a cluster, chosen once and recorded in `control` before anything of
+ * the cluster is published.
  *
- * What must stay true: once a record of a cluster is published, its partition stays. The cluster's own watermark is written in between, and names the
- * partition: it decides, so an assignment that was lost, or that a succeeded watcher wrote late, moves nothing and is overwritten. Until there is a watermark,
- * the recorded choice stays: writes that the former holder had under way may still arrive, and use it.
+ * What must stay true: once a record of a cluster is published, its partition stays. The cluster's
+ * own watermark is written in between, and names the partition: it decides, so an assignment that
+ * was lost, or that a succeeded watcher wrote late, moves nothing and is overwritten. Until there
+ * is a watermark, the recorded choice stays: writes that the former holder had under way may still
+ * arrive, and use it.
  *
- * Watchers of several clusters that choose at the same moment all read the same emptiest partition. Each reads again after its record: the choice counts if a
- * reader of the log before that record would choose the same. The order of records is the same for all of them, so the first one stays.
+ * Watchers of several clusters that choose at the same moment all read the same emptiest partition.
+ * Each reads again after its record: the choice counts if a reader of the log before that record
+ * would choose the same. The order of records is the same for all of them, so the first one stays.
  *
- * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster (holder-log.ts).
+ * Not here: how assignments are read (ports/assignment.ts), who may write for a cluster
+ * (holder-log.ts).
  */
 
 import type { ClusterId } from '../../core/model/object.ts'
@@ -30,7 +35,8 @@ export interface AssignmentDeps extends LogDeps {
 }
 
 /**
- * `published`: the partition that has what earlier watchers published, -1 if none did. Rejects with `DAMAGED_ASSIGNMENT` where nothing else says which it is.
+ * `published`: the partition that has what earlier watchers published, -1 if none did. Rejects with
+ * `DAMAGED_ASSIGNMENT` where nothing else says which it is.
  */
 export async function assignPartition(
   deps: AssignmentDeps,
@@ -70,8 +76,9 @@ async function isFirst(
 }
 
 /**
- * Repeats the assignment where `control` has another one or none, or where the count differs by more than half. `isWhole`: all of the cluster's objects are
- * counted; a part of them says nothing against a higher count.
+ * Repeats the assignment where `control` has another one or none, or where the count differs by
+ * more than half. `isWhole`: all of the cluster's objects are counted; a part of them says nothing
+ * against a higher count.
  */
 export async function confirmAssignment(
   deps: AssignmentDeps,
@@ -88,7 +95,9 @@ export async function confirmAssignment(
   await write(deps, { type: 'Assignment', cluster, partition, objects }, signal)
 }
 
-/** The one with the fewest objects; of those the one with the fewest clusters; of those the first. */
+/**
+ * The one with the fewest objects; of those the one with the fewest clusters; of those the first.
+ */
 export function emptiest(
   assignments: Iterable<Pick<Assignment, 'partition' | 'objects'>>,
   partitions: number,

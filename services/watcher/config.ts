@@ -1,7 +1,8 @@
 /**
  * Every bound and period of the watcher, named.
  *
- * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound in this file.
+ * What must stay true: nothing in this service waits, retries, gathers or remembers without a bound
+ * in this file.
  */
 export interface WatcherConfig {
   /** Kinds to watch, as `deployments.apps`; null: all that the cluster serves. */
@@ -12,26 +13,44 @@ export interface WatcherConfig {
   readonly onlyAllowed: boolean
   /** Objects requested at once: some 0.5 MB of answer, and some 10 ms of work without a pause. */
   readonly listPageSize: number
-  /** Kinds listed at the same time: more would only wait for each other in the server's priority levels. */
+  /**
+   * Kinds listed at the same time: more would only wait for each other in the server's priority
+   * levels.
+   */
   readonly concurrentLists: number
   /** A list that brings no page for this long is given up. */
   readonly listStallMs: number
-  /** A watch without event or bookmark for this long is dead, whatever the connection says (F1). Servers send bookmarks each minute. */
+  /**
+   * A watch without event or bookmark for this long is dead, whatever the connection says (F1).
+   * Servers send bookmarks each minute.
+   */
   readonly watchSilenceMs: number
-  /** For how long the deletions that a list found missing are looked for among the server's former events, where their last state is archived. */
+  /**
+   * For how long the deletions that a list found missing are looked for among the server's former
+   * events, where their last state is archived.
+   */
   readonly unlistedMs: number
   /** A watch that ends sooner is not opened again at once (F2). */
   readonly watchShortMs: number
-  /** After so many watches in a row without event or bookmark the kind is relisted: some servers never answer 410 (F4). */
+  /**
+   * After so many watches in a row without event or bookmark the kind is relisted: some servers
+   * never answer 410 (F4).
+   */
   readonly fruitlessWatches: number
-  /** First wait after a failure; it doubles, with jitter, up to the longest. The same as the collector's own reflectors. */
+  /**
+   * First wait after a failure; it doubles, with jitter, up to the longest. The same as the
+   * collector's own reflectors.
+   */
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
   /** After so long without failures, waits begin at the shortest again. */
   readonly backoffResetMs: number
   /** A Retry-After is honoured up to here. */
   readonly retryAfterMaxMs: number
-  /** A list is taken twice if it misses more than this share of what was held, and more than this many objects; or is empty (F14). */
+  /**
+   * A list is taken twice if it misses more than this share of what was held, and more than this
+   * many objects; or is empty (F14).
+   */
   readonly shrinkShare: number
   readonly shrinkObjects: number
   /** Between two requests for discovery. */
@@ -41,7 +60,10 @@ export interface WatcherConfig {
   readonly concurrentReviews: number
   /** A kind that the account may not watch is asked about again after so long. */
   readonly deniedMs: number
-  /** A kind is absent from discovery when it is missing from two answers at least so far apart (F22). */
+  /**
+   * A kind is absent from discovery when it is missing from two answers at least so far apart
+   * (F22).
+   */
   readonly confirmGoneMs: number
   /** For how long a kind that left discovery may still deliver the events of its open watch. */
   readonly drainMs: number
@@ -52,13 +74,22 @@ export interface WatcherConfig {
   readonly identifyTimeoutMs: number
   /** Without contact for this long the cluster counts as not connected. */
   readonly contactLostMs: number
-  /** After so long the state of the connection is published to `control` again: the topic may have lost it (F39). */
+  /**
+   * After so long the state of the connection is published to `control` again: the topic may have
+   * lost it (F39).
+   */
   readonly connectionRepeatMs: number
   /** Each kind is relisted once in this time, in turn (F5). */
   readonly antiEntropyMs: number
-  /** Between two comparisons of the cluster's assignment in `control`, and of its count of objects, with the actual ones. */
+  /**
+   * Between two comparisons of the cluster's assignment in `control`, and of its count of objects,
+   * with the actual ones.
+   */
   readonly assignmentMs: number
-  /** How often a choice is repeated at most if another cluster's record came before, each time after a random wait of up to this. */
+  /**
+   * How often a choice is repeated at most if another cluster's record came before, each time after
+   * a random wait of up to this.
+   */
   readonly assignmentRounds: number
   readonly assignmentSpreadMs: number
   /** Between two reads of the relist requests. */
@@ -82,7 +113,10 @@ export interface WatcherConfig {
   readonly appendRetryMaxMs: number
   /** Between two checks whether this process slept. */
   readonly awakeMs: number
-  /** A process that slept, or read nothing, for this long may be behind; and for how long after that it may still read old input. */
+  /**
+   * A process that slept, or read nothing, for this long may be behind; and for how long after that
+   * it may still read old input.
+   */
   readonly behindMs: number
   readonly catchUpMs: number
   /** Deleted uids remembered for each cluster, the oldest are forgotten first: some 15 MB. */
@@ -91,7 +125,10 @@ export interface WatcherConfig {
   readonly stopMs: number
 }
 
-/** Where watchers of a cluster elect one: a namespace that every cluster has, so nothing has to be made for it. */
+/**
+ * Where watchers of a cluster elect one: a namespace that every cluster has, so nothing has to be
+ * made for it.
+ */
 export const LEASE: { readonly namespace: string; readonly name: string } = {
   namespace: 'kube-system',
   name: 'kinfold-watcher',

@@ -1,9 +1,11 @@
 /**
  * Whether the cluster can be seen, and its heartbeat on the log while it can.
  *
- * What must stay true: no contact, no heartbeat: the time of this cluster stops in the fold. After any loss of contact there is no heartbeat either, and no
- * connection, before the server's version has been compared with the version of a watch: until then the server may be a restored one. It is compared at every
- * heartbeat, too: a watch may stay connected to a server that no longer exists and never break. The connection state in `control` is the one known here.
+ * What must stay true: no contact, no heartbeat: the time of this cluster stops in the fold. After
+ * any loss of contact there is no heartbeat either, and no connection, before the server's version
+ * has been compared with the version of a watch: until then the server may be a restored one. It is
+ * compared at every heartbeat, too: a watch may stay connected to a server that no longer exists
+ * and never break. The connection state in `control` is the one known here.
  */
 import { compareVersions } from '../../core/model/object.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -40,7 +42,10 @@ export class Connection {
   #connected = false
   #reason = 'It has not been reached yet.'
   #isBeatQueued = false
-  /** Monotonic: when the cluster was last out of sight, and since when it is known to be no earlier one. */
+  /**
+   * Monotonic: when the cluster was last out of sight, and since when it is known to be no earlier
+   * one.
+   */
   #lostMs: number
   #comparedMs: number
   #isInDoubt = true
@@ -78,7 +83,10 @@ export class Connection {
     await mine
   }
 
-  /** After another watcher published for it, an earlier one whose write was under way for long; and from time to time. */
+  /**
+   * After another watcher published for it, an earlier one whose write was under way for long; and
+   * from time to time.
+   */
   async tellAgain(): Promise<void> {
     await this.tell(this.#connected, this.#connected ? '' : this.#reason)
   }
@@ -87,7 +95,8 @@ export class Connection {
     const { clock, config } = this.#deps
     await this.#look(signal)
     if (signal.aborted) return
-    // If `control` lost its end, reapers would wait for this record for ever, or believe an older one (F39).
+    // If `control` lost its end, reapers would wait for this record for ever, or believe an older
+    // one (F39).
     if (clock.monotonicMs() - this.#toldMs >= config.connectionRepeatMs) await this.tellAgain()
   }
 
@@ -109,8 +118,9 @@ export class Connection {
   }
 
   /**
-   * Whether it is known not to be restored: checked for one kind, the one with the newest version, since all share one count of versions. If no kind
-   * can be asked just now, the earlier result counts, unless contact was lost since.
+   * Whether it is known not to be restored: checked for one kind, the one with the newest version,
+   * since all share one count of versions. If no kind can be asked just now, the earlier result
+   * counts, unless contact was lost since.
    */
   async #isSame(signal: AbortSignal): Promise<boolean> {
     const { clock, config, monitors, onRewound } = this.#deps
@@ -124,8 +134,8 @@ export class Connection {
         const limitMs = config.identifyTimeoutMs
         const ask = (limit: AbortSignal): Promise<boolean> => monitor.isRewound(limit)
         if (await within(clock, limitMs, signal, ask)) {
-          // Another cluster under the same name counts its own versions (F30); a watch that still delivers proves nothing about the
-          // server that answers now.
+          // Another cluster under the same name counts its own versions (F30); a watch that still
+          // delivers proves nothing about the server that answers now.
           if (await this.#identifies(signal)) onRewound()
           // A finding is not forgotten if the server cannot be asked again soon.
           else this.#lostMs = clock.monotonicMs()
@@ -161,7 +171,10 @@ export class Connection {
     void publisher.settled().then(acknowledged, acknowledged)
   }
 
-  /** Checked each time, so another cluster is noticed within one heartbeat. An overloaded server may still have a watch that delivers. */
+  /**
+   * Checked each time, so another cluster is noticed within one heartbeat. An overloaded server may
+   * still have a watch that delivers.
+   */
   async #hasContact(signal: AbortSignal): Promise<boolean> {
     const { config, monitors } = this.#deps
     if (await this.#identifies(signal)) return true
@@ -183,7 +196,10 @@ export class Connection {
   }
 }
 
-/** Of those that the cluster itself answers for, as long as there are any: another server counts its own versions. */
+/**
+ * Of those that the cluster itself answers for, as long as there are any: another server counts its
+ * own versions.
+ */
 function furthestOn(monitors: readonly KindMonitor[]): readonly KindMonitor[] {
   const standing = monitors.filter(({ position }) => position !== null)
   const own = standing.filter(({ kind }) => !kind.aggregated)

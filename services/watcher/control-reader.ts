@@ -1,7 +1,9 @@
 /**
- * Follows `control` for relist requests to one cluster's watcher and for other watchers' records about its connection, and `orders` for the users' protections.
+ * Follows `control` for relist requests to one cluster's watcher and for other watchers' records
+ * about its connection, and `orders` for the users' protections.
  *
- * What must stay true: a request is done once: its place is passed only when the relist that answers it is finished and acknowledged.
+ * What must stay true: a request is done once: its place is passed only when the relist that
+ * answers it is finished and acknowledged.
  */
 
 import type { ClusterId } from '../../core/model/object.ts'
@@ -41,7 +43,10 @@ export class ControlReader {
     this.#saved = from
   }
 
-  /** Continues where the last watcher of the cluster was; the first one lists everything anyway and begins at the end. */
+  /**
+   * Continues where the last watcher of the cluster was; the first one lists everything anyway and
+   * begins at the end.
+   */
   static async open(log: Log, codec: Codec, cluster: ClusterId): Promise<ControlReader> {
     const reader = `watcher/${cluster}`
     const saved = await log.loadPosition(reader, 'control', 0)
@@ -84,14 +89,17 @@ export class ControlReader {
     } catch (error) {
       if (!(error instanceof LogError && error.code === 'OUT_OF_RANGE')) throw error
       const { end } = await this.#log.bounds('orders', 0)
-      // Labels that the log lost are published nevertheless until the graph publishes the protection again: without them it would end the protection of
-      // their objects (F39).
+      // Labels that the log lost are published nevertheless until the graph publishes the
+      // protection again: without them it would end the protection of their objects (F39).
       if (end >= this.#nextOrder) this.#isProtected = true
       this.#nextOrder = end
     }
   }
 
-  /** Offset at which the connection of our cluster was last published, by any watcher; below 0 if not since this was opened. */
+  /**
+   * Offset at which the connection of our cluster was last published, by any watcher; below 0 if
+   * not since this was opened.
+   */
   get connectionAt(): bigint {
     return this.#connectionAt
   }
@@ -118,7 +126,9 @@ export class ControlReader {
     this.#saved = offset
   }
 
-  /** The records in between are compacted away, or lost: the last request of each kind is enough. */
+  /**
+   * The records in between are compacted away, or lost: the last request of each kind is enough.
+   */
   async #startOver(): Promise<readonly RelistAsked[]> {
     const { end } = await this.#log.bounds('control', 0)
     const latest = await this.#log.latest('control', 0)

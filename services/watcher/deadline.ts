@@ -25,5 +25,8 @@ export async function within<T>(
   }
 }
 
-/** Created once: an abort without a reason creates one each time, with its stack, and this happens at every heartbeat. */
+/**
+ * Created once: an abort without a reason creates one each time, with its stack, and this happens
+ * at every heartbeat.
+ */
 const DONE = new DOMException('The work is done.', 'AbortError')

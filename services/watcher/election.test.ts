@@ -1,4 +1,7 @@
-/** Several watchers of one cluster, one Lease and one log: which one publishes, the cost of a failover, and the fate of a succeeded watcher. */
+/**
+ * Several watchers of one cluster, one Lease and one log: which one publishes, the cost of a
+ * failover, and the fate of a succeeded watcher.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { avroCodec } from '../../adapters/avro/codec.ts'

@@ -1,8 +1,9 @@
 /**
  * The log as the holder of a lease writes it.
  *
- * What must stay true: nothing is sent once another process may hold the lease, also by a process that slept and has not noticed yet. A record
- * sent before may arrive later: the fold refuses it by its epoch.
+ * What must stay true: nothing is sent once another process may hold the lease, also by a process
+ * that slept and has not noticed yet. A record sent before may arrive later: the fold refuses it by
+ * its epoch.
  */
 import type { HeldLease } from '../../ports/lease.ts'
 import type { Log } from '../../ports/log.ts'

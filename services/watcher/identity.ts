@@ -1,7 +1,8 @@
 /**
  * Makes sure that the cluster at the other end is still the one that is watched (F30, F31).
  *
- * What must stay true: another identity is never a transient failure: it ends the watcher, and only a person starts it again.
+ * What must stay true: another identity is never a transient failure: it ends the watcher, and only
+ * a person starts it again.
  */
 import type { ClusterId } from '../../core/model/object.ts'
 import type { Cluster } from '../../ports/cluster.ts'

@@ -1,4 +1,7 @@
-/** Puts a watcher together for one cluster. Not here: which clusters there are (the caller's kubeconfig). */
+/**
+ * Puts a watcher together for one cluster. Not here: which clusters there are (the caller's
+ * kubeconfig).
+ */
 import { kubernetesLease } from '../../adapters/kubernetes/lease/lease.ts'
 import { MemoryLease } from '../../adapters/memory/lease.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -23,7 +26,10 @@ export interface WatcherMainOptions {
   readonly random: Random
   readonly logger: Logger
   readonly cuts: Cuts
-  /** Null when one process holds the log: no other can watch, and the cluster need not be written to. */
+  /**
+   * Null when one process holds the log: no other can watch, and the cluster need not be written
+   * to.
+   */
   readonly election: Election | null
   /** To watch, as `deployments.apps`; null: all that it serves. */
   readonly kinds: readonly string[] | null

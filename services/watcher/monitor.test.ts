@@ -29,7 +29,10 @@ const quick = { type: 'Ended', at: '9', proved: true, livedMs: 1_000 } as const
 const long = { type: 'Ended', at: '9', proved: true, livedMs: 300_000 } as const
 const mute = { type: 'Ended', at: '7', proved: false, livedMs: 300_000 } as const
 
-/** `listing`, `confirming`, `watching 7`, `check 7`, `expired`, each after `wait MS` if it waits; `/N` fruitless watches. */
+/**
+ * `listing`, `confirming`, `watching 7`, `check 7`, `expired`, each after `wait MS` if it waits;
+ * `/N` fruitless watches.
+ */
 function show(state: MonitorState): string {
   switch (state.phase) {
     case 'listing':

@@ -1,10 +1,13 @@
 /**
- * The watch of one kind as a state machine: what it is doing, and what it does next once that has ended.
+ * The watch of one kind as a state machine: what it is doing, and what it does next once that has
+ * ended.
  *
- * What must stay true: a list is only ever followed by a watch from that list's version, and a version that is too old, or untrusted, only ever by
- * a list. Every failure ends in a wait that grows; nothing ends the machine.
+ * What must stay true: a list is only ever followed by a watch from that list's version, and a
+ * version that is too old, or untrusted, only ever by a list. Every failure ends in a wait that
+ * grows; nothing ends the machine.
  *
- * Not here: calls, clocks and records (kind-monitor.ts), what follows from a restored cluster (watcher.ts).
+ * Not here: calls, clocks and records (kind-monitor.ts), what follows from a restored cluster
+ * (watcher.ts).
  */
 import type { ResourceVersion } from '../../core/model/object.ts'
 import type { ClusterErrorCode } from '../../ports/cluster.ts'
@@ -16,14 +19,20 @@ export interface Trouble {
   readonly lastMs: number
 }
 
-/** Takes a complete list. `confirming`: the one before was suspiciously small; this one counts in any case. */
+/**
+ * Takes a complete list. `confirming`: the one before was suspiciously small; this one counts in
+ * any case.
+ */
 export interface Listing {
   readonly phase: 'listing'
   readonly confirming: boolean
   readonly trouble: Trouble
 }
 
-/** Follows from a version on. `check`: first make sure that the server's current version is not below it. */
+/**
+ * Follows from a version on. `check`: first make sure that the server's current version is not
+ * below it.
+ */
 export interface Watching {
   readonly phase: 'watching'
   readonly from: ResourceVersion
@@ -33,7 +42,10 @@ export interface Watching {
   readonly trouble: Trouble
 }
 
-/** Cannot resume from its position: everything published until now is sent, then everything is listed. */
+/**
+ * Cannot resume from its position: everything published until now is sent, then everything is
+ * listed.
+ */
 export interface Expired {
   readonly phase: 'expired'
   readonly trouble: Trouble
@@ -50,8 +62,9 @@ export interface Waiting {
 export type MonitorState = Listing | Watching | Expired | Waiting
 
 /**
- * How the activity of a state has ended. `at` is the version up to which everything was taken; `proved` says that an event, a bookmark or the
- * check before it showed the watch to be at the server's version.
+ * How the activity of a state has ended. `at` is the version up to which everything was taken;
+ * `proved` says that an event, a bookmark or the check before it showed the watch to be at the
+ * server's version.
  */
 export type MonitorInput =
   | { readonly type: 'Listed'; readonly version: ResourceVersion }
@@ -86,7 +99,10 @@ export interface Moment {
 
 const NO_TROUBLE: Trouble = { failures: 0, lastMs: 0 }
 
-/** `from` null: nothing is known, so everything is listed; otherwise the watch resumes from there, after a check. */
+/**
+ * `from` null: nothing is known, so everything is listed; otherwise the watch resumes from there,
+ * after a check.
+ */
 export function startOf(from: ResourceVersion | null): MonitorState {
   if (from === null) return { phase: 'listing', confirming: false, trouble: NO_TROUBLE }
   return { phase: 'watching', from, check: true, fruitless: 0, trouble: NO_TROUBLE }
@@ -160,8 +176,8 @@ function afterWatch(
       return { phase: 'expired', trouble: state.trouble }
     case 'Failed': {
       if (input.code === 'EXPIRED') return expire(state.trouble, moment, config)
-      // Any break may have been a restore: the version is checked before the watch continues. The same holds for a version said to be too
-      // new, which a server that lags says as well.
+      // Any break may have been a restore: the version is checked before the watch continues. The
+      // same holds for a version said to be too new, which a server that lags says as well.
       const trouble = failedAgain(state.trouble, moment, config)
       const next: Watching = { ...state, from: input.at ?? state.from, check: true, trouble }
       return wait(next, trouble, input.retryAfterMs, moment, config)
@@ -187,7 +203,10 @@ function afterEnd(
   return wait({ ...next, trouble }, trouble, null, moment, config)
 }
 
-/** The first time at once; a version that expires again soon after its list waits like any other failure. */
+/**
+ * The first time at once; a version that expires again soon after its list waits like any other
+ * failure.
+ */
 function expire(before: Trouble, moment: Moment, config: WatcherConfig): MonitorState {
   const trouble = failedAgain(before, moment, config)
   const next: Expired = { phase: 'expired', trouble }
@@ -215,7 +234,10 @@ function wait(
   return { phase: 'waiting', next, untilMs: moment.nowMs + delayMs, trouble }
 }
 
-/** Doubles from the shortest wait; up to as much again is jitter, so the longest wait is never passed. */
+/**
+ * Doubles from the shortest wait; up to as much again is jitter, so the longest wait is never
+ * passed.
+ */
 export function backoffMs(
   failures: number,
   chance: number,
@@ -225,7 +247,10 @@ export function backoffMs(
   return Math.min(doubled, config.backoffMaxMs / 2) * (1 + chance)
 }
 
-/** F14: empty where something was held, or far fewer, and many. Such a list is taken a second time before it counts. */
+/**
+ * F14: empty where something was held, or far fewer, and many. Such a list is taken a second time
+ * before it counts.
+ */
 export function isShrunken(
   held: number,
   listed: number,

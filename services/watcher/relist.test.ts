@@ -30,7 +30,9 @@ function lists(): number {
   return rig.requests.filter((request) => request === 'LIST configmaps').length
 }
 
-/** Answers lists of config maps, the first `times` of them; `undefined` leaves them to the server. */
+/**
+ * Answers lists of config maps, the first `times` of them; `undefined` leaves them to the server.
+ */
 function onList(times: number, answer: (path: string) => ExchangeResponse | undefined): Break {
   let left = times
   return ({ path }) => {
@@ -248,7 +250,8 @@ test('a kind whose lists hang keeps no other one from being listed in its turn',
 test('a relist that is asked for while `control` takes nothing is not lost with a crash', async () => {
   await started(1)
   const cluster = rig.watcher.status().clusterId ?? ''
-  // Whichever process wrote it: the watcher publishes the opposite, and after that record the graph asks.
+  // Whichever process wrote it: the watcher publishes the opposite, and after that record the graph
+  // asks.
   const late = { cluster, number: 1, connected: false, why: 'late' }
   await rig.log.append('control', 0, [connectionRecord(rig.codec, late)])
   rig.stuck = 'control'

@@ -1,8 +1,9 @@
 /**
- * One term of a lease over a cluster: from `WatcherStarted` with a new epoch until the end, the loss of the lease, or a restore of the cluster.
+ * One term of a lease over a cluster: from `WatcherStarted` with a new epoch until the end, the
+ * loss of the lease, or a restore of the cluster.
  *
- * What must stay true: nothing is published before the cluster's partition has acknowledged `WatcherStarted`, and the epoch is on the log before that,
- * so no later watcher takes it again.
+ * What must stay true: nothing is published before the cluster's partition has acknowledged
+ * `WatcherStarted`, and the epoch is on the log before that, so no later watcher takes it again.
  *
  * Not here: which epoch and partition it is (watcher.ts), the watch of a kind (kind-monitor.ts).
  */
@@ -41,7 +42,10 @@ export interface SessionDeps extends LogDeps {
   readonly archived: ArchivedKinds | undefined
 }
 
-/** - `reprojected`: other labels and annotations have to be published, so everything has to be listed again. */
+/**
+ * - `reprojected`: other labels and annotations have to be published, so everything has to be
+ * listed again.
+ */
 export type SessionEnd = 'stopped' | 'rewound' | 'reprojected'
 
 type Loop = (signal: AbortSignal) => Promise<void>
@@ -133,7 +137,8 @@ export class Session {
       return this.#end
     } catch (error) {
       if (this.#signal.aborted) return 'stopped'
-      // No reaper may act on a cluster that is another one now: that is published to the log while it still can be.
+      // No reaper may act on a cluster that is another one now: that is published to the log while
+      // it still can be.
       if (error instanceof WatcherError) await this.#connection.tell(false, error.message)
       throw error
     } finally {
@@ -186,7 +191,10 @@ export class Session {
     ]
   }
 
-  /** Publishes the rest, and the positions. After a rewind there are no positions, and that is published. */
+  /**
+   * Publishes the rest, and the positions. After a rewind there are no positions, and that is
+   * published.
+   */
   async #close(control: ControlReader): Promise<void> {
     await this.#publisher.settled()
     if (this.#end === 'rewound') return await this.#tellRewound()
@@ -194,7 +202,10 @@ export class Session {
     await this.#connection.tell(false, 'its watcher stopped')
   }
 
-  /** The next watcher, here or elsewhere, begins another epoch of the cluster; and until then no reaper acts on it. */
+  /**
+   * The next watcher, here or elsewhere, begins another epoch of the cluster; and until then no
+   * reaper acts on it.
+   */
   async #tellRewound(): Promise<void> {
     const { cluster, clusterEpoch } = this.reign
     const why = 'the cluster went back in time'
@@ -218,7 +229,9 @@ export class Session {
     }
   }
 
-  /** Sooner while the server is untrusted: until that is settled, time stops and nothing is reaped. */
+  /**
+   * Sooner while the server is untrusted: until that is settled, time stops and nothing is reaped.
+   */
   async #beat(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
     while (!signal.aborted) {
@@ -270,7 +283,10 @@ export class Session {
     this.#scope.end()
   }
 
-  /** Spread over the time in which each is to be listed once. A kind whose lists take long, or hang, delays no other one. */
+  /**
+   * Spread over the time in which each is to be listed once. A kind whose lists take long, or hang,
+   * delays no other one.
+   */
   async #relistInTurn(signal: AbortSignal): Promise<void> {
     const { clock, config, random } = this.#deps
     while (!signal.aborted) {
@@ -319,7 +335,10 @@ export class Session {
   }
 }
 
-/** Those that were never listed come first, in no order: a watcher that restarts often must not begin with the same one each time. */
+/**
+ * Those that were never listed come first, in no order: a watcher that restarts often must not
+ * begin with the same one each time.
+ */
 function listedLongestAgo(
   monitors: readonly KindMonitor[],
   chance: number,

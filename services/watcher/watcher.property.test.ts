@@ -68,7 +68,10 @@ interface Held {
   readonly sync: number
 }
 
-/** The state of a reader of the log in the end: the rules of the fold, without anything else that it does. */
+/**
+ * The state of a reader of the log in the end: the rules of the fold, without anything else that it
+ * does.
+ */
 function folded(events: readonly Event[]): ReadonlyMap<string, string> {
   const held = new Map<string, Held>()
   for (const event of events) fold(held, event)

@@ -1,8 +1,9 @@
 /**
  * Watches one cluster and publishes its observations to the log.
  *
- * What must stay true: one process at a time publishes for a cluster as far as a lease can ensure it, and each term has an epoch above all before
- * it, so the fold can distinguish them where a lease cannot.
+ * What must stay true: one process at a time publishes for a cluster as far as a lease can ensure
+ * it, and each term has an epoch above all before it, so the fold can distinguish them where a
+ * lease cannot.
  *
  * Not here: sockets, files, signals (main.ts), one term (session.ts).
  */
@@ -46,8 +47,9 @@ export interface WatcherDeps {
 
 export interface Watcher {
   /**
-   * Until `signal` aborts, then quietly. Rejects with `WatcherError` when the cluster is another one or its watermark is damaged, and with
-   * `LogError` when only a person can help the log; a cluster that cannot be reached is waited for.
+   * Until `signal` aborts, then quietly. Rejects with `WatcherError` when the cluster is another
+   * one or its watermark is damaged, and with `LogError` when only a person can help the log; a
+   * cluster that cannot be reached is waited for.
    */
   run(signal: AbortSignal): Promise<void>
   status(): WatcherStatus
@@ -65,7 +67,10 @@ class ClusterWatcher implements Watcher {
   #session: Session | undefined
   #reason = 'It has not been reached yet.'
   #isLeading = false
-  /** The epoch of the cluster in which it was last found to be restored: the next one is another, also if the lease was lost in between. */
+  /**
+   * The epoch of the cluster in which it was last found to be restored: the next one is another,
+   * also if the lease was lost in between.
+   */
   #rewoundIn = 0
   #standbyOf: string | null = null
 
@@ -148,7 +153,10 @@ class ClusterWatcher implements Watcher {
     }
   }
 
-  /** Marks are read once no other watcher writes any: an earlier holder may still have had records to write. */
+  /**
+   * Marks are read once no other watcher writes any: an earlier holder may still have had records
+   * to write.
+   */
   async #reign(cluster: ClusterId, held: HeldLease, signal: AbortSignal): Promise<SessionEnd> {
     const marks = await this.#readMarks(cluster, signal)
     const epoch = await held.nextEpoch(marks.epoch, signal)

@@ -1,4 +1,7 @@
-/** A change of a broken build finds its function, and its file wherever that was moved to; what is not one place is none. */
+/**
+ * A change of a broken build finds its function, and its file wherever that was moved to; what is
+ * not one place is none.
+ */
 import { equal, throws } from 'node:assert/strict'
 import { stripTypeScriptTypes } from 'node:module'
 import { test } from 'node:test'

@@ -1,11 +1,14 @@
 /**
- * A broken build: a program with a named mistake in it, which some check must notice. It exists in tests only.
+ * A broken build: a program with a named mistake in it, which some check must notice. It exists in
+ * tests only.
  *
- * What must stay true: a change names a file and a function of it, and says what that does instead; of the text in the function it knows nothing.
- * What is not there exactly once is refused, and so is a body with a name that its file does not know.
+ * What must stay true: a change names a file and a function of it, and says what that does instead;
+ * of the text in the function it knows nothing. What is not there exactly once is refused, and so
+ * is a body with a name that its file does not know.
  *
- * Not here: the list (broken-builds.ts), the path of a file (broken-file.ts), where a function stands in its file (broken-function.ts), how a mistake
- * gets into a program (broken-hook.ts), which check notices it (broken-catch.ts).
+ * Not here: the list (broken-builds.ts), the path of a file (broken-file.ts), where a function
+ * stands in its file (broken-function.ts), how a mistake gets into a program (broken-hook.ts),
+ * which check notices it (broken-catch.ts).
  */
 import type { Family } from '../small/small-world.ts'
 import { functionIn } from './broken-function.ts'

@@ -1,8 +1,9 @@
 /**
- * Runs a broken build in a process of its own under the check that is to notice it, and says what was noticed.
+ * Runs a broken build in a process of its own under the check that is to notice it, and says what
+ * was noticed.
  *
- * What must stay true: only a check that reports a failure counts. A process that dies of the mistake, or never loads it, has noticed nothing, and
- * that is an error here.
+ * What must stay true: only a check that reports a failure counts. A process that dies of the
+ * mistake, or never loads it, has noticed nothing, and that is an error here.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -92,7 +93,8 @@ function broken(build: BrokenBuild, args: readonly string[]): Promise<Ended> {
     ...process.env,
     KINFOLD_BROKEN_BUILD: build.name,
     KINFOLD_BROKEN_ROOT: '1',
-    // Processes that it starts are broken as well. A mistake that never ends must not use up the machine.
+    // Processes that it starts are broken as well. A mistake that never ends must not use up the
+    // machine.
     NODE_OPTIONS: `--import=${HOOK} --max-old-space-size=${MOST_HEAP_MIB}`,
   }
   // Set by the test runner that runs this: it would make the process report to that runner.

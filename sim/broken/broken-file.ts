@@ -1,7 +1,9 @@
 /**
- * Where a file is that a broken build names: by its basename where that is the only one, else by its folders too.
+ * Where a file is that a broken build names: by its basename where that is the only one, else by
+ * its folders too.
  *
- * What must stay true: a file that is moved is found again without a change to the list, and where two could be meant none is.
+ * What must stay true: a file that is moved is found again without a change to the list, and where
+ * two could be meant none is.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * Broken builds of the fold: which objects it takes for deleted, what it remembers, and which commands it issues.
+ * Broken builds of the fold: which objects it takes for deleted, what it remembers, and which
+ * commands it issues.
  *
  * What must stay true: each is one mistake that a developer could make.
  */

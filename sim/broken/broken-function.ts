@@ -1,12 +1,18 @@
 /**
- * Where a function stands in a source text, as the formatter leaves it: whatever is in its body is indented deeper than its first line.
+ * Where a function stands in a source text, as the formatter leaves it: whatever is in its body is
+ * indented deeper than its first line.
  *
- * What must stay true: one place is found or none. A call, or the signature of an interface, is no function.
+ * What must stay true: one place is found or none. A call, or the signature of an interface, is no
+ * function.
  *
- * Not here: what is put in its place (broken-build.ts). The compiler has no parser that a load hook could call.
+ * Not here: what is put in its place (broken-build.ts). The compiler has no parser that a load hook
+ * could call.
  */
 
-/** Lines, counted from 0. `begin`: where its head ends with the brace of its body, which `end` closes. */
+/**
+ * Lines, counted from 0. `begin`: where its head ends with the brace of its body, which `end`
+ * closes.
+ */
 export interface FoundFunction {
   readonly name: string
   readonly kind: 'function' | 'method' | 'arrow'
@@ -22,7 +28,10 @@ interface Span {
   readonly end: number
 }
 
-/** The last of the path, each searched for in the one before it. Of several of a name, one inside of others does not count. */
+/**
+ * The last of the path, each searched for in the one before it. Of several of a name, one inside of
+ * others does not count.
+ */
 export function functionIn(lines: string[], path: string): FoundFunction | undefined {
   const names = path.split('.')
   const name = names.pop() ?? ''

@@ -1,9 +1,10 @@
 /**
- * Imported before a program (`node --import`), it breaks that program: the build named by `KINFOLD_BROKEN_BUILD` replaces functions and
- * constants of source files as they are loaded. Nothing in the program itself knows of it, and without that variable nothing is replaced.
+ * Imported before a program (`node --import`), it breaks that program: the build named by
+ * `KINFOLD_BROKEN_BUILD` replaces functions and constants of source files as they are loaded.
+ * Nothing in the program itself knows of it, and without that variable nothing is replaced.
  *
- * What must stay true: a function that is not there exactly once, or a file that the program never loads, ends the process: then nothing
- * was broken, and nothing that follows would show anything.
+ * What must stay true: a function that is not there exactly once, or a file that the program never
+ * loads, ends the process: then nothing was broken, and nothing that follows would show anything.
  */
 import { registerHooks } from 'node:module'
 import { brokenBuild, brokenText } from './broken-build.ts'

@@ -1,8 +1,10 @@
 /**
- * `npm run sim:broken` says of each broken build whether the check that it names notices it: exit code 1 when one does not. `--only NAME` for one
- * build. `--search` searches for others that notice it: small worlds, and seeds of the simulator (`--seeds COUNT`); it takes hours for all builds.
+ * `npm run sim:broken` says of each broken build whether the check that it names notices it: exit
+ * code 1 when one does not. `--only NAME` for one build. `--search` searches for others that notice
+ * it: small worlds, and seeds of the simulator (`--seeds COUNT`); it takes hours for all builds.
  *
- * Not here: a record of what was found. A seed's world is another one after the next change of the simulator; a build names a test or a small world.
+ * Not here: a record of what was found. A seed's world is another one after the next change of the
+ * simulator; a build names a test or a small world.
  */
 import { parseArgs } from 'node:util'
 import { BROKEN_BUILDS } from './broken-builds.ts'

@@ -1,5 +1,6 @@
 /**
- * Broken builds of the reaper and of the cluster behind it: guards, live GETs, and the meaning of answers.
+ * Broken builds of the reaper and of the cluster behind it: guards, live GETs, and the meaning of
+ * answers.
  *
  * What must stay true: each is one mistake that a developer could make.
  */

@@ -1,8 +1,10 @@
 /**
- * Runs the checks that may notice a broken build, in the process that is broken, and prints the failures as one line of JSON: seeds of the simulator
- * (`--from`, `--to`), or small worlds (`--small` for all of them, `--family` and `--world` for one).
+ * Runs the checks that may notice a broken build, in the process that is broken, and prints the
+ * failures as one line of JSON: seeds of the simulator (`--from`, `--to`), or small worlds
+ * (`--small` for all of them, `--family` and `--world` for one).
  *
- * What must stay true: it ends at the first thing that is wrong. To be wrong is no failure of this process: only the mistake may make it fail.
+ * What must stay true: it ends at the first thing that is wrong. To be wrong is no failure of this
+ * process: only the mistake may make it fail.
  */
 import { parseArgs } from 'node:util'
 import { FAULTS } from '../fault/faults.ts'

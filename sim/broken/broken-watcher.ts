@@ -1,5 +1,6 @@
 /**
- * Broken builds of the watcher: what it publishes, what it takes for a complete list, and where it continues.
+ * Broken builds of the watcher: what it publishes, what it takes for a complete list, and where it
+ * continues.
  *
  * What must stay true: each is one mistake that a developer could make.
  */

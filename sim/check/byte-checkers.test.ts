@@ -1,4 +1,7 @@
-/** Cases that no world has: too many bytes, too many live GETs, an owner by uid alone (I37, I38, I1). */
+/**
+ * Cases that no world has: too many bytes, too many live GETs, an owner by uid alone (I37, I38,
+ * I1).
+ */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyOutcome } from '../../core/graph/outcome.ts'
@@ -16,7 +19,9 @@ import { byteCheckers } from './byte-checkers.ts'
 const CONFIG_MAPS = `/api/v1/namespaces/${TENANT}/configmaps`
 const CONTINUE: Event = { type: 'Continue' }
 
-/** A tenant's object: what the checkers say of bytes under keys of it, and one more dependent of it. */
+/**
+ * A tenant's object: what the checkers say of bytes under keys of it, and one more dependent of it.
+ */
 function written(): { write: (topic: Topic, bytes: number) => string; name: () => void } {
   const world = new WholeWorld(draw(1, []), byteCheckers)
   const site = world.sites[0]!

@@ -3,9 +3,9 @@
  * never were (I38), and owners that are named by uid alone (I1).
  *
  * What must stay true: each cause is counted, so that nothing is forgiven by a factor. Causes are
- * effects on the object, on owners that it named and on dependents that named it (a waiting owner is
- * judged when the last of them goes), and results of commands about it. A version that is published
- * again (a relist, a restart, a fault of the log) costs nothing in `events`.
+ * effects on the object, on owners that it named and on dependents that named it (a waiting owner
+ * is judged when the last of them goes), and results of commands about it. A version that is
+ * published again (a relist, a restart, a fault of the log) costs nothing in `events`.
  *
  * Not here: work and waits, in references and records (cost-checkers.ts).
  */
@@ -46,7 +46,10 @@ interface Cost {
   bytes: number
   /** Results of commands about it. */
   results: number
-  /** Uids of objects that it named at some time, or that named it: an owner waits for its dependents. */
+  /**
+   * Uids of objects that it named at some time, or that named it: an owner waits for its
+   * dependents.
+   */
   readonly related: Set<string>
   /** Versions that were published. */
   readonly versions: Set<string>
@@ -173,7 +176,9 @@ function questionsOf(world: World, { event, at, outcome }: Folded): string {
   return ''
 }
 
-/** Whether each owner is where a reference says: uid, group, name, and in no or its own namespace. */
+/**
+ * Whether each owner is where a reference says: uid, group, name, and in no or its own namespace.
+ */
 function restsOnNamed(command: Command): boolean {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return true
   const { target, references, owners } = command

@@ -1,8 +1,10 @@
 /**
- * A checker for each invariant, with the states that must never be seen: in the moment of an effect, when a request leaves, when something is
- * appended, and at rest. The list below is all of them; another invariant is another entry.
+ * A checker for each invariant, with the states that must never be seen: in the moment of an
+ * effect, when a request leaves, when something is appended, and at rest. The list below is all of
+ * them; another invariant is another entry.
  *
- * What must stay true: a checker shares no code with the graph and never waits; it answers with one sentence, or nothing.
+ * What must stay true: a checker shares no code with the graph and never waits; it answers with one
+ * sentence, or nothing.
  *
  * Not here: the type of a checker (model.ts), the meaning of ownership in the API (oracle.ts).
  */

@@ -1,4 +1,7 @@
-/** Cases that no world has: a record that costs too much, and a deletion that waits too long, are objected to (I35, I36). */
+/**
+ * Cases that no world has: a record that costs too much, and a deletion that waits too long, are
+ * objected to (I35, I36).
+ */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyOutcome, type Outcome } from '../../core/graph/outcome.ts'

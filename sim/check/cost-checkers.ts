@@ -1,5 +1,6 @@
 /**
- * Checkers of cost: how much work one record may cause in the fold (I35), and how long a deletion may wait for the writes of others (I36).
+ * Checkers of cost: how much work one record may cause in the fold (I35), and how long a deletion
+ * may wait for the writes of others (I36).
  *
  * What must stay true: cost is counted in references and records, never in seconds.
  */
@@ -9,7 +10,10 @@ import { TENANT } from '../workload.ts'
 
 /** References that a record may judge: a thousand, or one object with as many as there may be. */
 const WORK_OF_A_RECORD = 1_025
-/** Records that continue the work that is left, between the event that made an object garbage and the decision to delete it. */
+/**
+ * Records that continue the work that is left, between the event that made an object garbage and
+ * the decision to delete it.
+ */
 const CONTINUES = 16
 
 export const costCheckers: readonly Checker[] = [

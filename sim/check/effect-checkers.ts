@@ -1,8 +1,8 @@
 /**
  * Checkers of single effects, requests and records (I1 to I9, I12, I13, I18, I27, I31).
  *
- * What must stay true: I5 has no checker of its own. An answer that is no proof is never taken for an absence if no object that has an owner is deleted
- * (I1), whatever the server answers.
+ * What must stay true: I5 has no checker of its own. An answer that is no proof is never taken for
+ * an absence if no object that has an owner is deleted (I1), whatever the server answers.
  *
  * Not here: checks when all is quiet (rest-checkers.ts).
  */
@@ -13,13 +13,18 @@ import { objectionTo } from '../oracle.ts'
 import { stamp } from '../trace.ts'
 import { CANARY, KEEP } from '../workload.ts'
 
-/** Requests of ours that took effect on one object: references dropped, finalizers removed, one delete. More is a loop. */
+/**
+ * Requests of ours that took effect on one object: references dropped, finalizers removed, one
+ * delete. More is a loop.
+ */
 const EFFECTS_OF_ONE = 40
 /** From when a pause is on the log until nothing more is sent. */
 const PAUSE_MS = 2_000
 /** From when a new epoch of a cluster is on the log until nothing of an older one is sent. */
 const EPOCH_MS = 2_000
-/** The time from when a name leads to another cluster until no process may still believe otherwise. */
+/**
+ * The time from when a name leads to another cluster until no process may still believe otherwise.
+ */
 const IDENTITY_MS = 30_000
 const UID = /[0-9a-f]{8}-[0-9a-f-]{27}/
 
@@ -120,7 +125,8 @@ export const effectCheckers: readonly Checker[] = [
   {
     invariant: 'I31: no record holds a planted secret, but in the archive',
     appended: (_, { topic, records }) =>
-      // An archived object is archived whole; which objects may be archived is checked elsewhere (safeguard-checkers.ts).
+      // An archived object is archived whole; which objects may be archived is checked elsewhere
+      // (safeguard-checkers.ts).
       topic !== 'archive' && records.some(({ value }) => value !== null && holds(value, CANARY))
         ? `a canary is in ${topic} (I31)`
         : '',
@@ -165,7 +171,9 @@ function holds({ buffer, byteOffset, byteLength }: Uint8Array, text: string): bo
   return Buffer.from(buffer, byteOffset, byteLength).includes(text)
 }
 
-/** An object's path has its name after the resource; in a namespace that is two segments further. */
+/**
+ * An object's path has its name after the resource; in a namespace that is two segments further.
+ */
 function isNamed(path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '')
   const from = parts[0] === 'api' ? 2 : 3

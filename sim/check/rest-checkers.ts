@@ -1,4 +1,7 @@
-/** Checkers of states: bounds at times, and everything else when all is at rest (I16, I17, I19, I23, I26, I30). */
+/**
+ * Checkers of states: bounds at times, and everything else when all is at rest (I16, I17, I19, I23,
+ * I26, I30).
+ */
 import { MemoryStore } from '../../adapters/memory/store.ts'
 import { kindKey } from '../../core/graph/key.ts'
 import type { Node } from '../../core/model/node.ts'
@@ -39,7 +42,8 @@ export const restCheckers: readonly Checker[] = [
     invariant: 'I26: a store holds what its changelog says',
     rest: async (world) => {
       const complaints: string[] = []
-      // A task that folds over a changelog whose end is cut off notices that only when it is taken over.
+      // A task that folds over a changelog whose end is cut off notices that only when it is taken
+      // over.
       if (world.isLogHurt) return complaints
       for (const { partition, store } of world.tasks()) {
         const said = new Map<string, Uint8Array>()
@@ -130,8 +134,10 @@ function differences(
 }
 
 /**
- * The kind left discovery while no watch could report its objects, and no GET is possible any longer. That is no proof of their deletion: a user who removes the
- * finalizer of a CustomResourceDefinition leaves them in the storage, and they exist again with the next one. The graph must say that of each, and of the kind.
+ * The kind left discovery while no watch could report its objects, and no GET is possible any
+ * longer. That is no proof of their deletion: a user who removes the finalizer of a
+ * CustomResourceDefinition leaves them in the storage, and they exist again with the next one. The
+ * graph must say that of each, and of the kind.
  */
 function isLeftInDoubt(
   sites: readonly Site[],

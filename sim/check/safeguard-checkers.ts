@@ -1,8 +1,10 @@
 /**
- * Checkers of the safeguards: budgets, holds, the archive (I10, I11, I14, and of I31 what the archive may hold).
+ * Checkers of the safeguards: budgets, holds, the archive (I10, I11, I14, and of I31 what the
+ * archive may hold).
  *
- * What must stay true: they know from servers and log alone what was decided and what was true then. Where only the graph can know how an owner's
- * absence was proved, they demand the least that any proof of it demands.
+ * What must stay true: they know from servers and log alone what was decided and what was true
+ * then. Where only the graph can know how an owner's absence was proved, they demand the least that
+ * any proof of it demands.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -51,7 +53,8 @@ export const safeguardCheckers: readonly Checker[] = [
         if (site === undefined) continue
         const { uid } = record.target
         const truth = world.truthOf(site)
-        // A user may have been quicker, and no watch has reported it yet: its dependents have waited with it nevertheless.
+        // A user may have been quicker, and no watch has reported it yet: its dependents have
+        // waited with it nevertheless.
         const before = site.all().find(({ metadata }) => metadata.uid === uid) ?? truth.removed(uid)
         if (before === undefined) continue
         truth.commanded(before, holdOf({ world, site, truth, before }).sinceMs)
@@ -114,16 +117,20 @@ function begunBy(world: World, command: DeleteObject): Begun | undefined {
   const [reference, ...others] = references
   if ((evidence !== 'deleted' && evidence !== 'missing') || reference === undefined)
     return undefined
-  // Its owner waits for it: a user asked for that, whatever the command rests on once it is issued again.
+  // Its owner waits for it: a user asked for that, whatever the command rests on once it is issued
+  // again.
   if (truth.waited.has(reference.uid)) return undefined
-  // Of several owners the one that was deleted last is paid for; deletions by Kinfold were paid for before.
+  // Of several owners the one that was deleted last is paid for; deletions by Kinfold were paid for
+  // before.
   if (others.length > 0 || truth.deleted.has(reference.uid)) return undefined
-  // Referenced when it had long been deleted: its deletion may have been paid for by then, for other dependents that exist no longer.
+  // Referenced when it had long been deleted: its deletion may have been paid for by then, for
+  // other dependents that exist no longer.
   const before = site.all().find(({ metadata }) => metadata.uid === target.uid)
   const goneMs = before && truth.goneSinceMs(before, reference)
   if (before && goneMs && truth.namesSinceMs(before) - goneMs > WINDOW_MS) return undefined
   const { deleted, missing } = budgets
-  // For an owner that a relist missed each dependent is paid for; for one whose deletion was observed, the owner.
+  // For an owner that a relist missed each dependent is paid for; for one whose deletion was
+  // observed, the owner.
   return { budget: 'deleted or missing', limit: deleted + missing, what: reference.uid }
 }
 

@@ -1,4 +1,7 @@
-/** The contents of the partitions' stores: at once, and decoded. The latter only at rest: it reads one after the other. */
+/**
+ * The contents of the partitions' stores: at once, and decoded. The latter only at rest: it reads
+ * one after the other.
+ */
 import type { SortedMap } from '../../adapters/memory/sorted-map.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { KeyRange } from '../../ports/store.ts'

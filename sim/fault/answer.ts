@@ -1,7 +1,8 @@
 /**
  * Answers that no server gave, and bodies that were altered on the way.
  *
- * What must stay true: a body that is altered is altered line by line or byte by byte as said, and otherwise as the server sent it.
+ * What must stay true: a body that is altered is altered line by line or byte by byte as said, and
+ * otherwise as the server sent it.
  */
 import type { ExchangeResponse } from '../../ports/exchange.ts'
 import { ExchangeError } from '../../ports/exchange.ts'

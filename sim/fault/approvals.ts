@@ -1,8 +1,10 @@
 /**
- * A person who approves a set that was shown a while ago (F93), and who notices when another object is deleted by that approval.
+ * A person who approves a set that was shown a while ago (F93), and who notices when another object
+ * is deleted by that approval.
  *
- * What must stay true: the person sees what the graph holds and acts on nothing else. A command is checked against the set that was shown and
- * the time at which the approval was given, both remembered here.
+ * What must stay true: the person sees what the graph holds and acts on nothing else. A command is
+ * checked against the set that was shown and the time at which the approval was given, both
+ * remembered here.
  */
 
 import type { ApiObject } from '../../adapters/memory/api-server.ts'
@@ -128,7 +130,10 @@ function planIn(world: World, cluster: string, partition: number): Plan | undefi
   return { set: plan.set, shown }
 }
 
-/** As the endpoint does it once the digest was found to be right, which may be long ago when the fold lags. */
+/**
+ * As the endpoint does it once the digest was found to be right, which may be long ago when the
+ * fold lags.
+ */
 async function approve(world: World, cluster: string, { set, shown }: Plan): Promise<void> {
   const { broker, codec } = world
   const { log } = broker

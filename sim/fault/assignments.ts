@@ -1,5 +1,6 @@
 /**
- * Which partition has which cluster, as the log alone shows it, and the faults that could divide a cluster or crowd several into one partition.
+ * Which partition has which cluster, as the log alone shows it, and the faults that could divide a
+ * cluster or crowd several into one partition.
  *
  * What must stay true: it is known from appended records, never from a watcher.
  */
@@ -16,7 +17,10 @@ interface Assigned {
   readonly published: Map<string, number>
   /** The process that recorded the choice of a cluster for which nothing was published yet. */
   readonly chosenBy: Map<string, string>
-  /** A process published first that had not recorded the choice itself, and could not know what came before it. */
+  /**
+   * A process published first that had not recorded the choice itself, and could not know what came
+   * before it.
+   */
   isHandedOn: boolean
 }
 

@@ -1,8 +1,9 @@
 /**
- * An operator protects a namespace by a config, and revokes that, each by a restart; the check is that nothing there is deleted meanwhile, nor, in guarded,
- * in the ten minutes after (I9).
+ * An operator protects a namespace by a config, and revokes that, each by a restart; the check is
+ * that nothing there is deleted meanwhile, nor, in guarded, in the ten minutes after (I9).
  *
- * What must stay true: knowledge of the policy comes from appended records, and of the graph only how far a partition has read.
+ * What must stay true: knowledge of the policy comes from appended records, and of the graph only
+ * how far a partition has read.
  *
  * Not here: protection by a directive (life-faults.ts).
  */
@@ -98,7 +99,10 @@ export const configCheckers: readonly Checker[] = [
   },
 ]
 
-/** `orders` lost its end: a process that starts now knows less than a running one, until the order is given again. */
+/**
+ * `orders` lost its end: a process that starts now knows less than a running one, until the order
+ * is given again.
+ */
 export function forgetWord(world: World): void {
   wordOf(world, 'orders').namespaces = []
 }

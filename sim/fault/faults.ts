@@ -1,8 +1,9 @@
 /**
- * Every fault that a world knows, by its row, those that happen by themselves, and why others are not here.
+ * Every fault that a world knows, by its row, those that happen by themselves, and why others are
+ * not here.
  *
- * What must stay true: a fault counts only when it happened: the thing that it breaks did break. Each row that could be simulated is in one of the
- * three lists.
+ * What must stay true: a fault counts only when it happened: the thing that it breaks did break.
+ * Each row that could be simulated is in one of the three lists.
  *
  * Not here: the type of a fault (model.ts).
  */

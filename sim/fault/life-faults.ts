@@ -1,6 +1,7 @@
 /**
- * Awkward things that users, controllers and operators do, all of them allowed: ownership cycles, chains, adoptions at the last moment, stuck
- * finalizers, kinds that enter and leave discovery, restored families, pauses and protection.
+ * Awkward things that users, controllers and operators do, all of them allowed: ownership cycles,
+ * chains, adoptions at the last moment, stuck finalizers, kinds that enter and leave discovery,
+ * restored families, pauses and protection.
  *
  * What must stay true: each is something that an API server allows; none needs a broken machine.
  */
@@ -184,7 +185,8 @@ export const lifeFaults: readonly Fault[] = [
 const PROTECTED = ['blue', 'green', 'red'] as const
 
 /**
- * A person who sees that an object is still held although no user wants that repeats the directive that ends it: the first one may be lost (F39).
+ * A person who sees that an object is still held although no user wants that repeats the directive
+ * that ends it: the first one may be lost (F39).
  */
 export async function letGoOfAll(world: World): Promise<void> {
   for (const { id, name } of world.sites) {
@@ -197,7 +199,10 @@ export async function letGoOfAll(world: World): Promise<void> {
   if (!world.pausedMs.has('')) await direct(world, 'resume', '', '')
 }
 
-/** As the endpoint does it: a record for every partition, and one in `orders`, so that reapers know at once. False: the log exists no longer. */
+/**
+ * As the endpoint does it: a record for every partition, and one in `orders`, so that reapers know
+ * at once. False: the log exists no longer.
+ */
 export async function direct(
   world: World,
   verb: 'pause' | 'resume' | 'protect' | 'unprotect',

@@ -1,8 +1,10 @@
 /**
- * Faults of the log: it is unreachable, its answers are lost, commits stay open, reads come late, positions are forgotten, its end is cut off.
+ * Faults of the log: it is unreachable, its answers are lost, commits stay open, reads come late,
+ * positions are forgotten, its end is cut off.
  *
- * What must stay true: if acknowledged records are lost, a process notices: it ends with a sentence, and a person begins with an empty log and
- * empty disks, as that sentence says. Records lost from `control` are published again without a person.
+ * What must stay true: if acknowledged records are lost, a process notices: it ends with a
+ * sentence, and a person begins with an empty log and empty disks, as that sentence says. Records
+ * lost from `control` are published again without a person.
  */
 
 import { POSITION_KEY } from '../../core/graph/key.ts'
@@ -304,21 +306,26 @@ function loseEnd(
     log.cutOff(topic, partition, from)
     world.trace.note('cut off', `${topic}/${partition} from ${from}, it ended at ${end}`)
     world.reached('F39')
-    // Records that these topics lost are published again by their producers; lost records that release something, by persons.
+    // Records that these topics lost are published again by their producers; lost records that
+    // release something, by persons.
     if (topic === 'control' || topic === 'orders') world.hasLostWords = true
     if (topic === 'orders') {
       // Folded again, they are missing.
       const orders = lost.filter(({ key }) => key.startsWith(ORDER_PREFIX))
       world.hasLostOrders ||= orders.length > 0
       forgetWord(world)
-      // An order that no partition has followed yet is known to no process any longer: the person who gave it gives it again.
+      // An order that no partition has followed yet is known to no process any longer: the person
+      // who gave it gives it again.
       if (orders.some(({ offset }) => !isFollowed(world, offset))) sayAgain(world)
       world.time.at(world.time.monotonicMs() + MINUTE, () => void letGo(world))
     } else if (topic !== 'control') expectDamage(world)
   })
 }
 
-/** A person sees that an object is held although no user wants that, and repeats the directive that ends it. */
+/**
+ * A person sees that an object is held although no user wants that, and repeats the directive that
+ * ends it.
+ */
 async function letGo(world: World): Promise<void> {
   for (const { key, value } of await world.broker.log.latest('orders', 0)) {
     const control = value === null ? undefined : world.codec.decode(value)
@@ -384,7 +391,10 @@ function sayAgain(world: World): void {
   }
 }
 
-/** With an empty log and empty disks. Pauses and protections are given again before anything runs, since no other record of them exists. */
+/**
+ * With an empty log and empty disks. Pauses and protections are given again before anything runs,
+ * since no other record of them exists.
+ */
 function beginAnew(world: World): void {
   const starts = world.slots.map((slot) => slot.holdDown())
   world.broker.replace()

@@ -1,8 +1,10 @@
 /**
- * Faults between a process and an API server: answers that never come, come late, come from no server, or are untrue.
+ * Faults between a process and an API server: answers that never come, come late, come from no
+ * server, or are untrue.
  *
- * What must stay true: each hits one cluster for its time, and only what its row describes. None forges a typed NotFound that names the
- * requested object: no client can distinguish that from the truth.
+ * What must stay true: each hits one cluster for its time, and only what its row describes. None
+ * forges a typed NotFound that names the requested object: no client can distinguish that from the
+ * truth.
  */
 import { ExchangeError, type ExchangeRequest, type ExchangeResponse } from '../../ports/exchange.ts'
 import { type Chance, seeded } from '../../testing/seeded.ts'
@@ -337,7 +339,10 @@ async function trouble(
   }
 }
 
-/** A process that starts meanwhile may find two names that are one cluster: that is the same mistake, and reported as such (F32). */
+/**
+ * A process that starts meanwhile may find two names that are one cluster: that is the same
+ * mistake, and reported as such (F32).
+ */
 export function swap(context: FaultContext): () => void {
   const { world } = context
   const site = siteOf(context)
@@ -350,8 +355,8 @@ export function swap(context: FaultContext): () => void {
   // A process that slept, or met the other cluster at its start, finds out any time later.
   return () => {
     world.network.route(site.name, site)
-    // After correcting an address, an operator restarts the processes that met another cluster there: a reaper keeps to the one that it met
-    // first (docs/operate/deploy.md).
+    // After correcting an address, an operator restarts the processes that met another cluster
+    // there: a reaper keeps to the one that it met first (docs/operate/deploy.md).
     for (const slot of world.slots) if (hasMetAnother(slot, site)) slot.terminate()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Faults of processes and machines: they die at any call, sleep, come back, lose their disks, and read wrong clocks; and of whole clusters,
- * which are restored.
+ * Faults of processes and machines: they die at any call, sleep, come back, lose their disks, and
+ * read wrong clocks; and of whole clusters, which are restored.
  *
  * What must stay true: nothing here touches the memory of a process; it dies, sleeps or lives.
  */
@@ -51,7 +51,10 @@ function isApart({ shape }: Pick<SimOptions, 'shape'>): boolean {
   return shape === 'apart'
 }
 
-/** An object seen a moment ago is not verified: no operator restores a cluster, with no version that shows it, in less than five seconds. */
+/**
+ * An object seen a moment ago is not verified: no operator restores a cluster, with no version that
+ * shows it, in less than five seconds.
+ */
 const SHORTEST_BUMP_MS = 6 * SECOND
 
 export const processFaults: readonly Fault[] = [

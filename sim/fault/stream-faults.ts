@@ -12,7 +12,10 @@ import { hinder, isWatch, makeRelist, siteOf } from './network-faults.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
-/** By then a watch that says nothing must have been given up: three minutes, a heartbeat, and the time of a check of versions. */
+/**
+ * By then a watch that says nothing must have been given up: three minutes, a heartbeat, and the
+ * time of a check of versions.
+ */
 const SILENCE_MS = 5 * MINUTE
 const FOR_EVER_MS = 24 * 3_600_000
 
@@ -250,7 +253,10 @@ async function* unrefused(
   }
 }
 
-/** Events published on a path meanwhile are published again, out of date, when it is opened the next time. */
+/**
+ * Events published on a path meanwhile are published again, out of date, when it is opened the next
+ * time.
+ */
 function lagging(context: FaultContext): () => void {
   const { world } = context
   const told = new Map<string, string[]>()

@@ -1,7 +1,9 @@
 /**
- * A hostile tenant: in a namespace of its own it writes anything that an API server accepts, and nowhere else.
+ * A hostile tenant: in a namespace of its own it writes anything that an API server accepts, and
+ * nowhere else.
  *
- * What must stay true: all it does follows from the seed of its fault. It needs no right beyond its namespace but to have read a stranger's uid.
+ * What must stay true: all it does follows from the seed of its fault. It needs no right beyond its
+ * namespace but to have read a stranger's uid.
  *
  * Not here: the cost for others (cost-checkers.ts).
  */
@@ -104,7 +106,10 @@ class Tenant {
     this.#depend(this.#namesOf({ apiVersion: 'v1', kind, uid: this.#never() }, 400))
   }
 
-  /** Names the uid of another tenant's object; by a version that is not served such references stay for ever. */
+  /**
+   * Names the uid of another tenant's object; by a version that is not served such references stay
+   * for ever.
+   */
   #nameStranger(): void {
     const strangers = this.#site.all().filter(({ metadata }) => metadata.namespace !== TENANT)
     const stranger = strangers[this.#chance.below(strangers.length)]

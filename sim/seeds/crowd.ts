@@ -1,8 +1,8 @@
 /**
  * Runs many seeds in processes of their own, as many at once as there are cores for.
  *
- * What must stay true: each seed is reported once, however its process ended, unless the run was stopped. A run of hours takes no more memory than a
- * run of minutes.
+ * What must stay true: each seed is reported once, however its process ended, unless the run was
+ * stopped. A run of hours takes no more memory than a run of minutes.
  *
  * Not here: what is printed about the reports (main.ts, sim.test.ts).
  */
@@ -13,10 +13,16 @@ import { type Report, unfinished } from './worker.ts'
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** A world that takes longer hangs. */
 const MOST_MS = 10 * 60_000
-/** A process is warm after a few; its heap keeps what the largest worlds needed, so a new one from time to time keeps memory small. */
+/**
+ * A process is warm after a few; its heap keeps what the largest worlds needed, so a new one from
+ * time to time keeps memory small.
+ */
 const SEEDS_OF_A_PROCESS = 50
 
-/** Each report as it comes, in no particular order. Once stopped, it resolves at once, and running seeds are abandoned. */
+/**
+ * Each report as it comes, in no particular order. Once stopped, it resolves at once, and running
+ * seeds are abandoned.
+ */
 export async function runSeeds(
   seeds: readonly number[],
   processes: number,

@@ -1,5 +1,6 @@
 /**
- * Which worlds are run (../seeds.json): a range that every change runs, and those that failed once, which `npm run sim` runs before fresh ones.
+ * Which worlds are run (../seeds.json): a range that every change runs, and those that failed once,
+ * which `npm run sim` runs before fresh ones.
  *
  * Not here: what a seed draws (../options.ts).
  */

@@ -1,8 +1,9 @@
 /**
- * Leaves out of a failing world everything that it fails without: delta debugging over its faults and its users' busy times.
+ * Leaves out of a failing world everything that it fails without: delta debugging over its faults
+ * and its users' busy times.
  *
- * What must stay true: the rest still fails, and was run to prove that. Leaving out something changes what happens after it, so any failure
- * counts, not only the same one.
+ * What must stay true: the rest still fails, and was run to prove that. Leaving out something
+ * changes what happens after it, so any failure counts, not only the same one.
  */
 import type { SimOptions } from '../options.ts'
 
@@ -21,7 +22,9 @@ export async function shrink(
   return { ...lean, bursts }
 }
 
-/** Zeller's ddmin, without its tests of complements alone: halves first, then ever smaller parts. */
+/**
+ * Zeller's ddmin, without its tests of complements alone: halves first, then ever smaller parts.
+ */
 async function fewest<T>(
   all: readonly T[],
   fails: (some: readonly T[]) => Promise<boolean>,

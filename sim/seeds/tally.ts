@@ -37,7 +37,10 @@ export class Tally {
     }
   }
 
-  /** That a fault never happened is a failure of such a run: what it would have shown was not checked. */
+  /**
+   * That a fault never happened is a failure of such a run: what it would have shown was not
+   * checked.
+   */
   get lacksFaults(): boolean {
     return this.#seeds >= WHOLE && this.#never.length > 0
   }

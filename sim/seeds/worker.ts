@@ -1,8 +1,9 @@
 /**
- * One of the processes that run seeds for another: it is sent seeds, and answers each with its result.
+ * One of the processes that run seeds for another: it is sent seeds, and answers each with its
+ * result.
  *
- * What must stay true: a seed's run follows from the seed alone, in whatever process it runs. An error that a run throws is
- * a failure like others.
+ * What must stay true: a seed's run follows from the seed alone, in whatever process it runs. An
+ * error that a run throws is a failure like others.
  */
 import { FAULTS } from '../fault/faults.ts'
 import { draw, type SimOptions } from '../options.ts'

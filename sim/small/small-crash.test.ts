@@ -1,6 +1,6 @@
 /**
- * A crash at each call that the loops await in a small cascade: nothing is deleted wrongly, and in the end everything is
- * deleted that should be.
+ * A crash at each call that the loops await in a small cascade: nothing is deleted wrongly, and in
+ * the end everything is deleted that should be.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,9 +1,11 @@
 /**
- * A small cascade through the real loops, and a crash at each call that they await: watcher, task and reaper over memory adapters, killed at the k-th
- * call to log, store or server, on the way there or on the way back, and started again.
+ * A small cascade through the real loops, and a crash at each call that they await: watcher, task
+ * and reaper over memory adapters, killed at the k-th call to log, store or server, on the way
+ * there or on the way back, and started again.
  *
- * What must stay true: a killed process never gets the answer to its call, and no later call of it happens. For every k nothing is deleted wrongly,
- * and in the end everything is deleted that should be.
+ * What must stay true: a killed process never gets the answer to its call, and no later call of it
+ * happens. For every k nothing is deleted wrongly, and in the end everything is deleted that should
+ * be.
  *
  * Not here: faults of the outside, chance (world.ts).
  */
@@ -26,7 +28,10 @@ import { seeded } from '../../testing/seeded.ts'
 import { leftoversOf, objectionTo, RESOURCES } from '../oracle.ts'
 import { clockOf, exchangeOf, Life, logOf, storeOf } from './small-life.ts'
 
-/** When the process dies: at its call of that number since the cascade began; `isBack`: once it took effect. */
+/**
+ * When the process dies: at its call of that number since the cascade began; `isBack`: once it took
+ * effect.
+ */
 export interface Crash {
   readonly call: number
   readonly isBack: boolean
@@ -102,7 +107,10 @@ class SmallCluster {
     this.#truth = { waited: new Set(), orphaned: new Map(), onceOrphaned: new Map() }
   }
 
-  /** An owner in the background with a dependent of its own and one that it shares; one in the foreground, two deep; one that orphans. */
+  /**
+   * An owner in the background with a dependent of its own and one that it shares; one in the
+   * foreground, two deep; one that orphans.
+   */
   populate(): void {
     for (const name of ['background', 'foreground', 'orphaning', 'stays']) this.#own(name, [])
     this.#own('alone', ['background'])
@@ -163,7 +171,10 @@ class SmallCluster {
     return life
   }
 
-  /** Signals with listeners stay in memory until they are aborted, and with them everything that died here. */
+  /**
+   * Signals with listeners stay in memory until they are aborted, and with them everything that
+   * died here.
+   */
   end(): void {
     this.#over.abort()
   }

@@ -1,8 +1,9 @@
 /**
- * One small world, published with a single event lost, repeated, or late: each event, each of the three, at each later place.
+ * One small world, published with a single event lost, repeated, or late: each event, each of the
+ * three, at each later place.
  *
- * What must stay true: whatever the graph then commands, nothing is deleted that may stay; a repeated event changes nothing; and the next relist
- * corrects the effect of a lost or late event.
+ * What must stay true: whatever the graph then commands, nothing is deleted that may stay; a
+ * repeated event changes nothing; and the next relist corrects the effect of a lost or late event.
  *
  * Not here: orders in which nothing is amiss (small-order.ts).
  */

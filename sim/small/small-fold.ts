@@ -1,8 +1,9 @@
 /**
- * The fold over a state that can be rolled back: all orders of events are visited as a tree, and the common prefix of two orders is folded once.
+ * The fold over a state that can be rolled back: all orders of events are visited as a tree, and
+ * the common prefix of two orders is folded once.
  *
- * What must stay true: after `rollback` the next record finds exactly what it would have found had the others never been folded; each record is
- * committed by itself.
+ * What must stay true: after `rollback` the next record finds exactly what it would have found had
+ * the others never been folded; each record is committed by itself.
  *
  * Not here: which orders there are (small-world.ts), bytes, logs, several partitions.
  */

@@ -1,7 +1,8 @@
 /**
  * One life of a process, as all that it calls sees it: counted calls, and a death at one of them.
  *
- * What must stay true: after its death it gets no answer to its calls, and no further call of it happens.
+ * What must stay true: after its death it gets no answer to its calls, and no further call of it
+ * happens.
  *
  * Not here: which process dies when (small-crash.ts).
  */

@@ -1,10 +1,14 @@
 /**
- * One small world as a closed loop, in every order: actions of users, events of watches, commands and their answers are interleaved in all ways.
+ * One small world as a closed loop, in every order: actions of users, events of watches, commands
+ * and their answers are interleaved in all ways.
  *
- * What must stay true: the server objects to a removal in the moment in which it takes effect; in the end nothing is left over. Once on each way one
- * fault may happen: an event is lost or published twice, a command is lost, refused or carried out twice, an answer is lost or published twice.
+ * What must stay true: the server objects to a removal in the moment in which it takes effect; in
+ * the end nothing is left over. Once on each way one fault may happen: an event is lost or
+ * published twice, a command is lost, refused or carried out twice, an answer is lost or published
+ * twice.
  *
- * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in small-crash.ts).
+ * Not here: the reaper's own gate (services/reaper; crashes of the real loops are in
+ * small-crash.ts).
  */
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
@@ -164,7 +168,10 @@ class Loops {
     return copy
   }
 
-  /** Everything to do has been done; from here on no fault happens, and time passes until nothing is left over. */
+  /**
+   * Everything to do has been done; from here on no fault happens, and time passes until nothing is
+   * left over.
+   */
   #end(before: State): void {
     this.cases += 1
     const mark = this.#fold.mark()

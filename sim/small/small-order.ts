@@ -1,10 +1,12 @@
 /**
  * One small world, published in every order in which its watches may publish it.
  *
- * What must stay true: each order ends in the same graph and the same verdicts; no command on the way would delete an object that may stay; and
- * there is a command for each object that must be deleted. Orders are visited as a tree, so their common prefixes are folded once.
+ * What must stay true: each order ends in the same graph and the same verdicts; no command on the
+ * way would delete an object that may stay; and there is a command for each object that must be
+ * deleted. Orders are visited as a tree, so their common prefixes are folded once.
  *
- * Not here: which worlds there are (small-shape.ts), commands that are carried out in between (small-loop.ts).
+ * Not here: which worlds there are (small-shape.ts), commands that are carried out in between
+ * (small-loop.ts).
  */
 import type { DeleteObject } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
@@ -18,7 +20,8 @@ import type { Findings } from './small-verdict.ts'
 import { beginning, isAsked, settle, verdicts, wholeGraph } from './small-verdict.ts'
 
 /**
- * `listsFrom`: how many lines of the script have happened when the kinds are listed for the first time; the lists are interleaved with the events after it.
+ * `listsFrom`: how many lines of the script have happened when the kinds are listed for the first
+ * time; the lists are interleaved with the events after it.
  */
 export function allOrders(script: readonly string[], listsFrom = 0): Findings {
   const unlisted = listsFrom > 0 ? kindsNamed(script) : []
@@ -41,7 +44,10 @@ class Orders {
   readonly #truth: readonly ObjectMeta[]
   readonly #leftovers: readonly Leftover[]
   readonly #fold: SmallFold
-  /** Whether a dangling reference next to an orphaned one is known by then depends on the order; the fate of the dependent does not. */
+  /**
+   * Whether a dangling reference next to an orphaned one is known by then depends on the order; the
+   * fate of the dependent does not.
+   */
   readonly #isOrphaning: boolean
   #first: string | undefined
 
@@ -102,7 +108,10 @@ class Orders {
     }
   }
 
-  /** By the references it was judged by: no uid comes back, and in most worlds the propagation policy of a waiting owner does not change. */
+  /**
+   * By the references it was judged by: no uid comes back, and in most worlds the propagation
+   * policy of a waiting owner does not change.
+   */
   #objection({ target, references, owners }: DeleteObject): string {
     if (references.length === 0) return 'it has no owner references (I2)'
     const object = this.#cluster.objects.get(target.uid)

@@ -1,10 +1,14 @@
 /**
- * The actions in a small world, as lines of text, and the events that they make the watches publish.
+ * The actions in a small world, as lines of text, and the events that they make the watches
+ * publish.
  *
- * - `+ OBJECT` creates and `= OBJECT` replaces references and finalizers, in the notation of testing/model/notation.ts.
- * - `- UID POLICY` deletes, `! UID` removes all finalizers, `~ UID` writes a status, `? KIND` breaks the kind's watch, which lists again.
+ * - `+ OBJECT` creates and `= OBJECT` replaces references and finalizers, in the notation of
+ *   testing/model/notation.ts.
+ * - `- UID POLICY` deletes, `! UID` removes all finalizers, `~ UID` writes a status, `? KIND`
+ *   breaks the kind's watch, which lists again.
  *
- * What must stay true: a script is plain text, so a world that fails can be read, and replayed alone.
+ * What must stay true: a script is plain text, so a world that fails can be read, and replayed
+ * alone.
  */
 import type { Event } from '../../core/model/event.ts'
 import { MONITORED, ModelCluster } from '../../testing/model/model-cluster.ts'
@@ -33,7 +37,10 @@ export function act(cluster: ModelCluster, line: string): void {
   }
 }
 
-/** A cluster whose kinds, all but some, have been listed once, empty. The events of that are removed from its streams, and returned. */
+/**
+ * A cluster whose kinds, all but some, have been listed once, empty. The events of that are removed
+ * from its streams, and returned.
+ */
 export function listedCluster(except: readonly string[] = []): {
   readonly cluster: ModelCluster
   readonly told: readonly Event[]

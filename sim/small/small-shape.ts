@@ -1,7 +1,9 @@
 /**
- * The shapes of small worlds, as scripts: at most four objects, at most three owners, and for each owner how it is named and how it ends.
+ * The shapes of small worlds, as scripts: at most four objects, at most three owners, and for each
+ * owner how it is named and how it ends.
  *
- * What must stay true: kinds that differ in nothing but their name are used in one order only, and owners are a set, so no world occurs twice.
+ * What must stay true: kinds that differ in nothing but their name are used in one order only, and
+ * owners are a set, so no world occurs twice.
  *
  * Not here: in which orders the watches publish a world (small-order.ts).
  */
@@ -15,7 +17,10 @@ interface Part {
 
 type Role = (kind: string) => Part
 
-/** Kinds that are watched, namespaced and like each other: one for each owner, and one for dependents. */
+/**
+ * Kinds that are watched, namespaced and like each other: one for each owner, and one for
+ * dependents.
+ */
 const SLOTS: readonly string[] = ['rs', 'job', 'cm']
 
 function owner(how: {
@@ -36,7 +41,10 @@ function owner(how: {
 const ENDS = ['Background', 'Foreground', 'Orphan'] as const
 const gone = (policy: string): readonly string[] => [`- KIND-a ${policy}`]
 
-/** The possible states of an owner in the dependent's namespace. Of one kind each: they are all that matters to a verdict. */
+/**
+ * The possible states of an owner in the dependent's namespace. Of one kind each: they are all that
+ * matters to a verdict.
+ */
 const NEAR: Readonly<Record<string, Role>> = {
   stays: owner({}),
   ...Object.fromEntries(ENDS.map((policy) => [policy, owner({ end: gone(policy) })])),
@@ -45,7 +53,8 @@ const NEAR: Readonly<Record<string, Role>> = {
 }
 
 /**
- * The same, as far as it can differ, of cluster-scoped owners, owners in another namespace, of a kind without a watch, and of wrong references.
+ * The same, as far as it can differ, of cluster-scoped owners, owners in another namespace, of a
+ * kind without a watch, and of wrong references.
  */
 const FAR: Readonly<Record<string, Role>> = {
   clustered: owner({ kind: 'node' }),
@@ -83,7 +92,10 @@ const MOST: readonly Role[] = [
 /** In the company of two others. */
 const FEW: readonly Role[] = ['stays', ...ENDS, 'never'].flatMap((name) => NEAR[name] ?? [])
 
-/** How a dependent may differ: whether it blocks, its finalizers, where it is, and when it names its owners. */
+/**
+ * How a dependent may differ: whether it blocks, its finalizers, where it is, and when it names its
+ * owners.
+ */
 interface Dependent {
   readonly head: string
   readonly mark: string
@@ -134,7 +146,10 @@ export function* loopShapes(): Generator<readonly string[]> {
   yield* rings()
 }
 
-/** Worlds that are there before they are listed for the first time, by how many of their lines are over then. */
+/**
+ * Worlds that are there before they are listed for the first time, by how many of their lines are
+ * over then.
+ */
 export function* listedShapes(): Generator<readonly [script: readonly string[], lists: number]> {
   for (const role of ALL) {
     for (const each of DEPENDENTS) yield* listedAt(family(parts([role]), each))

@@ -1,5 +1,6 @@
 /**
- * What is common to small worlds: the first events, how it comes to rest, and what its end looks like.
+ * What is common to small worlds: the first events, how it comes to rest, and what its end looks
+ * like.
  *
  * What must stay true: two ends that read alike lead to the same commands.
  */

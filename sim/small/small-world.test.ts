@@ -1,4 +1,7 @@
-/** Small worlds in every order: the same end, no wrong delete, and a command for each object that must be deleted. */
+/**
+ * Small worlds in every order: the same end, no wrong delete, and a command for each object that
+ * must be deleted.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isAllWanted, LEFT_OUT } from '../../testing/drawn.ts'

@@ -1,8 +1,9 @@
 /**
- * Small worlds, exhaustively: at most four objects and three owners, in every order of events. `npm run sim:small` runs more of them than the
- * tests do.
+ * Small worlds, exhaustively: at most four objects and three owners, in every order of events.
+ * `npm run sim:small` runs more of them than the tests do.
  *
- * What must stay true: a family ends at its first wrong world only if it is asked to; the number of ways is counted, never estimated.
+ * What must stay true: a family ends at its first wrong world only if it is asked to; the number of
+ * ways is counted, never estimated.
  *
  * Not here: chance, clusters, processes (world.ts).
  */

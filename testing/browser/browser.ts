@@ -1,7 +1,9 @@
 /**
- * A real Chromium for tests of the page: the machine's own, found and never fetched, and pages of it that note whatever should not be.
+ * A real Chromium for tests of the page: the machine's own, found and never fetched, and pages of
+ * it that note whatever should not be.
  *
- * What must stay true: where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A page that asked any other server, or had an error, fails its test.
+ * What must stay true: where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A
+ * page that asked any other server, or had an error, fails its test.
  */
 import { deepEqual } from 'node:assert/strict'
 import { accessSync, constants } from 'node:fs'
@@ -23,7 +25,10 @@ function findChromium(): string | undefined {
   })
 }
 
-/** The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is 1. */
+/**
+ * The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is
+ * 1.
+ */
 export function missingBrowser(): string | undefined {
   if (findChromium() !== undefined) return undefined
   const missing =

@@ -1,8 +1,9 @@
 /**
- * What holds of every view of the page in a real Chromium: in a window of 390 nothing is cut, nothing breaks a rule of axe-core, it leads on, and what comes is shown
- * without being asked for.
+ * What holds of every view of the page in a real Chromium: in a window of 390 nothing is cut,
+ * nothing breaks a rule of axe-core, it leads on, and what comes is shown without being asked for.
  *
- * What must stay true: a view that is added is added here, too; nothing waits for a time, only for what is shown.
+ * What must stay true: a view that is added is added here, too; nothing waits for a time, only for
+ * what is shown.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -22,7 +23,9 @@ function viewsOfPage(): readonly string[] {
   return [...list.matchAll(/'(\w+)'/g)].map(([, view = '']) => view)
 }
 
-/** A pod is held for approval, another collects the rest, and a foreground deletion is under way. */
+/**
+ * A pod is held for approval, another collects the rest, and a foreground deletion is under way.
+ */
 const BEFORE = [
   ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/old in shop'],
   ...['put rs/lost', 'put pod/held <- rs/lost', 'lose rs/lost', 'rollback', 'relist rs'],
@@ -53,7 +56,10 @@ function hashOf(view: string, words: Record<string, string>): string {
   return view === 'home' ? '/#/' : `/#/${view}?${new URLSearchParams(words)}`
 }
 
-/** What is wider than its place, so that a part of it is out of sight. Trees and differences scroll by themselves. */
+/**
+ * What is wider than its place, so that a part of it is out of sight. Trees and differences scroll
+ * by themselves.
+ */
 async function cutIn(page: Page): Promise<unknown> {
   return await page.evaluate(
     `[...document.querySelectorAll('.scrolls, section, p, h1, h2, table, li')]

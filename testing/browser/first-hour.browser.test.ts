@@ -1,7 +1,9 @@
 /**
- * The page in a real Chromium, at what a first hour met (docs/inside/first-hour.md): who deleted it, what is live, what is said of what is unknown.
+ * The page in a real Chromium, at what a first hour met (docs/inside/first-hour.md): who deleted
+ * it, what is live, what is said of what is unknown.
  *
- * What must stay true: each test is named after its row; nothing of the page is replaced by a double.
+ * What must stay true: each test is named after its row; nothing of the page is replaced by a
+ * double.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'

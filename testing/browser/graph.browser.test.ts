@@ -1,5 +1,6 @@
 /**
- * The page in a real Chromium over a graph in this process: very many dependents, hostile names, a token, approval by two people.
+ * The page in a real Chromium over a graph in this process: very many dependents, hostile names, a
+ * token, approval by two people.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'

@@ -1,5 +1,6 @@
 /**
- * The page over a real API server, in a real Chromium: a bulk deletion is shown, and approved by two people whom the cluster knows.
+ * The page over a real API server, in a real Chromium: a bulk deletion is shown, and approved by
+ * two people whom the cluster knows.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,9 @@
 /**
- * Pictures of trees and plans in a real Chromium: what is drawn, by mouse, touch and keyboard, and of how much.
+ * Pictures of trees and plans in a real Chromium: what is drawn, by mouse, touch and keyboard, and
+ * of how much.
  *
- * What must stay true: nothing of the page is replaced by a double; what is asserted of a picture is what a person sees in it.
+ * What must stay true: nothing of the page is replaced by a double; what is asserted of a picture
+ * is what a person sees in it.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'

@@ -1,5 +1,6 @@
 /**
- * The page of a playground in a real Chromium: each view in both schemes and magnified, with the keyboard alone, and while things happen.
+ * The page of a playground in a real Chromium: each view in both schemes and magnified, with the
+ * keyboard alone, and while things happen.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,6 @@
 /**
- * What axe-core finds wrong with a page as it is shown: nothing may be, and nothing may stick out of the window.
+ * What axe-core finds wrong with a page as it is shown: nothing may be, and nothing may stick out
+ * of the window.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

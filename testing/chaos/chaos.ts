@@ -1,7 +1,9 @@
 /**
- * Rounds of a churning cluster, with faults while it churns and a quiet window after each, in which everything must become right.
+ * Rounds of a churning cluster, with faults while it churns and a quiet window after each, in which
+ * everything must become right.
  *
- * What must stay true: no object that has a live owner is ever missing, at any check; after each window the cluster holds exactly the expected objects.
+ * What must stay true: no object that has a live owner is ever missing, at any check; after each
+ * window the cluster holds exactly the expected objects.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

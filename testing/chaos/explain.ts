@@ -1,4 +1,7 @@
-/** The diagnosis of a failed round: the services' reports about themselves and about the remaining objects. */
+/**
+ * The diagnosis of a failed round: the services' reports about themselves and about the remaining
+ * objects.
+ */
 import type { KinfoldServices, ServiceProcess } from '../process/kinfold-services.ts'
 import type { Made } from '../process/objects.ts'
 

@@ -1,7 +1,9 @@
 /**
- * The faults of the services and brokers while they work: in rotation, so that each is reached, with a victim by chance.
+ * The faults of the services and brokers while they work: in rotation, so that each is reached,
+ * with a victim by chance.
  *
- * What must stay true: of three brokers at most one is away; everything that was stopped runs again after `heal`.
+ * What must stay true: of three brokers at most one is away; everything that was stopped runs again
+ * after `heal`.
  */
 import type { Kafka } from '../kafka/broker.ts'
 import type { KinfoldServices, ServiceProcess } from '../process/kinfold-services.ts'
@@ -41,8 +43,8 @@ export class Faults {
   }
 
   /**
-   * Processes that ended by themselves, with their last output: a supervisor restarts them, as this test does, but a
-   * restart must not hide it.
+   * Processes that ended by themselves, with their last output: a supervisor restarts them, as this
+   * test does, but a restart must not hide it.
    */
   readonly ended: string[] = []
 

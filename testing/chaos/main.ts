@@ -1,6 +1,7 @@
 /**
- * `npm run chaos -- --engine kafka --minutes N [--seed S] [--at-once K]`: three brokers, two processes of each service, a cluster whose ownership churns; kills, pauses and stops in
- * rotation. Prints what came of it; exit code 1 if anything was wrong.
+ * `npm run chaos -- --engine kafka --minutes N [--seed S] [--at-once K]`: three brokers, two
+ * processes of each service, a cluster whose ownership churns; kills, pauses and stops in rotation.
+ * Prints what came of it; exit code 1 if anything was wrong.
  */
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -1,5 +1,6 @@
 /**
- * The required state of the log at the end: no command took effect twice, every partition folds again to the same, and stores have the content of the changelog.
+ * The required state of the log at the end: no command took effect twice, every partition folds
+ * again to the same, and stores have the content of the changelog.
  *
  * What must stay true: it only reads.
  */
@@ -39,8 +40,9 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
   const faults: string[] = []
   let events = 0n
   /**
-   * For each command the versions at which a call of its own left its target; empty where the target is deleted. A reaper that died before its result carries a
-   * command out again: then its guards find nothing to do, whatever other clients have written meanwhile.
+   * For each command the versions at which a call of its own left its target; empty where the
+   * target is deleted. A reaper that died before its result carries a command out again: then its
+   * guards find nothing to do, whatever other clients have written meanwhile.
    */
   const done = new Map<string, Set<string>>()
   const codec = avroCodec()
@@ -83,7 +85,10 @@ async function* entries(
   }
 }
 
-/** Of each partition at least one store is up to the end, and those that are hold the changelog's latest values. */
+/**
+ * Of each partition at least one store is up to the end, and those that are hold the changelog's
+ * latest values.
+ */
 async function storesAgainst(
   log: Log,
   partition: number,

@@ -1,8 +1,11 @@
 /**
- * A cluster in which ownership keeps changing, and the objects that have to exist once a collector has done its work.
+ * A cluster in which ownership keeps changing, and the objects that have to exist once a collector
+ * has done its work.
  *
- * What must stay true: the expected result never depends on which actor was first: within a round no object is moved to an owner that is deleted in it, and an
- * object that one owner orphaned has no other one left after it. An object that has a live owner, or none, must exist with the uid that it was created with.
+ * What must stay true: the expected result never depends on which actor was first: within a round
+ * no object is moved to an owner that is deleted in it, and an object that one owner orphaned has
+ * no other one left after it. An object that has a live owner, or none, must exist with the uid
+ * that it was created with.
  */
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import type { ControlPlane } from '../cluster/control-plane.ts'
@@ -25,7 +28,8 @@ const KINDS = [CONFIG_MAP, SECRET, CLUSTER_ROLE] as const
 const NAMESPACES = 4
 const CASCADES = ['Background', 'Background', 'Foreground'] as const
 /**
- * One round in so many orphans all dependents of its owners: together with other requests, the last one would decide, and who saw them late cannot know which that was.
+ * One round in so many orphans all dependents of its owners: together with other requests, the last
+ * one would decide, and who saw them late cannot know which that was.
  */
 const ORPHANING_ROUNDS = 4
 /** Objects of one round, and how many of them may be owners of others. */
@@ -83,7 +87,8 @@ export class World {
       await this.#remove(thing, isOrphaning ? 'Orphan' : this.#chance.pick(CASCADES))
       yield
     }
-    // For a minute after a watcher slept it is unknown whether an owner was deleted before the request to orphan; the orphan stays then.
+    // For a minute after a watcher slept it is unknown whether an owner was deleted before the
+    // request to orphan; the orphan stays then.
     for (const thing of this.#letGo) {
       if (thing.isGone) continue
       await this.#setOwners(thing, [])

@@ -1,7 +1,9 @@
 /**
- * Alert rules and dashboard name metrics, labels and pages that exist, and Prometheus' own promtool says that each alert fires when it should and only then.
+ * Alert rules and dashboard name metrics, labels and pages that exist, and Prometheus' own promtool
+ * says that each alert fires when it should and only then.
  *
- * What must stay true: docs/operate/metrics.md is the table of all metrics (cli/process/process-metrics.test.ts).
+ * What must stay true: docs/operate/metrics.md is the table of all metrics
+ * (cli/process/process-metrics.test.ts).
  */
 import { deepEqual, match, ok } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

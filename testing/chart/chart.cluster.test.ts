@@ -1,4 +1,7 @@
-/** A real API server takes every variant of the chart, and the kustomize base, as a dry run in which nothing may be unknown to it. */
+/**
+ * A real API server takes every variant of the chart, and the kustomize base, as a dry run in which
+ * nothing may be unknown to it.
+ */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'

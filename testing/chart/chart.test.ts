@@ -1,6 +1,7 @@
 /**
- * The Helm chart, as Helm itself reads it: it is linted, its rights and its lock are those of `kinfold rbac`, its settings are understood by the services, and
- * its pods are as docs/operate/deploy.md asks.
+ * The Helm chart, as Helm itself reads it: it is linted, its rights and its lock are those of
+ * `kinfold rbac`, its settings are understood by the services, and its pods are as
+ * docs/operate/deploy.md asks.
  *
  * Not here: whether an API server takes it (chart.cluster.test.ts).
  */
@@ -58,7 +59,9 @@ function configOf(manifests: readonly Manifest[]): Readonly<Record<string, strin
 const WEBHOOK = 'https://hooks.example.com/services/token'
 const IN_POD = /\/etc\/kinfold(?=\/)/g
 
-/** The settings as a file, the way the pods have it; the secrets that it names are below `folder`. */
+/**
+ * The settings as a file, the way the pods have it; the secrets that it names are below `folder`.
+ */
 function configFileOf(manifests: readonly Manifest[], variant: string): string {
   const file = join(folder, variant)
   const text = configOf(manifests)['config.yaml'] ?? ''

@@ -1,5 +1,6 @@
 /**
- * The output of Helm for the chart with the value files below deploy/helm/kinfold/ci: the variants that tests judge.
+ * The output of Helm for the chart with the value files below deploy/helm/kinfold/ci: the variants
+ * that tests judge.
  *
  * What must stay true: each value file there is a variant; none is left out.
  */
@@ -25,7 +26,9 @@ export function render(variant: string, ...args: readonly string[]): readonly Ma
   return rendered(ROOT, ['--values', valueFile(variant), ...args])
 }
 
-/** Of the Prometheus operator, whose CustomResourceDefinitions the test's API server does not have. */
+/**
+ * Of the Prometheus operator, whose CustomResourceDefinitions the test's API server does not have.
+ */
 export function isOfOperator({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith('monitoring.coreos.com/')
 }

@@ -1,5 +1,6 @@
 /**
- * Service accounts as their users have them: made by kubectl from manifests, known to the API server by a token of its own.
+ * Service accounts as their users have them: made by kubectl from manifests, known to the API
+ * server by a token of its own.
  *
  * What must stay true: every refusal of kubectl is an error here.
  */

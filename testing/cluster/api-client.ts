@@ -1,6 +1,7 @@
 /**
- * The plainest HTTPS client for tests of a real API server: one request, one whole answer, connections
- * kept alive. It reads no meaning into statuses and never retries, so that a test sees the exact answer.
+ * The plainest HTTPS client for tests of a real API server: one request, one whole answer,
+ * connections kept alive. It reads no meaning into statuses and never retries, so that a test sees
+ * the exact answer.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'

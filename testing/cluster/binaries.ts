@@ -1,9 +1,10 @@
 /**
- * The real Kubernetes servers and tools that tests run: which there are, how each is built, where it is.
+ * The real Kubernetes servers and tools that tests run: which there are, how each is built, where
+ * it is.
  *
- * Finding never builds: a test run without them skips, and says which command would bring them. Where
- * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped
- * in silence. The building is build.ts.
+ * Finding never builds: a test run without them skips, and says which command would bring them.
+ * Where KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is
+ * skipped in silence. The building is build.ts.
  */
 import { accessSync, constants } from 'node:fs'
 import { homedir } from 'node:os'
@@ -54,7 +55,8 @@ const SOURCES: Readonly<Record<ServerName, Omit<ServerSource, 'name'>>> = {
   promtool: {
     module: 'prometheus',
     package: 'github.com/prometheus/prometheus/cmd/promtool',
-    // Rules need no service discovery, and the libraries of the clouds take longer than all the rest.
+    // Rules need no service discovery, and the libraries of the clouds take longer than all the
+    // rest.
     tags: 'remove_all_sd',
   },
 }
@@ -63,7 +65,10 @@ export const SERVERS: readonly ServerSource[] = (Object.keys(SOURCES) as ServerN
   (name) => ({ name, ...SOURCES[name] }),
 )
 
-/** For tools that are no part of the control plane: a folder of its own, so that another version of a tool does not affect the servers. */
+/**
+ * For tools that are no part of the control plane: a folder of its own, so that another version of
+ * a tool does not affect the servers.
+ */
 const TOOL_FOLDERS: Partial<Record<ServerName, string>> = {
   helm: `helm-${HELM_VERSION}`,
   promtool: `prometheus-${PROMETHEUS_VERSION}`,
@@ -105,8 +110,8 @@ export function requireBinary(name: ServerName): string {
 }
 
 /**
- * The reason to skip a test that needs these servers, or undefined if all are there. Throws it where
- * KINFOLD_REQUIRE_SERVERS is 1.
+ * The reason to skip a test that needs these servers, or undefined if all are there. Throws it
+ * where KINFOLD_REQUIRE_SERVERS is 1.
  */
 export function missingServers(...names: readonly ServerName[]): string | undefined {
   const missing = names.filter((name) => findBinary(name) === undefined)
@@ -121,7 +126,10 @@ export function builtFolder(name: ServerName): string {
   return join(serversFolder(), TOOL_FOLDERS[name] ?? kubernetes, 'bin')
 }
 
-/** The folder of all servers of the tests: outside the checkout, so that clones share them and CI caches them. */
+/**
+ * The folder of all servers of the tests: outside the checkout, so that clones share them and CI
+ * caches them.
+ */
 export function serversFolder(): string {
   const env = process.env
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')

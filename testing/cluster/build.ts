@@ -1,7 +1,7 @@
 /**
  * Builds the real Kubernetes servers and tools for tests from the Go modules pinned in go/, needing
- * nothing but Go. Existing binaries are not changed; a binary appears under its name only when it is
- * whole (built beside it, then renamed). The command is ../servers.ts.
+ * nothing but Go. Existing binaries are not changed; a binary appears under its name only when it
+ * is whole (built beside it, then renamed). The command is ../servers.ts.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Shows that the control plane of the cluster tests has the properties that those tests rely on: objects
- * outlive crashes, the port stays, history can be lost, and upstream's collector can run on it.
+ * Shows that the control plane of the cluster tests has the properties that those tests rely on:
+ * objects outlive crashes, the port stays, history can be lost, and upstream's collector can run on
+ * it.
  */
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { execFile } from 'node:child_process'

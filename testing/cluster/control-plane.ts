@@ -1,9 +1,10 @@
 /**
- * A real Kubernetes control plane for one test: etcd and kube-apiserver on 127.0.0.1, and on demand a
- * kube-controller-manager, with handles for the faults a collector has to survive.
+ * A real Kubernetes control plane for one test: etcd and kube-apiserver on 127.0.0.1, and on demand
+ * a kube-controller-manager, with handles for the faults a collector has to survive.
  *
- * Ports and certificate stay the same through every stop, kill and start, so clients under test need no new
- * configuration. Closing it kills all processes and, unless a data folder was given, removes all files.
+ * Ports and certificate stay the same through every stop, kill and start, so clients under test
+ * need no new configuration. Closing it kills all processes and, unless a data folder was given,
+ * removes all files.
  */
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -199,12 +200,16 @@ export class ControlPlane implements AsyncDisposable {
     await this.etcd.compact()
   }
 
-  /** Copies etcd's data into `folder`; etcd is down for a moment, the API server is not notified. */
+  /**
+   * Copies etcd's data into `folder`; etcd is down for a moment, the API server is not notified.
+   */
   async snapshot(folder: string): Promise<void> {
     await this.etcd.snapshot(folder)
   }
 
-  /** Rolls etcd back to a snapshot without the API server's knowledge: stop that before, or do not. */
+  /**
+   * Rolls etcd back to a snapshot without the API server's knowledge: stop that before, or do not.
+   */
   async restore(folder: string): Promise<void> {
     await this.etcd.restore(folder)
   }

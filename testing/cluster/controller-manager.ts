@@ -1,6 +1,7 @@
 /**
- * Kubernetes' own kube-controller-manager for a test's API server, in one of two shapes: its garbage
- * collector alone (for a comparison with Kinfold's), or everything except it (so that only Kinfold collects).
+ * Kubernetes' own kube-controller-manager for a test's API server, in one of two shapes: its
+ * garbage collector alone (for a comparison with Kinfold's), or everything except it (so that only
+ * Kinfold collects).
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +38,9 @@ export class ControllerManager implements AsyncDisposable {
     this.#client = client
   }
 
-  /** Its own metrics, in Prometheus' text format: queue depths, deletion latencies, client waits. */
+  /**
+   * Its own metrics, in Prometheus' text format: queue depths, deletion latencies, client waits.
+   */
   async metrics(): Promise<string> {
     return (await this.#client.request<string>('GET', '/metrics')).body
   }

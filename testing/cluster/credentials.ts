@@ -1,9 +1,9 @@
 /**
- * The users of a test's API server, and their credentials: a file of static tokens, the key pair that
- * signs service-account tokens, and kubeconfig files.
+ * The users of a test's API server, and their credentials: a file of static tokens, the key pair
+ * that signs service-account tokens, and kubeconfig files.
  *
- * The API server reads the tokens once, when it starts: users are known before that. A service account
- * made later gets its token from the API (POST …/serviceaccounts/NAME/token).
+ * The API server reads the tokens once, when it starts: users are known before that. A service
+ * account made later gets its token from the API (POST …/serviceaccounts/NAME/token).
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -13,7 +13,10 @@ import { stringify } from 'yaml'
 
 export interface TestUser {
   readonly name: string
-  /** `system:masters` may do everything; the rights of other groups are in the RBAC objects of the test. */
+  /**
+   * `system:masters` may do everything; the rights of other groups are in the RBAC objects of the
+   * test.
+   */
   readonly groups?: readonly string[]
   /** Random unless given. */
   readonly token?: string

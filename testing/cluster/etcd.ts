@@ -1,6 +1,6 @@
 /**
- * The etcd under a test's API server: one member, on one port for its whole life, that can be stopped,
- * compacted, copied and put back to an earlier copy.
+ * The etcd under a test's API server: one member, on one port for its whole life, that can be
+ * stopped, compacted, copied and put back to an earlier copy.
  *
  * It does not wait for the disk (unsafe-no-fsync): it survives the death of processes, which tests
  * cause, not that of the machine.
@@ -85,7 +85,10 @@ export class Etcd implements AsyncDisposable {
     await this.#call('/v3/kv/deleterange', { key: base64(key) })
   }
 
-  /** Forgets every version but the current one of each key; the last change is still sent to watches. */
+  /**
+   * Forgets every version but the current one of each key; the last change is still sent to
+   * watches.
+   */
   async compact(): Promise<void> {
     await this.#call('/v3/kv/compaction', { revision: await this.revision(), physical: true })
   }

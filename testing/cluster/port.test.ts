@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { freePort } from './port.ts'
 
-/** Of 12,000: taken without looking at each other, some would be the same in all but one of a thousand runs, and more. */
+/**
+ * Of 12,000: taken without looking at each other, some would be the same in all but one of a
+ * thousand runs, and more.
+ */
 const PORTS = 400
 
 /** Says which it was given, and holds them until its input ends. */

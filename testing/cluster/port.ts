@@ -4,8 +4,9 @@
  * They are below the range that systems use for outgoing connections: a server that is down for a
  * moment finds its port still free when it comes back.
  *
- * What must stay true: no port is given out twice, to whichever test process, also before its server
- * listens on it. So the process that gets one holds the UDP port of that number until it ends.
+ * What must stay true: no port is given out twice, to whichever test process, also before its
+ * server listens on it. So the process that gets one holds the UDP port of that number until it
+ * ends.
  */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'

@@ -1,6 +1,6 @@
 /**
- * How many requests of which sort an API server has served, read from its own metrics: the measure by
- * which a collector's load on a cluster is judged.
+ * How many requests of which sort an API server has served, read from its own metrics: the measure
+ * by which a collector's load on a cluster is judged.
  */
 
 const METRIC = 'apiserver_request_total'

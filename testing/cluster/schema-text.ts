@@ -1,9 +1,9 @@
 /**
- * OpenAPI v3 documents of a real kube-apiserver, shortened to the text in which the API server in memory keeps the fields of its kinds
- * (adapters/memory/api/schema.tsv).
+ * OpenAPI v3 documents of a real kube-apiserver, shortened to the text in which the API server in
+ * memory keeps the fields of its kinds (adapters/memory/api/schema.tsv).
  *
- * What must stay true: nothing is invented. A schema, a field, its type and whether it is required are the server's; of a description the
- * first sentence is kept.
+ * What must stay true: nothing is invented. A schema, a field, its type and whether it is required
+ * are the server's; of a description the first sentence is kept.
  *
  * Not here: reading that text (adapters/memory/api/read/schema.ts).
  */
@@ -20,7 +20,10 @@ export interface Schema {
   readonly $ref?: string
 }
 
-/** All that the kinds need, from the schemas of all their groups. `isKind` says of a name whether it is one of the kinds. */
+/**
+ * All that the kinds need, from the schemas of all their groups. `isKind` says of a name whether it
+ * is one of the kinds.
+ */
 export function schemaText(
   schemas: Readonly<Record<string, Schema>>,
   isKind: (name: string) => boolean,

@@ -1,6 +1,6 @@
 /**
- * One server run as a child process of a test: its output in a file, a wait until it is ready, and two
- * ways to end it.
+ * One server run as a child process of a test: its output in a file, a wait until it is ready, and
+ * two ways to end it.
  *
  * It never outlives the test process, however that ends: an exit hook sees to ordinary ends, and a
  * guard (a shell that waits for the end of a pipe we hold) to signals that Node cannot see.
@@ -58,7 +58,9 @@ export class ServerProcess implements AsyncDisposable {
     })
   }
 
-  /** Starts it and waits until `isReady` answers true; an error that it throws counts as "not yet". */
+  /**
+   * Starts it and waits until `isReady` answers true; an error that it throws counts as "not yet".
+   */
   static async start(
     command: ServerCommand,
     isReady: () => Promise<boolean>,

@@ -1,7 +1,9 @@
 /**
- * The actions of a twin run, as data: objects are created, get other references, are deleted or released, and a text for people.
+ * The actions of a twin run, as data: objects are created, get other references, are deleted or
+ * released, and a text for people.
  *
- * What must stay true: it names objects by slot alone, so two control planes can carry it out alike.
+ * What must stay true: it names objects by slot alone, so two control planes can carry it out
+ * alike.
  */
 import type { Kind } from '../process/objects.ts'
 import type { Propagation } from './world.ts'

@@ -1,6 +1,7 @@
 /**
- * `node testing/conformance/beside.ts --lives COUNT --from N`: random workloads with odd references on one control plane with upstream's collector, and Kinfold
- * in mode observe beside it. Prints the report of `kinfold shadow` about them; exit code 1 if it reports a difference.
+ * `node testing/conformance/beside.ts --lives COUNT --from N`: random workloads with odd references
+ * on one control plane with upstream's collector, and Kinfold in mode observe beside it. Prints the
+ * report of `kinfold shadow` about them; exit code 1 if it reports a difference.
  *
  * What must stay true: nothing is left out of the counts; all that was pending has been decided.
  */
@@ -22,7 +23,9 @@ import { workload } from './workload.ts'
 const USAGE = 'node testing/conformance/beside.ts --lives COUNT --from N'
 /** Lives side by side, in namespaces of their own. */
 const AT_ONCE = 4
-/** An object that Kinfold would delete and the other one has not deleted is pending for two minutes. */
+/**
+ * An object that Kinfold would delete and the other one has not deleted is pending for two minutes.
+ */
 const DECIDED_WITHIN_MS = 180_000
 
 export interface BesideOptions {

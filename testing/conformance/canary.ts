@@ -1,8 +1,10 @@
 /**
- * The barrier that replaces a sleep: objects whose owner never was are made, and when the collector has taken them, it has seen everything
- * that was written before them to those kinds and namespaces.
+ * The barrier that replaces a sleep: objects whose owner never was are made, and when the collector
+ * has taken them, it has seen everything that was written before them to those kinds and
+ * namespaces.
  *
- * What must stay true: one canary for every kind and namespace in question, since nothing orders one kind's watch after another's.
+ * What must stay true: one canary for every kind and namespace in question, since nothing orders
+ * one kind's watch after another's.
  */
 import { randomUUID } from 'node:crypto'
 import { eventually } from '../eventually.ts'
@@ -33,7 +35,8 @@ export async function canary(plane: Requests, places: readonly Place[]): Promise
   })
   const left = await makeAll(plane, drafts)
   const look = async (): Promise<boolean | string> => {
-    // One after the other: all of them must be deleted, and a GET of each every time would busy the server.
+    // One after the other: all of them must be deleted, and a GET of each every time would busy the
+    // server.
     for (let next = left[0]; next !== undefined; next = left[0]) {
       if ((await missingOf(plane, [next])).length === 0) return next.kind.kind
       left.shift()
@@ -49,7 +52,10 @@ export async function canary(plane: Requests, places: readonly Place[]): Promise
 /** Rounds of canaries without an end would mean a collector that is never at rest. */
 const ROUNDS = 40
 
-/** Resolves when no result of `look` has changed over a whole round of canaries, after a first one that flushes. */
+/**
+ * Resolves when no result of `look` has changed over a whole round of canaries, after a first one
+ * that flushes.
+ */
 export async function quiet(
   plane: Requests,
   places: readonly Place[],

@@ -1,6 +1,6 @@
 /**
- * The two collectors that are compared, each in a process of its own on the same control plane: the one inside
- * kube-controller-manager, and Kinfold.
+ * The two collectors that are compared, each in a process of its own on the same control plane: the
+ * one inside kube-controller-manager, and Kinfold.
  *
  * What must stay true: `kill` is SIGKILL and leaves the durable data; `start` continues from there.
  */
@@ -25,7 +25,10 @@ export type Engine = 'embedded' | 'kafka'
 export interface CollectorOptions {
   /** Of Kinfold's log; 1 unless given. */
   readonly partitions?: number
-  /** Of Kinfold: one process on the embedded log unless given, or its services apart over a Kafka of their own. */
+  /**
+   * Of Kinfold: one process on the embedded log unless given, or its services apart over a Kafka of
+   * their own.
+   */
   readonly engine?: Engine
 }
 

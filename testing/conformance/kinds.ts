@@ -1,8 +1,9 @@
 /**
- * The kinds that scenarios use, in addition to those of testing/process/objects.ts, and how custom ones are defined.
+ * The kinds that scenarios use, in addition to those of testing/process/objects.ts, and how custom
+ * ones are defined.
  *
- * What must stay true: a kind that is defined is served when `define` resolves. Whether a collector watches it by then is another question:
- * canary.ts answers it.
+ * What must stay true: a kind that is defined is served when `define` resolves. Whether a collector
+ * watches it by then is another question: canary.ts answers it.
  */
 import { eventually } from '../eventually.ts'
 import {

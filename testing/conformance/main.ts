@@ -1,6 +1,7 @@
 /**
- * `npm run conformance -- --collector upstream|kinfold`: compares a garbage collector with the observable behaviour of the one
- * in kube-controller-manager. A line a scenario, a summary, and exit code 1 if one failed that may not.
+ * `npm run conformance -- --collector upstream|kinfold`: compares a garbage collector with the
+ * observable behaviour of the one in kube-controller-manager. A line a scenario, a summary, and
+ * exit code 1 if one failed that may not.
  *
  * What must stay true: a bad option is reported in one sentence with exit code 2.
  */

@@ -1,8 +1,9 @@
 /**
  * The memory of the generator of workloads, and the questions of its RULES about it.
  *
- * What must stay true: it knows the requests and never their results, so an answer errs on the side that leaves more out; references point
- * to objects created before, so every search along them ends.
+ * What must stay true: it knows the requests and never their results, so an answer errs on the side
+ * that leaves more out; references point to objects created before, so every search along them
+ * ends.
  */
 import type { Kind } from '../process/objects.ts'
 import type { ReferenceSpec, Slot } from './action.ts'

@@ -1,7 +1,9 @@
 /**
- * One thing that a garbage collector must do, as users see it: objects created on a real server, actions on them, and the required result.
+ * One thing that a garbage collector must do, as users see it: objects created on a real server,
+ * actions on them, and the required result.
  *
- * What must stay true: it says nothing about how, nor how fast; every demand on one collector is a demand on the other.
+ * What must stay true: it says nothing about how, nor how fast; every demand on one collector is a
+ * demand on the other.
  */
 import type { World } from './world.ts'
 
@@ -12,7 +14,10 @@ export interface Scenario {
   readonly says: string
   /** Why kube-controller-manager's own collector may fail it. */
   readonly better?: string
-  /** It stops and starts the collector, or needs one that is never killed: nothing else may run at the same time. */
+  /**
+   * It stops and starts the collector, or needs one that is never killed: nothing else may run at
+   * the same time.
+   */
   readonly alone?: true
   run(world: World): Promise<void>
 }

@@ -1,4 +1,7 @@
-/** The visible parts of an object that a collector can change: its references, its finalizers, whether it is being deleted. */
+/**
+ * The visible parts of an object that a collector can change: its references, its finalizers,
+ * whether it is being deleted.
+ */
 import type { Reference, Requests } from '../process/objects.ts'
 
 export interface Seen {

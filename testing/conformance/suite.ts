@@ -1,7 +1,9 @@
 /**
- * Runs scenarios against one collector on one control plane: those that stop it alone and first, the others side by side.
+ * Runs scenarios against one collector on one control plane: those that stop it alone and first,
+ * the others side by side.
  *
- * What must stay true: every scenario is reported, whatever the result of the others; one that is reported as better may fail against upstream only.
+ * What must stay true: every scenario is reported, whatever the result of the others; one that is
+ * reported as better may fail against upstream only.
  */
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts'
 import { CLUSTER_ROLE, CONFIG_MAP } from '../process/objects.ts'
@@ -20,7 +22,9 @@ import { RESTARTS } from './scenarios/restart.ts'
 import { RINGS } from './scenarios/ring.ts'
 import { makeWorld } from './world.ts'
 
-/** Kinds that are added and deleted come first: they take the longest, and wait most of the time. */
+/**
+ * Kinds that are added and deleted come first: they take the longest, and wait most of the time.
+ */
 export const SCENARIOS: readonly Scenario[] = [
   ...RESTARTS,
   ...KINDS,
@@ -54,7 +58,10 @@ export interface Result {
   readonly error?: string
 }
 
-/** Two busy cores; a kind that was just defined is watched at upstream's next look, up to 30 s later. */
+/**
+ * Two busy cores; a kind that was just defined is watched at upstream's next look, up to 30 s
+ * later.
+ */
 const WITHIN_MS = 90_000
 /** Where upstream is expected to fail, the wait is short. */
 const WEAKER_WITHIN_MS = 10_000

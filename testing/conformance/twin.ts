@@ -1,7 +1,9 @@
 /**
- * One workload on two control planes alike, one collector on each: after every step both reach rest, and the remaining objects must be the same.
+ * One workload on two control planes alike, one collector on each: after every step both reach
+ * rest, and the remaining objects must be the same.
  *
- * What must stay true: names identify objects, uids are each plane's own; both planes get the same requests in the same order.
+ * What must stay true: names identify objects, uids are each plane's own; both planes get the same
+ * requests in the same order.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ControlPlane } from '../cluster/control-plane.ts'

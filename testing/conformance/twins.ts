@@ -1,8 +1,10 @@
 /**
- * `npm run twins -- --seeds COUNT --from N`: random workloads on two control planes, upstream's collector on one, Kinfold (or, with
- * `--against upstream`, upstream's again) on the other. Exit code 1 if one seed ended in a difference.
+ * `npm run twins -- --seeds COUNT --from N`: random workloads on two control planes, upstream's
+ * collector on one, Kinfold (or, with `--against upstream`, upstream's again) on the other. Exit
+ * code 1 if one seed ended in a difference.
  *
- * What must stay true: a failing seed is reported with its workload and with the command that runs it again.
+ * What must stay true: a failing seed is reported with its workload and with the command that runs
+ * it again.
  */
 import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../../runtime/lifecycle.ts'

@@ -1,4 +1,7 @@
-/** Workloads leave out the cases that RULES name, searched for in the steps alone, and keep those close to them. */
+/**
+ * Workloads leave out the cases that RULES name, searched for in the steps alone, and keep those
+ * close to them.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Action, ReferenceSpec, Slot } from './action.ts'

@@ -1,8 +1,10 @@
 /**
- * A random life of a small cluster from a seed, for twin runs: the actions of users, with references good and bad, deletions of all kinds, holds.
+ * A random life of a small cluster from a seed, for twin runs: the actions of users, with
+ * references good and bad, deletions of all kinds, holds.
  *
- * What must stay true: it is a pure function of the seed, and its outcome does not depend on how fast a collector is. Upstream's does in
- * places, and the cases that would show that are left out, each with its reason in RULES.
+ * What must stay true: it is a pure function of the seed, and its outcome does not depend on how
+ * fast a collector is. Upstream's does in places, and the cases that would show that are left out,
+ * each with its reason in RULES.
  */
 import { CONFIG_MAP, type Kind, SECRET } from '../process/objects.ts'
 import { type Chance, seeded } from '../seeded.ts'
@@ -27,7 +29,10 @@ import {
 } from './past.ts'
 import { FOREGROUND, HOLD, ORPHAN, type Propagation } from './world.ts'
 
-/** Where the results of kube-controller-manager's own collector depend on its pace, or it is known to be weak. */
+/**
+ * Where the results of kube-controller-manager's own collector depend on its pace, or it is known
+ * to be weak.
+ */
 export const RULES = {
   settled:
     'one step at a time, settled on both sides: a deletion that overtakes what was made a moment before orphans or waits for less',

@@ -1,8 +1,9 @@
 /**
- * The actions and observations of a scenario: namespaces of its own, requests as a user makes them, and conditions that must become true or stay true.
+ * The actions and observations of a scenario: namespaces of its own, requests as a user makes them,
+ * and conditions that must become true or stay true.
  *
- * What must stay true: everything it creates has its label, so one list of each kind shows all of it; `still` and `untouched` prove something only
- * after `quiet`.
+ * What must stay true: everything it creates has its label, so one list of each kind shows all of
+ * it; `still` and `untouched` prove something only after `quiet`.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import type { Answer } from '../cluster/api-client.ts'

@@ -1,8 +1,9 @@
 /**
- * Installs the examples of consumers for tests, each by the commands that docs/integrate/consumers.md prints, in a copy outside the checkout.
+ * Installs the examples of consumers for tests, each by the commands that
+ * docs/integrate/consumers.md prints, in a copy outside the checkout.
  *
- * What must stay true: the folder appears under its name only when it is whole (made beside it, then renamed), and an existing folder is not changed.
- * The command is ../servers.ts.
+ * What must stay true: the folder appears under its name only when it is whole (made beside it,
+ * then renamed), and an existing folder is not changed. The command is ../servers.ts.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,9 +1,10 @@
 /**
- * The examples of consumers in docs/integrate/examples, one for each language: how one is installed and run, as docs/integrate/consumers.md prints it, and where the tests
- * have it.
+ * The examples of consumers in docs/integrate/examples, one for each language: how one is installed
+ * and run, as docs/integrate/consumers.md prints it, and where the tests have it.
  *
- * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a missing one is an error. A folder is named by the content
- * of its files, so an example that was changed is another one until it is installed again. The installing is build.ts.
+ * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a
+ * missing one is an error. A folder is named by the content of its files, so an example that was
+ * changed is another one until it is installed again. The installing is build.ts.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -70,7 +71,10 @@ export function installedFolder(consumer: Consumer): string {
   return join(serversFolder(), `consumer-${consumer.language}-${version}`)
 }
 
-/** The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is 1. */
+/**
+ * The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is
+ * 1.
+ */
 export function missingConsumer(consumer: Consumer): string | undefined {
   if (existsSync(installedFolder(consumer))) return undefined
   const missing = `consumer-${consumer.language} not installed; run \`npm run servers\``

@@ -1,6 +1,6 @@
 /**
- * The examples of consumers, docs/integrate/examples, show one and the same table in every language: hostile names, former schemas, both framings; and a graph
- * process's own entries.
+ * The examples of consumers, docs/integrate/examples, show one and the same table in every
+ * language: hostile names, former schemas, both framings; and a graph process's own entries.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -293,7 +293,8 @@ suite('a consumer of lineage, of the examples', { skip: missingKafka() ?? false 
       mayCreate: true,
       clock: systemClock(),
     })
-    // A broker has a new topic a moment before it leads its partitions; kafkajs gives up on one that is asked in between.
+    // A broker has a new topic a moment before it leads its partitions; kafkajs gives up on one
+    // that is asked in between.
     for (let partition = 0; partition < partitions; partition++) {
       await log.bounds('lineage', partition)
     }

@@ -1,8 +1,10 @@
 /**
- * The commands that README.md and the pages of docs print in fenced blocks, and the output that they show.
+ * The commands that README.md and the pages of docs print in fenced blocks, and the output that
+ * they show.
  *
- * A block without a language, or of `sh` or `bash`, has a command in each line. One of `console` has commands after `$ `, and the text
- * after a command up to the next one is its output, or a part of it.
+ * A block without a language, or of `sh` or `bash`, has a command in each line. One of `console`
+ * has commands after `$ `, and the text after a command up to the next one is its output, or a part
+ * of it.
  *
  * What must stay true: no line of such a block is skipped except empty ones and comments.
  */

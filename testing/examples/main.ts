@@ -1,6 +1,7 @@
 /**
- * `npm run examples [DOCUMENT…]`: runs the commands of README.md and the pages of docs as they are printed, each document against a playground of its
- * own, and names those that cannot run there, with the reason.
+ * `npm run examples [DOCUMENT…]`: runs the commands of README.md and the pages of docs as they are
+ * printed, each document against a playground of its own, and names those that cannot run there,
+ * with the reason.
  *
  * Exit codes: 0 all documents are right, 1 one is not, 4 a server of the tests is missing.
  */

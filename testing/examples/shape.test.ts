@@ -1,4 +1,7 @@
-/** How commands and their output are read from a document, and when an output has the shape that is shown. */
+/**
+ * How commands and their output are read from a document, and when an output has the shape that is
+ * shown.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { examplesIn } from './example.ts'

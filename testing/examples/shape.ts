@@ -1,8 +1,9 @@
 /**
  * Whether output has the shape that a document shows: it contains each shown line, in that order.
  *
- * What must stay true: words are compared as they are. Text that differs from run to run is compared by its shape only: a word with a digit
- * in it (names that are generated, times, uids, counts), the width of gaps, and `…`, which is any text.
+ * What must stay true: words are compared as they are. Text that differs from run to run is
+ * compared by its shape only: a word with a digit in it (names that are generated, times, uids,
+ * counts), the width of gaps, and `…`, which is any text.
  */
 const MADE_UP = /[0-9A-Za-z]*\d[0-9A-Za-z]*/
 

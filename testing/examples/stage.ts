@@ -1,9 +1,9 @@
 /**
- * A playground as a reader of one document has it, with that document's commands run in a shell: `kinfold`, `npx kinfold` and `kubectl`
- * exist, and use this checkout and that playground.
+ * A playground as a reader of one document has it, with that document's commands run in a shell:
+ * `kinfold`, `npx kinfold` and `kubectl` exist, and use this checkout and that playground.
  *
- * What must stay true: all that a command writes is in a directory that is removed at the end; no kubeconfig and no data of a user is read;
- * every started process ends with it.
+ * What must stay true: all that a command writes is in a directory that is removed at the end; no
+ * kubeconfig and no data of a user is read; every started process ends with it.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

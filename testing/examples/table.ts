@@ -1,12 +1,17 @@
 /**
- * The needs of the documents' commands in addition to a playground: which of them cannot run there, and why; the values for names that a
- * reader fills in; the preconditions of a document's first command.
+ * The needs of the documents' commands in addition to a playground: which of them cannot run there,
+ * and why; the values for names that a reader fills in; the preconditions of a document's first
+ * command.
  *
- * What must stay true: a command without a row is run. A row that no command needs is an error (examples.test.ts), so the table is never
- * out of date. Rows match a command's text, wherever it is printed.
+ * What must stay true: a command without a row is run. A row that no command needs is an error
+ * (examples.test.ts), so the table is never out of date. Rows match a command's text, wherever it
+ * is printed.
  */
 
-/** Commands that are not run, by their text, and their requirements. The first row that matches counts. */
+/**
+ * Commands that are not run, by their text, and their requirements. The first row that matches
+ * counts.
+ */
 export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   [/^npm (ci|start)/, 'installs this checkout anew; the playground is started by the run itself'],
   [
@@ -56,7 +61,10 @@ export const NOT_RUN: readonly (readonly [command: RegExp, why: string])[] = [
   ],
 ]
 
-/** Names that a reader fills in, and their values in a run of the examples. `DIGEST` is requested when it is needed. */
+/**
+ * Names that a reader fills in, and their values in a run of the examples. `DIGEST` is requested
+ * when it is needed.
+ */
 export interface Filled {
   readonly kubeconfig: string
   /** Host and port of the endpoint. */
@@ -87,11 +95,17 @@ export async function filledIn(command: string, filled: Filled): Promise<string>
   return text.includes('DIGEST') ? text.replaceAll('DIGEST', await filled.digest()) : text
 }
 
-/** A command that runs until the user ends it: it is ended, by SIGTERM, a while after its first output. */
+/**
+ * A command that runs until the user ends it: it is ended, by SIGTERM, a while after its first
+ * output.
+ */
 export const ENDLESS: RegExp =
   /follow=true|lineage tail|kinfold up |cascade .*-w\b|get .*-w\b|history .*-w\b/
 
-/** Run again, until its output is as shown: the workload lives, and a collector takes its time. Others are run once. */
+/**
+ * Run again, until its output is as shown: the workload lives, and a collector takes its time.
+ * Others are run once.
+ */
 export const REPEATABLE: RegExp =
   /^(npx )?kinfold (tree|why|plan|cascade|held|shadow|restore(?!.*--yes))|^kubectl .*\b(get|explain)\b/
 

@@ -1,8 +1,10 @@
 /**
- * Asks an endpoint by its own /openapi.json with schemathesis: what the document permits and what it does not, and compares all that it answers with the document.
+ * Asks an endpoint by its own /openapi.json with schemathesis: what the document permits and what
+ * it does not, and compares all that it answers with the document.
  *
- * What must stay true: no answer is an error of ours (5xx), each has a status, a content type, headers and a body that the document has. Words are drawn of what is
- * there (schemathesis.toml), so that many questions have an answer.
+ * What must stay true: no answer is an error of ours (5xx), each has a status, a content type,
+ * headers and a body that the document has. Words are drawn of what is there (schemathesis.toml),
+ * so that many questions have an answer.
  *
  * Not here: lines of streams, which answer.test.ts compares.
  */

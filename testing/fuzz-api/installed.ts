@@ -1,8 +1,10 @@
 /**
- * Schemathesis, which asks an endpoint all that its OpenAPI document permits, and much that it does not: where the tests have it, and how it is installed.
+ * Schemathesis, which asks an endpoint all that its OpenAPI document permits, and much that it does
+ * not: where the tests have it, and how it is installed.
  *
- * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, its absence is an error. The folder is named for what is in
- * requirements.txt, appears under its name only when it is whole (made beside it, then renamed), and what is there already is left alone.
+ * What must stay true: finding never fetches; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, its
+ * absence is an error. The folder is named for what is in requirements.txt, appears under its name
+ * only when it is whole (made beside it, then renamed), and what is there already is left alone.
  *
  * Not here: running it (fuzz.ts), the command that installs it (../servers.ts).
  */
@@ -25,12 +27,18 @@ function installedFolder(): string {
   return join(serversFolder(), `${SCHEMATHESIS}-${version}`)
 }
 
-/** Its command: a module, since a script of a virtual environment names the folder that it was made in. */
+/**
+ * Its command: a module, since a script of a virtual environment names the folder that it was made
+ * in.
+ */
 export function schemathesisCommand(): readonly [string, ...string[]] {
   return [join(installedFolder(), 'bin', 'python'), '-m', 'schemathesis.cli']
 }
 
-/** The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is 1. */
+/**
+ * The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is
+ * 1.
+ */
 export function missingSchemathesis(): string | undefined {
   if (existsSync(installedFolder())) return undefined
   const missing = `${SCHEMATHESIS} not installed; run \`npm run servers ${SCHEMATHESIS}\``

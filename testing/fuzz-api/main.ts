@@ -1,6 +1,7 @@
 /**
- * The command `npm run fuzz:api [-- --server URL] [--cases N]`: asks an endpoint by its own /openapi.json, with N cases of each operation (60), or one that it starts.
- * Do not ask one that matters: orders are among the questions.
+ * The command `npm run fuzz:api [-- --server URL] [--cases N]`: asks an endpoint by its own
+ * /openapi.json, with N cases of each operation (60), or one that it starts. Do not ask one that
+ * matters: orders are among the questions.
  *
  * Exit codes: 0 nothing was found, 1 something was, 2 wrong words or schemathesis is not installed.
  */

@@ -1,4 +1,7 @@
-/** Whatever the endpoint is asked by its own OpenAPI document, its answer is one that the document has; and a document that promises something else is found out. */
+/**
+ * Whatever the endpoint is asked by its own OpenAPI document, its answer is one that the document
+ * has; and a document that promises something else is found out.
+ */
 import { equal, match } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

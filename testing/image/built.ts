@@ -1,10 +1,14 @@
 /**
- * The image, really built from the Dockerfile, by buildah: without a daemon, and without a registry of images.
+ * The image, really built from the Dockerfile, by buildah: without a daemon, and without a registry
+ * of images.
  *
- * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by debootstrap and of the Node and npm that run this, under the name and tag that
- * the Dockerfile has, and without its digest; no image of that name is pulled. Its store is in a temporary folder, so that no other image of the machine is seen or touched.
+ * What must stay true: the base that stands in for the Dockerfile's is made here, of Debian by
+ * debootstrap and of the Node and npm that run this, under the name and tag that the Dockerfile
+ * has, and without its digest; no image of that name is pulled. Its store is in a temporary folder,
+ * so that no other image of the machine is seen or touched.
  *
- * Not here: the additions of a container runtime, such as health checks that are carried out, a read-only root, networks.
+ * Not here: the additions of a container runtime, such as health checks that are carried out, a
+ * read-only root, networks.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -33,8 +37,9 @@ export interface Ran {
 }
 
 /**
- * The reason why it cannot be built here, or undefined. A machine that brings the other servers need not have these, so KINFOLD_REQUIRE_SERVERS does not ask for them: the
- * forge builds the image by docker (.github/workflows/ci.yml).
+ * The reason why it cannot be built here, or undefined. A machine that brings the other servers
+ * need not have these, so KINFOLD_REQUIRE_SERVERS does not ask for them: the forge builds the image
+ * by docker (.github/workflows/ci.yml).
  */
 export function missingBuilder(
   uid: number | undefined = process.getuid?.(),

@@ -1,11 +1,17 @@
-/** The Dockerfile makes an image that runs: built by buildah over a base of Debian's own, where there is buildah. */
+/**
+ * The Dockerfile makes an image that runs: built by buildah over a base of Debian's own, where
+ * there is buildah.
+ */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { VERSION } from '../../cli/print/version.ts'
 import { argumentsOf, labels, texts } from '../process/dockerfile.ts'
 import { BuiltImage, missingBuilder } from './built.ts'
 
-/** All in one container, which ends in every case: the shell stops the playground, or `timeout` stops both. */
+/**
+ * All in one container, which ends in every case: the shell stops the playground, or `timeout`
+ * stops both.
+ */
 const PLAY = `
 data=/var/lib/kinfold/play
 kinfold playground --http 127.0.0.1:0 --data "$data" >/tmp/play.log 2>&1 &

@@ -1,6 +1,6 @@
 /**
- * The rights of a test's user on brokers with ACLs, which apply when this resolves (on one broker; of
- * three, the others follow in milliseconds).
+ * The rights of a test's user on brokers with ACLs, which apply when this resolves (on one broker;
+ * of three, the others follow in milliseconds).
  */
 import kafkajs from 'kafkajs'
 import { eventually } from '../eventually.ts'
@@ -11,7 +11,10 @@ const { AclResourceTypes, AclOperationTypes, AclPermissionTypes, ResourcePattern
 export interface Permission {
   readonly user: string
   readonly on: 'TOPIC' | 'GROUP' | 'TRANSACTIONAL_ID' | 'CLUSTER'
-  /** Of the topic, group or transaction; a trailing `*` makes it the beginning of names. The cluster has none. */
+  /**
+   * Of the topic, group or transaction; a trailing `*` makes it the beginning of names. The cluster
+   * has none.
+   */
   readonly name?: string
   readonly operations: readonly Operation[]
 }

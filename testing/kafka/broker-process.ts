@@ -1,6 +1,6 @@
 /**
- * One Kafka process of a test's cluster: broker and controller in one (KRaft), on ports and data that
- * stay the same through every kill and start, so that clients need no new configuration.
+ * One Kafka process of a test's cluster: broker and controller in one (KRaft), on ports and data
+ * that stay the same through every kill and start, so that clients need no new configuration.
  *
  * It does not wait for the disk: acknowledged data survives the death of processes, which tests
  * cause, not that of the machine.
@@ -60,7 +60,9 @@ export class BrokerProcess {
     await this.#process?.kill()
   }
 
-  /** SIGSTOP: it keeps its port and its connections and answers nothing, from when this resolves. */
+  /**
+   * SIGSTOP: it keeps its port and its connections and answers nothing, from when this resolves.
+   */
   async pause(): Promise<void> {
     const server = this.#running()
     server.pause()
@@ -83,7 +85,10 @@ export class BrokerProcess {
   }
 }
 
-/** Threads stop one by one, and some still answer meanwhile. Systems that show no threads are believed. */
+/**
+ * Threads stop one by one, and some still answer meanwhile. Systems that show no threads are
+ * believed.
+ */
 async function isStopped(pid: number): Promise<boolean> {
   const threads = `/proc/${pid}/task`
   if (!existsSync(threads)) return true

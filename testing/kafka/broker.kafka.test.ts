@@ -1,4 +1,7 @@
-/** Shows that the Kafka of the tests has the properties that tests rely on: records outlive crashes, addresses stay. */
+/**
+ * Shows that the Kafka of the tests has the properties that tests rely on: records outlive crashes,
+ * addresses stay.
+ */
 import { deepEqual, notEqual, rejects } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Kafka as Client, PartitionMetadata } from 'kafkajs'
@@ -7,7 +10,10 @@ import { type Kafka, startKafka } from './broker.ts'
 import { missingKafka } from './jars.ts'
 import { makeTopic, produce, readAll } from './records.ts'
 
-/** kafkajs gives up after some 5 s; where the active controller is lost as well, a new leader takes 6. */
+/**
+ * kafkajs gives up after some 5 s; where the active controller is lost as well, a new leader takes
+ * 6.
+ */
 const PATIENT = { retry: { retries: 60, initialRetryTime: 100, maxRetryTime: 500 } }
 const ONCE = { requestTimeout: 1_000, retry: { retries: 0 } }
 
@@ -75,7 +81,8 @@ suite('three brokers', { skip: missingKafka({ own: true }) ?? false }, () => {
   test('go on without the one that is killed, and take it back', async () => {
     await using kafka = await startKafka({ brokers: 3 })
     await makeTopic(kafka.client(), 'kept')
-    // Sending continues through the loss of a broker; kafkajs' connecting is given up at the first refusal.
+    // Sending continues through the loss of a broker; kafkajs' connecting is given up at the first
+    // refusal.
     const producer = kafka.client(PATIENT).producer({ idempotent: true, maxInFlightRequests: 1 })
     await producer.connect()
     await producer.send({ topic: 'kept', messages: [{ value: 'one' }] })

@@ -1,10 +1,10 @@
 /**
- * A real Kafka for one test: one broker, or three that replicate, on 127.0.0.1, with handles for the
- * faults a client has to survive.
+ * A real Kafka for one test: one broker, or three that replicate, on 127.0.0.1, with handles for
+ * the faults a client has to survive.
  *
- * What must stay true: closing it leaves no process and no file. Own brokers are killed and their files
- * removed; on brokers that KAFKA_BROKERS names, which others use too, the topics and groups of its
- * application are deleted, and nothing else is touched.
+ * What must stay true: closing it leaves no process and no file. Own brokers are killed and their
+ * files removed; on brokers that KAFKA_BROKERS names, which others use too, the topics and groups
+ * of its application are deleted, and nothing else is touched.
  */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -32,7 +32,9 @@ const PROBE_WITHIN_MS = 2_000
 export interface KafkaOptions {
   /** One unless given. */
   readonly brokers?: 1 | 3
-  /** Starts brokers even where KAFKA_BROKERS names some: for tests that kill, pause or restart them. */
+  /**
+   * Starts brokers even where KAFKA_BROKERS names some: for tests that kill, pause or restart them.
+   */
   readonly own?: boolean
   /** Broker settings, which override the defaults. The test then has brokers of its own. */
   readonly properties?: Properties
@@ -84,7 +86,10 @@ interface Own {
 export class Kafka implements AsyncDisposable {
   /** `HOST:PORT` of each broker. */
   readonly bootstrap: readonly string[]
-  /** Used by this test only: it begins the names of topics (`APPLICATION.TOPIC`), groups and transactions. */
+  /**
+   * Used by this test only: it begins the names of topics (`APPLICATION.TOPIC`), groups and
+   * transactions.
+   */
   readonly application: string = `test-${randomUUID().slice(0, 8)}`
   readonly #own: Own | undefined
 
@@ -195,7 +200,9 @@ async function prepare(node: NodePorts, cluster: Cluster): Promise<BrokerProcess
   return new BrokerProcess({ nodeId, address: `127.0.0.1:${node.client}`, folder, isReady })
 }
 
-/** All must run before one is ready; if one fails, the others are awaited first, so none escapes. */
+/**
+ * All must run before one is ready; if one fails, the others are awaited first, so none escapes.
+ */
 async function startAll(brokers: readonly BrokerProcess[]): Promise<void> {
   const started = await Promise.allSettled(brokers.map((broker) => broker.start()))
   const failed = started.find((each) => each.status === 'rejected')

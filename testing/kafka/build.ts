@@ -2,8 +2,8 @@
  * Fetches the Kafka that tests run, with its dependencies, as maven/pom.xml pins it; Maven alone is
  * needed for that, Java to run it.
  *
- * What must stay true: the folder appears under its name only when it is whole (filled beside it, then
- * renamed), and an existing folder is not changed. The command is ../servers.ts.
+ * What must stay true: the folder appears under its name only when it is whole (filled beside it,
+ * then renamed), and an existing folder is not changed. The command is ../servers.ts.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'

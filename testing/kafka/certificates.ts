@@ -1,8 +1,8 @@
 /**
  * Certificates for a test's brokers and their clients, from an authority made for that test alone.
  *
- * A broker's is for 127.0.0.1 and for no name: a client that connects to `localhost` must be refused.
- * Node's own crypto cannot sign certificates, so openssl does (3.0 or newer).
+ * A broker's is for 127.0.0.1 and for no name: a client that connects to `localhost` must be
+ * refused. Node's own crypto cannot sign certificates, so openssl does (3.0 or newer).
  */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'

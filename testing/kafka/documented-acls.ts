@@ -1,5 +1,6 @@
 /**
- * The rights that docs/operate/kafka.md tells users to give, line by line, so that a test may give exactly those.
+ * The rights that docs/operate/kafka.md tells users to give, line by line, so that a test may give
+ * exactly those.
  *
  * What must stay true: a line that is not understood is an error, never skipped.
  */

@@ -1,9 +1,9 @@
 /**
  * The Kafka that tests run: which version, where its jars are, how Java is called on them.
  *
- * Finding never fetches: a test run without them skips, and says which command would bring them. Where
- * KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is skipped in
- * silence. The fetching is build.ts.
+ * Finding never fetches: a test run without them skips, and says which command would bring them.
+ * Where KINFOLD_REQUIRE_SERVERS is 1, as on CI, their absence is an error instead, so nothing is
+ * skipped in silence. The fetching is build.ts.
  */
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -36,8 +36,8 @@ export function givenBrokers(): readonly string[] | undefined {
 }
 
 /**
- * The reason to skip a test that needs Kafka, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is 1.
- * `own`: the test starts its own brokers even where KAFKA_BROKERS names some.
+ * The reason to skip a test that needs Kafka, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS
+ * is 1. `own`: the test starts its own brokers even where KAFKA_BROKERS names some.
  */
 export function missingKafka({ own = false }: { readonly own?: boolean } = {}): string | undefined {
   if (!own && givenBrokers() !== undefined) return undefined
@@ -47,7 +47,10 @@ export function missingKafka({ own = false }: { readonly own?: boolean } = {}): 
   return `skipped: ${missing}`
 }
 
-/** Classes as Java has them in memory, kept by build.ts: half of the processor time of a start. Another Java ignores it. */
+/**
+ * Classes as Java has them in memory, kept by build.ts: half of the processor time of a start.
+ * Another Java ignores it.
+ */
 export function archiveFile(): string {
   return join(kafkaFolder(), 'classes.jsa')
 }
@@ -57,7 +60,10 @@ export interface JavaCommand {
   readonly args: readonly string[]
 }
 
-/** Java on a class of Kafka's, tuned for a short life: it starts fast and stays small, and is slow at its peak. */
+/**
+ * Java on a class of Kafka's, tuned for a short life: it starts fast and stays small, and is slow
+ * at its peak.
+ */
 export function kafkaCommand(mainClass: string, ...args: readonly string[]): JavaCommand {
   const missing = whatIsMissing()
   if (missing !== undefined) throw new Error(missing)

@@ -1,7 +1,7 @@
 /**
- * A broker that is too old, as far as a client can see before it gives up: it returns the list of its
- * requests, as Kafka 0.10.0 does (no transactions, no idempotence, no topics made by clients), names itself
- * as the only broker, and closes the connection for everything else.
+ * A broker that is too old, as far as a client can see before it gives up: it returns the list of
+ * its requests, as Kafka 0.10.0 does (no transactions, no idempotence, no topics made by clients),
+ * names itself as the only broker, and closes the connection for everything else.
  *
  * Not here: records. It is a counterfeit because so old a broker cannot be had cheaply.
  */

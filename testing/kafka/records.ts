@@ -1,11 +1,14 @@
 /**
- * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: the Log adapter must
- * not be tested by itself.
+ * The plainest use of Kafka, by kafkajs alone, for tests of the brokers themselves: the Log adapter
+ * must not be tested by itself.
  */
 import type { Kafka as Client, ITopicConfig } from 'kafkajs'
 import { eventually } from '../eventually.ts'
 
-/** With one partition by default, and as many replicas as the brokers have by default. Resolves once it has leaders. */
+/**
+ * With one partition by default, and as many replicas as the brokers have by default. Resolves once
+ * it has leaders.
+ */
 export async function makeTopic(
   client: Client,
   topic: string,

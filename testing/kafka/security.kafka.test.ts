@@ -1,4 +1,7 @@
-/** Shows that brokers with security admit the users that have access, no others, and only as far as their rights allow. */
+/**
+ * Shows that brokers with security admit the users that have access, no others, and only as far as
+ * their rights allow.
+ */
 import { deepEqual, rejects } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Kafka as Client, KafkaConfig, SASLOptions } from 'kafkajs'

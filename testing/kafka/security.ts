@@ -1,9 +1,9 @@
 /**
- * The access to a test's brokers: TLS with an authority of the test's own, and any of Kafka's ways to
- * log in. It applies to the listener of clients (CLIENT) and to no other.
+ * The access to a test's brokers: TLS with an authority of the test's own, and any of Kafka's ways
+ * to log in. It applies to the listener of clients (CLIENT) and to no other.
  *
- * What must stay true: where ACLs apply, no user is anonymous there, since the anonymous users are the
- * brokers themselves and the fixture, which may do everything.
+ * What must stay true: where ACLs apply, no user is anonymous there, since the anonymous users are
+ * the brokers themselves and the fixture, which may do everything.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

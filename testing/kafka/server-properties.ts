@@ -72,7 +72,10 @@ function replication(brokers: number): Properties {
   }
 }
 
-/** The file that formatting writes, and its only one if no users are created with it: this saves a Java process. */
+/**
+ * The file that formatting writes, and its only one if no users are created with it: this saves a
+ * Java process.
+ */
 export function metaProperties(nodeId: number, clusterId: string): Properties {
   return { version: 1, 'cluster.id': clusterId, 'node.id': nodeId, 'directory.id': kafkaUuid() }
 }

@@ -1,8 +1,10 @@
 /**
- * A small API server and its watches, for tests of the fold: objects, versions, guarded calls, and one stream of events for each kind.
+ * A small API server and its watches, for tests of the fold: objects, versions, guarded calls, and
+ * one stream of events for each kind.
  *
- * What must stay true: it shares only the nouns with the graph. The events of one kind are in order; how the kinds' streams mix is the
- * caller's choice. `onRemoved` is called for every removal before it takes effect.
+ * What must stay true: it shares only the nouns with the graph. The events of one kind are in
+ * order; how the kinds' streams mix is the caller's choice. `onRemoved` is called for every removal
+ * before it takes effect.
  *
  * Not here: HTTP (adapters/memory/api), the rules of collection (oracle.ts).
  */
@@ -26,7 +28,10 @@ import { KINDS, kindNotation, shortKind } from './notation.ts'
 
 export const CLUSTER = 'c'
 
-/** The kinds that the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is served and not watched. */
+/**
+ * The kinds that the cluster serves: `widget`, `pvc` and `secret` are never served, `deploy` is
+ * served and not watched.
+ */
 export const UNSERVED: readonly string[] = ['widget', 'pvc', 'secret']
 export const UNMONITORED: readonly string[] = ['deploy']
 export const MONITORED: readonly string[] = Object.keys(KINDS).filter(
@@ -109,7 +114,9 @@ export class ModelCluster {
     this.#tell(object, { type: 'Touched', ...about, group, kind, entries: [entry] })
   }
 
-  /** As DELETE: sets the finalizers that the policy demands, and removes an object that has none. */
+  /**
+   * As DELETE: sets the finalizers that the policy demands, and removes an object that has none.
+   */
   delete(uid: string, policy: string, command: DeleteObject | null = null): ObjectMeta | null {
     const object = this.objects.get(uid)
     if (object === undefined) return null
@@ -131,7 +138,10 @@ export class ModelCluster {
     return this.objects.get(uid) ?? null
   }
 
-  /** The watch of a kind breaks, losing the last `lost` events that were not taken, and begins with a new list. */
+  /**
+   * The watch of a kind breaks, losing the last `lost` events that were not taken, and begins with
+   * a new list.
+   */
   relist(short: string, lost: number, isCut: boolean): void {
     const { group, kind } = kindNotation(short)
     const stream = this.streams.get(short) ?? []
@@ -150,7 +160,10 @@ export class ModelCluster {
     stream.push({ type: 'SyncFinished', ...about, resourceVersion, listed: setOf(listed) })
   }
 
-  /** The kind's CustomResourceDefinition is deleted: its objects are deleted without events. It is served again when it is relisted. */
+  /**
+   * The kind's CustomResourceDefinition is deleted: its objects are deleted without events. It is
+   * served again when it is relisted.
+   */
   unserve(short: string): void {
     const { group, kind, resource } = kindNotation(short)
     if (this.#unserved.has(short)) return

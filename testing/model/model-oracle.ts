@@ -1,7 +1,8 @@
 /**
  * The oracle over objects of the model cluster, in the nouns of the core.
  *
- * What must stay true: only nouns and the kinds of the notation are read; the meaning of an owner's state is in oracle.ts.
+ * What must stay true: only nouns and the kinds of the notation are read; the meaning of an owner's
+ * state is in oracle.ts.
  */
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
 import { UNMONITORED, UNSERVED } from './model-cluster.ts'

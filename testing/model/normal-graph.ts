@@ -1,5 +1,6 @@
 /**
- * A partition's state without the traces of its history: offsets, ids, attempts, timers. Equal graphs give equal text.
+ * A partition's state without the traces of its history: offsets, ids, attempts, timers. Equal
+ * graphs give equal text.
  *
  * What must stay true: the parts left out cannot change a later verdict.
  */
@@ -23,7 +24,8 @@ function normalValue(value: StateValue): unknown {
     case 'Node': {
       const { object, places, orphanedAt, ringed, verdict, hold } = value
       const { ownerReferences, finalizers } = object
-      // Which of the owners that wait for each other is deleted first depends on the order; that all are deleted does not.
+      // Which of the owners that wait for each other is deleted first depends on the order; that
+      // all are deleted does not.
       const told = ringed || verdict?.type === 'wait' ? 'waits' : verdictOf(verdict, hold)
       return [ownerReferences, finalizers, nodePhase(value), places, orphanedAt !== null, told]
     }
@@ -32,7 +34,8 @@ function normalValue(value: StateValue): unknown {
     case 'Count':
       return [value.dependents, value.blocking, value.waiting, value.unserved]
     case 'Owner':
-      // Which verifications were issued depends on whether a verdict ever needed them; the effect of the answer is in the verdicts.
+      // Which verifications were issued depends on whether a verdict ever needed them; the effect
+      // of the answer is in the verdicts.
       return goneOf(value.known) === null ? null : ownerText(value.known)
     case 'Kind':
       return [value.phase, value.versions, value.held]

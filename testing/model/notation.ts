@@ -1,9 +1,13 @@
 /**
- * Objects and references in one line of text, for tests and stories: `pod/a <- rs/web!, ~job/x [deleting foreground]`.
+ * Objects and references in one line of text, for tests and stories:
+ * `pod/a <- rs/web!, ~job/x [deleting foreground]`.
  *
- * - `KIND/NAME`, with ` in NAMESPACE` after it (default `ns`); the uid is `KIND-NAME` unless `@UID` says otherwise.
- * - `<-` begins its owners; `!` after one blocks; `.VERSION` after the kind names another version than the served one, `_` before it writes it in lower case.
- * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and `annotation:KEY=VALUE`, separated by spaces;
+ * - `KIND/NAME`, with ` in NAMESPACE` after it (default `ns`); the uid is `KIND-NAME` unless `@UID`
+ *   says otherwise.
+ * - `<-` begins its owners; `!` after one blocks; `.VERSION` after the kind names another version
+ *   than the served one, `_` before it writes it in lower case.
+ * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and
+ *   `annotation:KEY=VALUE`, separated by spaces;
  * `created:SECONDS` says when it was created (0 else).
  */
 import type { ObjectMeta, OwnerReference, Pair, Scope } from '../../core/model/object.ts'

@@ -4,7 +4,10 @@ import { test } from 'node:test'
 import { leftovers, objection } from './model-oracle.ts'
 import { object } from './notation.ts'
 
-/** Objects of a server, one a line; the work left for them, by uid. `widget` is not served, `deploy` is not watched. */
+/**
+ * Objects of a server, one a line; the work left for them, by uid. `widget` is not served, `deploy`
+ * is not watched.
+ */
 const left = [
   ['an owner that lives', 'cm/o; pod/d <- cm/o', []],
   ['no owner at all', 'pod/d', []],

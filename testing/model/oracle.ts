@@ -1,8 +1,10 @@
 /**
- * Which objects a collector may delete and which it must not leave, computed naively over a server's own objects.
+ * Which objects a collector may delete and which it must not leave, computed naively over a
+ * server's own objects.
  *
- * What must stay true: it imports nothing, so it shares no code with the graph. Each reference is read at its coordinates, as the API defines
- * ownership: same namespace or no namespace, right uid, kind and name, a served version.
+ * What must stay true: it imports nothing, so it shares no code with the graph. Each reference is
+ * read at its coordinates, as the API defines ownership: same namespace or no namespace, right uid,
+ * kind and name, a served version.
  *
  * Not here: the source of the objects (model-oracle.ts, sim/oracle.ts).
  */
@@ -39,7 +41,10 @@ export interface OracleKind {
 }
 
 export interface OracleServer {
-  /** How a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once it was deleted with all its objects. */
+  /**
+   * How a reference's kind is served: `unresolvable` as none, or not in that version; `absent` once
+   * it was deleted with all its objects.
+   */
   kindOf(reference: OracleReference): OracleKind | 'absent' | 'unresolvable'
   /** The very object at its coordinates. */
   find(place: Place): OracleObject | undefined
@@ -93,7 +98,10 @@ export interface Leftover {
   readonly text: string
 }
 
-/** The work that is left when all is quiet, for all objects of which a collector gets events; empty when there is none. */
+/**
+ * The work that is left when all is quiet, for all objects of which a collector gets events; empty
+ * when there is none.
+ */
 export function leftoversOf(
   server: OracleServer,
   objects: readonly OracleObject[],
@@ -122,7 +130,10 @@ function leftOf(server: OracleServer, object: OracleObject): string {
     : 'names an absent owner beside a live one'
 }
 
-/** An owner that waits for dependents though there are none, or none but those that wait for it in turn. */
+/**
+ * An owner that waits for dependents though there are none, or none but those that wait for it in
+ * turn.
+ */
 function isStuckOwner(
   server: OracleServer,
   owner: OracleObject,
@@ -139,7 +150,10 @@ function isStuckOwner(
   return true
 }
 
-/** By whatever version: an owner that is already being deleted is waited for, and no request is sent through that version. */
+/**
+ * By whatever version: an owner that is already being deleted is waited for, and no request is sent
+ * through that version.
+ */
 function namesOf({ namespace, references }: OracleObject, owner: OracleObject): OracleReference[] {
   const isNear = owner.namespace === '' || owner.namespace === namespace
   return references.filter(
@@ -157,7 +171,10 @@ function isWritten(written: string, kind: string): boolean {
   return written === kind || written === kind.toLowerCase()
 }
 
-/** A dependent that can never be deleted for lack of an owner blocks no owner, unless it is already being deleted. */
+/**
+ * A dependent that can never be deleted for lack of an owner blocks no owner, unless it is already
+ * being deleted.
+ */
 function blocks(server: OracleServer, object: OracleObject, owner: OracleObject): boolean {
   const names = namesOf(object, owner)
   if (!names.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return false

@@ -1,7 +1,9 @@
 /**
- * Checks a whole partition's state: the relations between its keys that must hold whenever its agenda is empty.
+ * Checks a whole partition's state: the relations between its keys that must hold whenever its
+ * agenda is empty.
  *
- * What must stay true: it reads every key and changes none. It names each complaint and never stops at the first.
+ * What must stay true: it reads every key and changes none. It names each complaint and never stops
+ * at the first.
  *
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
@@ -75,7 +77,10 @@ function checkTable(key: string, { type }: StateValue): string[] {
   return complaints
 }
 
-/** Dependents, those that block, those of them that wait, and those of a kind that is no longer served. */
+/**
+ * Dependents, those that block, those of them that wait, and those of a kind that is no longer
+ * served.
+ */
 type Counted = readonly [number, number, number, number]
 
 const NONE: Counted = [0, 0, 0, 0]
@@ -208,7 +213,9 @@ function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node:
   return complaints
 }
 
-/** Places may lag behind the known state of a kind only for as long as the node waits for that kind. */
+/**
+ * Places may lag behind the known state of a kind only for as long as the node waits for that kind.
+ */
 function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
   const { object, places, namedAt } = node
   if (places.length !== object.ownerReferences.length) return ['a place for each reference']

@@ -1,9 +1,12 @@
 /**
- * Stories: a whole life as text, steps and the result of each. `UPDATE=1` writes the present results; review them as a diff.
+ * Stories: a whole life as text, steps and the result of each. `UPDATE=1` writes the present
+ * results; review them as a diff.
  *
- * A line `then` comes before an event that results from a command, or for another reason cannot be published before all events above it. A step is a
- * line, and its results are indented under it: `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` and `#othersOf`, `why KIND/NAME`, which prints
- * the present verdict, and `plan`, which prints the sets that wait for approval; objects are written as in notation.ts.
+ * A line `then` comes before an event that results from a command, or for another reason cannot be
+ * published before all events above it. A step is a line, and its results are indented under it:
+ * `> COMMAND`, or `dropped: …`. The lines are those of `#eventsOf` and `#othersOf`,
+ * `why KIND/NAME`, which prints the present verdict, and `plan`, which prints the sets that wait
+ * for approval; objects are written as in notation.ts.
  */
 import { factsOf } from '../../core/graph/facts.ts'
 import type {
@@ -55,7 +58,9 @@ export class World {
   #now = 0
   #planned: SetHash = EMPTY_SET
 
-  /** Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there. */
+  /**
+   * Begins as most stories do: in enforce and parity, all kinds served and synced, nothing there.
+   */
   begin(): void {
     this.tell({
       type: 'WatcherStarted',
@@ -274,7 +279,9 @@ export class World {
     return this.settle(text, 'done', '', sighting.object)
   }
 
-  /** Of the last command about an object: its result is one of the epoch in which it was decided. */
+  /**
+   * Of the last command about an object: its result is one of the epoch in which it was decided.
+   */
   #verification(text: string): { command: string; uid: string; clusterEpoch: number } {
     const { uid } = object(text, '0')
     const command = this.folder.commands.findLast((each) => each.target.uid === uid)
@@ -535,12 +542,16 @@ function wordsOf(line: string): readonly string[] {
 /** Kinds that a story has served when it needs them. */
 const LATER = ['widget', 'namespace', 'crd', 'pvc', 'secret']
 
-/** Steps with one event of one watch each, so that the watches of several kinds may overtake each other. */
+/**
+ * Steps with one event of one watch each, so that the watches of several kinds may overtake each
+ * other.
+ */
 const LIVE = ['put', 'delete', 'many', 'touch', 'older']
 
 /**
- * The state in which a story ends when the watches of its kinds overtake each other between two steps of another sort. `mix` makes another legal order
- * of the streams' events, each of which keeps its own.
+ * The state in which a story ends when the watches of its kinds overtake each other between two
+ * steps of another sort. `mix` makes another legal order of the streams' events, each of which
+ * keeps its own.
  */
 export function endOf(
   text: string,

@@ -1,8 +1,9 @@
 /**
  * Random lives of a small cluster, for properties: actions of users, with references good and bad.
  *
- * What must stay true: an action is plain data and always applicable, so fast-check can shrink a life to the part that matters;
- * its subject is picked among the objects that exist when it happens.
+ * What must stay true: an action is plain data and always applicable, so fast-check can shrink a
+ * life to the part that matters; its subject is picked among the objects that exist when it
+ * happens.
  */
 import fc from 'fast-check'
 import type { ObjectMeta, OwnerReference } from '../../core/model/object.ts'
@@ -62,11 +63,16 @@ type ObjectAction =
   | { readonly type: 'delete'; readonly pick: number; readonly policy: string }
 
 export interface LifeOptions {
-  /** Orphaning makes the fate of a dependent depend on the order in which two owners are deleted. */
+  /**
+   * Orphaning makes the fate of a dependent depend on the order in which two owners are deleted.
+   */
   readonly hasOrphaning: boolean
   /** Objects deleted with their kind wait for a person's decision. */
   readonly hasKindsGone: boolean
-  /** A finalizer on an owner that waits decides whether a dependent that does not block is deleted before it (upstream's own race). */
+  /**
+   * A finalizer on an owner that waits decides whether a dependent that does not block is deleted
+   * before it (upstream's own race).
+   */
   readonly hasHolds?: boolean
   readonly maxLength: number
 }

@@ -1,7 +1,9 @@
 /**
- * The client as krew and Homebrew install it, and as one executable: bundled, packed, installed by a real krew; run where Node is, is too old, or is missing.
+ * The client as krew and Homebrew install it, and as one executable: bundled, packed, installed by
+ * a real krew; run where Node is, is too old, or is missing.
  *
- * What must stay true: it is unpacked away from the checkout, so nothing of the checkout is on its path.
+ * What must stay true: it is unpacked away from the checkout, so nothing of the checkout is on its
+ * path.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'

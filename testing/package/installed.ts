@@ -1,7 +1,9 @@
 /**
- * The package as its user has it: released from this checkout, installed into an empty folder, run by a Node of the test's choice.
+ * The package as its user has it: released from this checkout, installed into an empty folder, run
+ * by a Node of the test's choice.
  *
- * What must stay true: nothing of the checkout is on its path, neither modules nor the checkout's Node; packages that npm has cached are not requested from the registry again.
+ * What must stay true: nothing of the checkout is on its path, neither modules nor the checkout's
+ * Node; packages that npm has cached are not requested from the registry again.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -110,7 +112,10 @@ function started(file: string, args: readonly string[], node: string, cwd: strin
 /** A user's own certificates (behind a proxy that has its own) are not the checkout's. */
 const OF_THE_CHECKOUT = /^(npm_|NODE_(?!EXTRA_CA_CERTS$)|KINFOLD_)/i
 
-/** The PATH of a user whose only Node is this one: the folders that npm puts before it for a script of the checkout are left out. */
+/**
+ * The PATH of a user whose only Node is this one: the folders that npm puts before it for a script
+ * of the checkout are left out.
+ */
 function environment(node: string): NodeJS.ProcessEnv {
   const { PATH = '', ...env } = process.env
   const paths = PATH.split(delimiter).filter((path) => !path.includes('node_modules'))

@@ -1,8 +1,9 @@
 /**
- * The oldest Node that the package runs on, for the test that installs it: its folder, and fetching it by npm, as node-22/package-lock.json pins it.
+ * The oldest Node that the package runs on, for the test that installs it: its folder, and fetching
+ * it by npm, as node-22/package-lock.json pins it.
  *
- * What must stay true: finding never fetches; the folder appears under its name only when it is whole. It is outside the checkout, so no command of the
- * checkout runs on it by mistake.
+ * What must stay true: finding never fetches; the folder appears under its name only when it is
+ * whole. It is outside the checkout, so no command of the checkout runs on it by mistake.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -22,7 +23,10 @@ export function findOldestNode(): string | undefined {
   return existsSync(file) ? file : undefined
 }
 
-/** The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is 1. */
+/**
+ * The reason to skip a test that needs it, or undefined. Throws it where KINFOLD_REQUIRE_SERVERS is
+ * 1.
+ */
 export function missingOldestNode(): string | undefined {
   if (findOldestNode() !== undefined) return undefined
   const missing = `Node ${version} not fetched; run \`npm run servers\``

@@ -1,5 +1,6 @@
 /**
- * The package: packed, installed into an empty folder, and used as its documentation says, on the Node of the checkout and on the oldest one that it supports.
+ * The package: packed, installed into an empty folder, and used as its documentation says, on the
+ * Node of the checkout and on the oldest one that it supports.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -1,5 +1,6 @@
 /**
- * A real API server whose audit webhook is set up as docs/ask/who.md says, and `kinfold up` that takes its events.
+ * A real API server whose audit webhook is set up as docs/ask/who.md says, and `kinfold up` that
+ * takes its events.
  *
  * What must stay true: kubeconfig and policy are those of the page.
  */

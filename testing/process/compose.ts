@@ -1,5 +1,6 @@
 /**
- * docker-compose.yml as data. What must stay true: it is read as it is written, with its anchors merged, and nothing is added to it.
+ * docker-compose.yml as data. What must stay true: it is read as it is written, with its anchors
+ * merged, and nothing is added to it.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,10 @@
 /**
- * The services of docker-compose.yml as processes: each with a folder in place of a container's root, and addresses of this machine in place
- * of names and ports of the network. Their commands, variables, mounts, health checks and order are those of the file.
+ * The services of docker-compose.yml as processes: each with a folder in place of a container's
+ * root, and addresses of this machine in place of names and ports of the network. Their commands,
+ * variables, mounts, health checks and order are those of the file.
  *
- * What must stay true: nothing but addresses and the folder before absolute paths is changed in a run command; no process outlives the test.
+ * What must stay true: nothing but addresses and the folder before absolute paths is changed in a
+ * run command; no process outlives the test.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -85,7 +87,9 @@ export class Containers implements AsyncDisposable {
 
 interface Shared extends ContainersOptions {
   readonly image: string
-  /** Grows: those of containers that are made later are not known to earlier ones until they start. */
+  /**
+   * Grows: those of containers that are made later are not known to earlier ones until they start.
+   */
   readonly addresses: Map<string, string>
 }
 
@@ -147,7 +151,10 @@ export class Container {
     if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${stdout}${stderr}`)
   }
 
-  /** By its health check: that is a process, and too expensive for frequent calls, so it runs once the address that it asks answers well. */
+  /**
+   * By its health check: that is a process, and too expensive for frequent calls, so it runs once
+   * the address that it asks answers well.
+   */
   async healthy(): Promise<void> {
     const test = this.#local(this.#definition.healthcheck.test?.slice(1) ?? [])
     const url = test.at(-1)

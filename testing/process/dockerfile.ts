@@ -1,9 +1,9 @@
 /**
- * The Dockerfile as a list of instructions, and the files that its last stage takes from here: laid out in a folder, since there may be no
- * Docker where tests run.
+ * The Dockerfile as a list of instructions, and the files that its last stage takes from here: laid
+ * out in a folder, since there may be no Docker where tests run.
  *
- * What must stay true: it reads the instructions that this Dockerfile uses, and throws on any other; files that `.dockerignore` excludes
- * are not laid out either.
+ * What must stay true: it reads the instructions that this Dockerfile uses, and throws on any
+ * other; files that `.dockerignore` excludes are not laid out either.
  */
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'

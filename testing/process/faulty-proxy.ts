@@ -1,7 +1,9 @@
 /**
- * A proxy in front of a real API server that spoils answers by seed: the faults of a network and of servers.
+ * A proxy in front of a real API server that spoils answers by seed: the faults of a network and of
+ * servers.
  *
- * What must stay true: however it changes an answer, the request either reached the server whole or not at all; with `rate` at 0 it changes nothing.
+ * What must stay true: however it changes an answer, the request either reached the server whole or
+ * not at all; with `rate` at 0 it changes nothing.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
@@ -11,8 +13,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Chance } from '../seeded.ts'
 
 /**
- * Not forwarded: `throttled` (429 with Retry-After), `failed` (500), `typed-404` (a Status without details, as an unserved version answers),
- * `plain-404`. Forwarded: `slow`; `cut` (half of the answer, then the connection breaks); `lost` (it breaks before the answer).
+ * Not forwarded: `throttled` (429 with Retry-After), `failed` (500), `typed-404` (a Status without
+ * details, as an unserved version answers), `plain-404`. Forwarded: `slow`; `cut` (half of the
+ * answer, then the connection breaks); `lost` (it breaks before the answer).
  */
 export const FAULTS = [
   'throttled',

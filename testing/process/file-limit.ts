@@ -1,8 +1,10 @@
 /**
- * How large a file of this process may grow: writing beyond fails, as on a full disk, at any byte one likes and without any rights.
+ * How large a file of this process may grow: writing beyond fails, as on a full disk, at any byte
+ * one likes and without any rights.
  *
- * What must stay true: only the soft limit moves, so that room can be made again; where KINFOLD_REQUIRE_SERVERS is 1, as on CI, a machine
- * that has no such limits fails instead of skipping.
+ * What must stay true: only the soft limit moves, so that room can be made again; where
+ * KINFOLD_REQUIRE_SERVERS is 1, as on CI, a machine that has no such limits fails instead of
+ * skipping.
  */
 import { spawnSync } from 'node:child_process'
 

@@ -1,4 +1,6 @@
-/** Runs the command `kinfold` as its user would: a process of its own, its output and its exit code. */
+/**
+ * Runs the command `kinfold` as its user would: a process of its own, its output and its exit code.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,5 +1,6 @@
 /**
- * Reads the log of a data directory from outside, also while its process runs: for a test that can ask no process.
+ * Reads the log of a data directory from outside, also while its process runs: for a test that can
+ * ask no process.
  *
  * What must stay true: it takes no lock and writes nothing.
  */

@@ -1,8 +1,9 @@
 /**
- * `kinfold up` as a process of its own, with a data directory that outlives it: started, killed and started again by cluster tests, and asked
- * over its endpoint as people ask it.
+ * `kinfold up` as a process of its own, with a data directory that outlives it: started, killed and
+ * started again by cluster tests, and asked over its endpoint as people ask it.
  *
- * What must stay true: it never outlives the test; its address is the one that this very process wrote.
+ * What must stay true: it never outlives the test; its address is the one that this very process
+ * wrote.
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -147,7 +148,10 @@ export class KinfoldProcess implements AsyncDisposable {
     })
   }
 
-  /** Every command that its own log holds has a result there, which `idle` cannot say of those that were not read yet. */
+  /**
+   * Every command that its own log holds has a result there, which `idle` cannot say of those that
+   * were not read yet.
+   */
   async settled(): Promise<void> {
     await eventually('every command is settled', async () => {
       const open = await unsettledCommands(this.data)
@@ -184,7 +188,10 @@ export class KinfoldProcess implements AsyncDisposable {
     if (!response.ok) throw new Error(`${verb} was answered ${await response.text()}`)
   }
 
-  /** Type of the verdict on each, and what holds it; `none` for an object without owners, `unseen` for one that does not exist. */
+  /**
+   * Type of the verdict on each, and what holds it; `none` for an object without owners, `unseen`
+   * for one that does not exist.
+   */
   async verdicts(all: readonly Made[]): Promise<string[]> {
     return await Promise.all(
       all.map(async (made) => {

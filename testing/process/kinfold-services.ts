@@ -1,7 +1,9 @@
 /**
- * Kinfold's services apart, over Kafka: some processes of each, started, killed and paused by tests, and asked over their endpoints.
+ * Kinfold's services apart, over Kafka: some processes of each, started, killed and paused by
+ * tests, and asked over their endpoints.
  *
- * What must stay true: none outlives the test; an address is that of the very process that wrote it.
+ * What must stay true: none outlives the test; an address is that of the very process that wrote
+ * it.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -98,7 +100,10 @@ export class ServiceProcess {
     return `${this.data}.log`
   }
 
-  /** From its next start on it is the program of that main file (checkout.ts); without one, this checkout's. */
+  /**
+   * From its next start on it is the program of that main file (checkout.ts); without one, this
+   * checkout's.
+   */
   become(main: string = MAIN): void {
     this.#main = main
   }

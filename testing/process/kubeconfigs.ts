@@ -23,7 +23,10 @@ async function read(file: string): Promise<Kubeconfig> {
   return parse(await readFile(file, 'utf8')) as Kubeconfig
 }
 
-/** All contexts of these files in one; users are named by their context, since all files may call theirs alike. */
+/**
+ * All contexts of these files in one; users are named by their context, since all files may call
+ * theirs alike.
+ */
 export async function mergeKubeconfigs(files: readonly string[], target: string): Promise<void> {
   const all = await Promise.all(files.map(read))
   const merged = {

@@ -1,7 +1,9 @@
 /**
- * Makes, lists and removes objects on a real API server, many at once: the owners and dependents of cluster tests.
+ * Makes, lists and removes objects on a real API server, many at once: the owners and dependents of
+ * cluster tests.
  *
- * What must stay true: every refusal of the server is an error here, so a test never continues with fewer objects than it requested.
+ * What must stay true: every refusal of the server is an error here, so a test never continues with
+ * fewer objects than it requested.
  */
 import type { PropagationPolicy } from '../../core/model/object.ts'
 import type { Answer } from '../cluster/api-client.ts'

@@ -1,7 +1,8 @@
 /**
- * The command `npm run servers [name…]`: brings the real servers that tests run, each unless it is there:
- * those of Kubernetes, built by Go, Kafka, fetched by Maven, the oldest Node that the package runs on, fetched by npm, schemathesis, installed by pip, and the
- * examples of consumers, each installed by its language's own means.
+ * The command `npm run servers [name…]`: brings the real servers that tests run, each unless it is
+ * there: those of Kubernetes, built by Go, Kafka, fetched by Maven, the oldest Node that the
+ * package runs on, fetched by npm, schemathesis, installed by pip, and the examples of consumers,
+ * each installed by its language's own means.
  *
  * Exit codes: 0 all there, 2 an unknown name, 4 a tool is missing or a build failed.
  */

@@ -1,7 +1,8 @@
 /**
- * Tests that fill a disk, on a small tmpfs of their own: each runs in a process of its own in a mount namespace, so that no root is needed where
- * the kernel lets users make namespaces, and nothing stays mounted however it ends. Elsewhere no file of that process may grow beyond that size,
- * which any user may ask for.
+ * Tests that fill a disk, on a small tmpfs of their own: each runs in a process of its own in a
+ * mount namespace, so that no root is needed where the kernel lets users make namespaces, and
+ * nothing stays mounted however it ends. Elsewhere no file of that process may grow beyond that
+ * size, which any user may ask for.
  */
 import { equal, match } from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -20,7 +21,9 @@ export interface SmallDisk {
 const INSIDE = 'KINFOLD_TEST_SMALL_DISK'
 /** Set where its files are limited instead. */
 const LIMITED = 'KINFOLD_TEST_LIMITED_FILES'
-/** A user's own namespace first; root in a container may mount and yet not make users' namespaces. */
+/**
+ * A user's own namespace first; root in a container may mount and yet not make users' namespaces.
+ */
 const WAYS: readonly (readonly string[])[] = [['-rm'], ['-m']]
 /** Mounts, then becomes what follows. */
 const MOUNT = 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && shift 2 && exec "$@"'
@@ -69,7 +72,8 @@ async function rerun(
   more: Readonly<Record<string, string>>,
 ): Promise<void> {
   const env: NodeJS.ProcessEnv = { ...process.env, ...more }
-  // Otherwise it would report its results to the runner that started us, as if they were another file's.
+  // Otherwise it would report its results to the runner that started us, as if they were another
+  // file's.
   delete env['NODE_TEST_CONTEXT']
   const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {
     execFile(program, args, { env }, (error, stdout, stderr) => {

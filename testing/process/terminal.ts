@@ -1,6 +1,6 @@
 /**
- * A user's terminal: a shell in which `kinfold` is this checkout's command, with an environment of its own. Lines are
- * run as a person pastes them.
+ * A user's terminal: a shell in which `kinfold` is this checkout's command, with an environment of
+ * its own. Lines are run as a person pastes them.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

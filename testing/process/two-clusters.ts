@@ -1,8 +1,9 @@
 /**
- * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to continue meanwhile.
+ * Two control planes under one `kinfold up`: red, whose faults a test makes, and blue, which has to
+ * continue meanwhile.
  *
- * What must stay true: red is reached by a proxy, so it can be another cluster from one moment to the next; in both Kinfold's account has the rights that a
- * test gave it, and no others.
+ * What must stay true: red is reached by a proxy, so it can be another cluster from one moment to
+ * the next; in both Kinfold's account has the rights that a test gave it, and no others.
  */
 import { deepEqual } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -158,7 +159,10 @@ export class TwoClusters implements AsyncDisposable {
     await this.gone(plane, dependents)
   }
 
-  /** The cluster is collected now; objects to be deleted because of earlier observations are deleted once this one is. */
+  /**
+   * The cluster is collected now; objects to be deleted because of earlier observations are deleted
+   * once this one is.
+   */
   async goesOn(plane: ControlPlane): Promise<void> {
     await this.collect(plane, await this.tree(plane, 'mark'))
   }

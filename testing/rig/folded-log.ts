@@ -1,7 +1,9 @@
 /**
- * A log of one cluster, folded in memory: events are appended, and folded one by one, a `Continue` where a log would put it.
+ * A log of one cluster, folded in memory: events are appended, and folded one by one, a `Continue`
+ * where a log would put it.
  *
- * What must stay true: entries are folded in their order; the lag of the fold is the caller's choice.
+ * What must stay true: entries are folded in their order; the lag of the fold is the caller's
+ * choice.
  */
 import type { Outcome } from '../../core/graph/outcome.ts'
 import type { Event } from '../../core/model/event.ts'

@@ -1,8 +1,9 @@
 /**
- * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on loopback for each of them.
+ * Several graph processes in one: a log, a group that shares its partitions, and an endpoint on
+ * loopback for each of them.
  *
- * What must stay true: processes share nothing but the log, the group's view of the assignments, and HTTP. A killed one is a member until it expires,
- * as with a real group.
+ * What must stay true: processes share nothing but the log, the group's view of the assignments,
+ * and HTTP. A killed one is a member until it expires, as with a real group.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'

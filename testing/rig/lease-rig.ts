@@ -1,6 +1,6 @@
 /**
- * Candidates for one Lease in an API server in this process, on a clock that a test moves; each as a process of its own, with a wire and a clock
- * that can be stopped.
+ * Candidates for one Lease in an API server in this process, on a clock that a test moves; each as
+ * a process of its own, with a wire and a clock that can be stopped.
  *
  * What must stay true: the leases are the real ones; only wires and clocks are simulated.
  */

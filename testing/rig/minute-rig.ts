@@ -1,7 +1,9 @@
 /**
- * A graph service over a log in memory, with the clock in the hand of the test: a story a minute, so that each moment can be named.
+ * A graph service over a log in memory, with the clock in the hand of the test: a story a minute,
+ * so that each moment can be named.
  *
- * What must stay true: what answers is put together as in a running service; answers are compared with the document of the endpoint.
+ * What must stay true: what answers is put together as in a running service; answers are compared
+ * with the document of the endpoint.
  */
 import { equal } from 'node:assert/strict'
 import type { TestContext } from 'node:test'

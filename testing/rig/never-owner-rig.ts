@@ -2,7 +2,8 @@
  * Objects whose owners never were, from the log to the index of history, over a log and stores in
  * memory: live GETs answer that nothing is there, as many at once as are asked for.
  *
- * What must stay true: the fold and the index are the services' own; ids are as long as a cluster's.
+ * What must stay true: the fold and the index are the services' own; ids are as long as a
+ * cluster's.
  */
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../adapters/memory/log.ts'

@@ -1,7 +1,9 @@
 /**
- * A life of a small cluster on a log, folded by the service's own batches, with the graph after every event: answers about the past are compared with these.
+ * A life of a small cluster on a log, folded by the service's own batches, with the graph after
+ * every event: answers about the past are compared with these.
  *
- * What must stay true: the fold, its records and its commits are those of a task; only users, watches and the reaper are those of a model.
+ * What must stay true: the fold, its records and its commits are those of a task; only users,
+ * watches and the reaper are those of a model.
  */
 import { MemoryLog } from '../../adapters/memory/log.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'
@@ -29,7 +31,10 @@ import { appendAll, codec } from './task-rig.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** Beside the actions of users: an object comes back with its uid, a kind is left out, the cluster is restored from a backup, and time passes until deleted objects are forgotten. */
+/**
+ * Beside the actions of users: an object comes back with its uid, a kind is left out, the cluster
+ * is restored from a backup, and time passes until deleted objects are forgotten.
+ */
 export type PastAction =
   | Action
   | { readonly type: 'again'; readonly pick: number }
@@ -165,7 +170,10 @@ export class PastRig {
     if (!isWatched) this.#cluster.relist(short, 0, false)
   }
 
-  /** The cluster is as it was at its backup, in a new epoch; events that the watches had not reported yet are lost. */
+  /**
+   * The cluster is as it was at its backup, in a new epoch; events that the watches had not
+   * reported yet are lost.
+   */
   async #restore(): Promise<void> {
     if (this.#backup === undefined) return
     this.#cluster = this.#backup.copy()

@@ -1,8 +1,9 @@
 /**
- * A reaper in a small world: log and API server in memory, the Kubernetes adapter between them, time moved by hand.
+ * A reaper in a small world: log and API server in memory, the Kubernetes adapter between them,
+ * time moved by hand.
  *
- * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process, and no call that the dead one had
- * under way reaches the log or the server afterwards.
+ * What must stay true: everything but the reaper outlives a `kill`, as it would outlive a process,
+ * and no call that the dead one had under way reaches the log or the server afterwards.
  */
 import { deepEqual } from 'node:assert/strict'
 import { avroCodec } from '../../adapters/avro/codec.ts'
@@ -173,7 +174,9 @@ export class World {
     await this.log.append(more.verb === 'epoch' ? 'control' : 'orders', 0, [{ key, value }])
   }
 
-  /** Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one. */
+  /**
+   * Appends to partition 0 of `commands`, each with an id and cluster of its own unless it has one.
+   */
   async command(...commands: readonly Command[]): Promise<void> {
     await this.append(commands.map((command) => this.produced(command)))
   }

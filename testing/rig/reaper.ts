@@ -1,7 +1,8 @@
 /**
  * Builders of commands and objects for tests of the reaper.
  *
- * What must stay true: everything that a test does not name allows the command, and the object is as the command was judged by.
+ * What must stay true: everything that a test does not name allows the command, and the object is
+ * as the command was judged by.
  */
 import type {
   CommandBase,

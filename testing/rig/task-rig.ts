@@ -1,4 +1,6 @@
-/** Runs graph tasks in tests: a story's events on a log, a store, and the wait until all is folded. */
+/**
+ * Runs graph tasks in tests: a story's events on a log, a store, and the wait until all is folded.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { avroCodec } from '../../adapters/avro/codec.ts'
 import { MemoryStore } from '../../adapters/memory/store.ts'

@@ -1,7 +1,9 @@
 /**
- * A folded log of one cluster with ReplicaSets and Pods, and the events that a watcher would append to it.
+ * A folded log of one cluster with ReplicaSets and Pods, and the events that a watcher would append
+ * to it.
  *
- * What must stay true: a relist reports exactly the objects that it listed. The lag of the fold is the caller's choice.
+ * What must stay true: a relist reports exactly the objects that it listed. The lag of the fold is
+ * the caller's choice.
  */
 import { deepEqual } from 'node:assert/strict'
 import { factsOf } from '../../core/graph/facts.ts'
@@ -26,7 +28,10 @@ export class ToldLog {
   #version = 0
   #sync = 0
 
-  /** `paces`: how many entries are folded after each appended one, in turn; otherwise none is folded before `foldAll`. */
+  /**
+   * `paces`: how many entries are folded after each appended one, in turn; otherwise none is folded
+   * before `foldAll`.
+   */
   constructor(policy: Policy, paces: readonly number[] = []) {
     this.#paces = paces
     this.tell({

@@ -1,7 +1,9 @@
 /**
- * A watcher over API servers in this process, on a clock that a test moves, with access to everything it published.
+ * A watcher over API servers in this process, on a clock that a test moves, with access to
+ * everything it published.
  *
- * What must stay true: all parts are the real ones; only the wire is simulated, so it can be counted, broken, and led to another server.
+ * What must stay true: all parts are the real ones; only the wire is simulated, so it can be
+ * counted, broken, and led to another server.
  */
 
 import { avroCodec } from '../../adapters/avro/codec.ts'
@@ -48,7 +50,10 @@ export class WatcherRig {
   readonly codec: Codec = avroCodec()
   readonly lease: MemoryLease = new MemoryLease()
   log: MemoryLog
-  /** Every request since the last `forget`, as `LIST pods`, `CHECK pods` (limit=1), `WATCH pods`, `GET …`. */
+  /**
+   * Every request since the last `forget`, as `LIST pods`, `CHECK pods` (limit=1), `WATCH pods`,
+   * `GET …`.
+   */
   readonly requests: string[] = []
   readonly notes: { readonly message: string; readonly fields: Fields }[] = []
   readonly #config: Partial<WatcherConfig>
@@ -181,7 +186,9 @@ export class WatcherRig {
     return await this.#records<Event>('events', partition)
   }
 
-  /** Of one kind, without heartbeats and the like; each as `Type name`, `SyncStarted`, `Touched n`. */
+  /**
+   * Of one kind, without heartbeats and the like; each as `Type name`, `SyncStarted`, `Touched n`.
+   */
   async told(kind: string, partition: number = 0): Promise<readonly string[]> {
     return (await this.events(partition)).flatMap((event) => shown(event, kind))
   }

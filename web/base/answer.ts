@@ -1,7 +1,8 @@
 /**
  * An answer on its way, there, or refused; what was there is shown until the next one comes.
  *
- * What must stay true: a late answer to an earlier question never replaces that of a later one; a page that nobody sees asks nothing again.
+ * What must stay true: a late answer to an earlier question never replaces that of a later one; a
+ * page that nobody sees asks nothing again.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './ask.ts'
@@ -30,7 +31,10 @@ interface State<T> {
 /** Every view is asked for again within this. */
 export const REFRESH_MS = 5_000
 
-/** Asks when `key` is another one and, if `everyMs` is not 0, again and again. A function is given the last answer: one that took much is not asked for by itself. */
+/**
+ * Asks when `key` is another one and, if `everyMs` is not 0, again and again. A function is given
+ * the last answer: one that took much is not asked for by itself.
+ */
 export function useAnswer<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,

@@ -1,8 +1,10 @@
 /**
- * Asks the documented routes of the server that the page came from, with the token that its user typed in.
+ * Asks the documented routes of the server that the page came from, with the token that its user
+ * typed in.
  *
- * What must stay true: the token is kept for this tab alone and sent to this server alone, so behind an ingress to no address outside of the page's own path; nothing else of the
- * page calls `fetch`.
+ * What must stay true: the token is kept for this tab alone and sent to this server alone, so
+ * behind an ingress to no address outside of the page's own path; nothing else of the page calls
+ * `fetch`.
  */
 import type { Answers, DirectiveResult, Problem, Queries } from '../../cli/answer.ts'
 

@@ -1,7 +1,8 @@
 /**
  * Commands about an object, to be copied into a terminal.
  *
- * What must stay true: a name is one word of its command, whatever is in it; where that cannot be, the uid is, or there is no command.
+ * What must stay true: a name is one word of its command, whatever is in it; where that cannot be,
+ * the uid is, or there is no command.
  */
 import { type ComponentChild, h } from 'preact'
 import { useRef, useState } from 'preact/hooks'
@@ -49,8 +50,8 @@ export function commandsOf(
 }
 
 /**
- * It shows what would be created again; nothing is done without `--yes`. A namespace is in no archive:
- * it is made anew, so that what was in it can be restored.
+ * It shows what would be created again; nothing is done without `--yes`. A namespace is in no
+ * archive: it is made anew, so that what was in it can be restored.
  */
 export function restoreOf(
   object: Omit<Subject, 'isThere'>,

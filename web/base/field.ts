@@ -1,4 +1,7 @@
-/** Fields of the forms that ask about objects. What must stay true: a cluster that is asked about can be chosen even where the list of clusters is refused. */
+/**
+ * Fields of the forms that ask about objects. What must stay true: a cluster that is asked about
+ * can be chosen even where the list of clusters is refused.
+ */
 import { type ComponentChild, h } from 'preact'
 import { useAnswer } from './answer.ts'
 import { ask } from './ask.ts'

@@ -1,5 +1,6 @@
 /**
- * What views are made of: sections with a heading, tables that scroll by themselves, what is missing, and what was refused.
+ * What views are made of: sections with a heading, tables that scroll by themselves, what is
+ * missing, and what was refused.
  *
  * What must stay true: an answer that may be incomplete says so above itself.
  */
@@ -26,7 +27,10 @@ export function Section({
   )
 }
 
-/** How long ago, or in how long, and in which moment: both, since one thinks in the one and compares by the other. */
+/**
+ * How long ago, or in how long, and in which moment: both, since one thinks in the one and compares
+ * by the other.
+ */
 export function When({ at }: { readonly at: string | null }): ComponentChild {
   if (at === null) return '–'
   return h(
@@ -52,7 +56,10 @@ export interface TableProps {
   readonly rows: readonly (readonly Cell[])[]
 }
 
-/** Where the window is narrow, a row is a block, in which each cell has the name of its column (page.css): roles are named, since blocks have none. */
+/**
+ * Where the window is narrow, a row is a block, in which each cell has the name of its column
+ * (page.css): roles are named, since blocks have none.
+ */
 export function Table({ label, head, rows }: TableProps): ComponentChild {
   const names = head.map((each) => h('th', { scope: 'col', role: 'columnheader' }, each))
   const row = (cells: readonly Cell[]): ComponentChild =>

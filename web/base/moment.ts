@@ -1,7 +1,8 @@
 /**
  * Moments of the past as a person types them, and which of two is the earlier.
  *
- * What must stay true: how long ago is counted back once, so that each page of an answer, and the address of the view, is about the same moment.
+ * What must stay true: how long ago is counted back once, so that each page of an answer, and the
+ * address of the view, is about the same moment.
  *
  * Not here: whether a moment can be asked, which only the server knows.
  */

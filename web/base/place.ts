@@ -1,5 +1,6 @@
 /**
- * Where the user is: a view and what it is about, in the part of the address behind `#`, which no server sees.
+ * Where the user is: a view and what it is about, in the part of the address behind `#`, which no
+ * server sees.
  *
  * What must stay true: whatever a name holds, its link leads back to the same name.
  */

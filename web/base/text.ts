@@ -1,8 +1,8 @@
 /**
  * Counts, times and names as people read them on the page; nobody can hide anything in a name.
  *
- * What must stay true: no control, invisible or direction-changing character of a name is shown raw; what is copied for a shell is one command, whatever is in
- * the name, or is not offered.
+ * What must stay true: no control, invisible or direction-changing character of a name is shown
+ * raw; what is copied for a shell is one command, whatever is in the name, or is not offered.
  *
  * Not here: words of records (services/graph/api/word.ts).
  */
@@ -62,7 +62,10 @@ export function spanText(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`
 }
 
-/** Beside the time itself: what one thinks in. A clock of the browser that is behind is none of the reader's business. */
+/**
+ * Beside the time itself: what one thinks in. A clock of the browser that is behind is none of the
+ * reader's business.
+ */
 export function agoText(at: string | null, now: number): string {
   return at === null ? 'at an unknown time' : `${spanText(now - Date.parse(at))} ago`
 }

@@ -1,7 +1,8 @@
 /**
  * Long lists of which only the rows in sight are in the document.
  *
- * What must stay true: how many rows are rendered depends on the height of the list, and never on how many there are.
+ * What must stay true: how many rows are rendered depends on the height of the list, and never on
+ * how many there are.
  */
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'

@@ -1,4 +1,7 @@
-/** What is different between the tree of a moment and that of another, and the way to what changed around it. What must stay true: where one of the trees may lack something, that is said. */
+/**
+ * What is different between the tree of a moment and that of another, and the way to what changed
+ * around it. What must stay true: where one of the trees may lack something, that is said.
+ */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { TreeNode } from '../../cli/answer.ts'

@@ -1,7 +1,9 @@
 /**
- * How much happened when: changes of a tree in equal slices of a span, in a lane for each kind, deletions by who did them.
+ * How much happened when: changes of a tree in equal slices of a span, in a lane for each kind,
+ * deletions by who did them.
  *
- * What must stay true: every change in the span is counted in one cell. A slice in which nothing is recorded is none; time before the record begins is a gap.
+ * What must stay true: every change in the span is counted in one cell. A slice in which nothing is
+ * recorded is none; time before the record begins is a gap.
  */
 
 import { kindText, type Named } from '../base/text.ts'

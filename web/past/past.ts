@@ -1,6 +1,7 @@
 /**
- * An object and its dependents at a moment of the past: a slider with a step for each change, the tree
- * after it, and what is different now. Of an object that was deleted it opens just before that.
+ * An object and its dependents at a moment of the past: a slider with a step for each change, the
+ * tree after it, and what is different now. Of an object that was deleted it opens just before
+ * that.
  *
  * What must stay true: what could not be looked through is said.
  *

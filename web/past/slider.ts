@@ -2,8 +2,8 @@
  * A moment of a span, chosen among its changes: a slider that is as long as the span, below what
  * changed when.
  *
- * What must stay true: time is drawn to scale, so a quiet time is empty, and one of which nothing is
- * recorded is plain grey, a pattern that nothing else has. Keys go from change to change.
+ * What must stay true: time is drawn to scale, so a quiet time is empty, and one of which nothing
+ * is recorded is plain grey, a pattern that nothing else has. Keys go from change to change.
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo } from 'preact/hooks'

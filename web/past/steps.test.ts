@@ -1,4 +1,6 @@
-/** The slider is at the last change before the moment that is shown, whichever way that is named. */
+/**
+ * The slider is at the last change before the moment that is shown, whichever way that is named.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { spanOf, stepAt, stepsIn } from './steps.ts'

@@ -1,8 +1,9 @@
 /**
- * The changes of the tree of an object in a span, and who deleted what in it: of each object that is in the tree, was in it when the span began, or came and left
- * in between by whatever hand.
+ * The changes of the tree of an object in a span, and who deleted what in it: of each object that
+ * is in the tree, was in it when the span began, or came and left in between by whatever hand.
  *
- * What must stay true: a step is a position of the log, so what is shown after it is exact to the change; what could not be looked through is said.
+ * What must stay true: a step is a position of the log, so what is shown after it is exact to the
+ * change; what could not be looked through is said.
  */
 import type { ChangeList, DeletionList, ObjectList, TreeNode } from '../../cli/answer.ts'
 import { ask, Refusal } from '../base/ask.ts'
@@ -119,7 +120,9 @@ export async function stepsOf(
   }
 }
 
-/** Part of what is recorded: so much is drawn of the time before it, of which there may be far more. */
+/**
+ * Part of what is recorded: so much is drawn of the time before it, of which there may be far more.
+ */
 const GAP = 0.15
 
 /** What is recorded has most of the room, and what is not is seen to be there. */
@@ -161,7 +164,10 @@ function notAllowed(error: unknown): { readonly read: number; readonly partial: 
 
 const FORBIDDEN = 403
 
-/** Adds to `members` whatever has, or had when it was deleted, one of them as its owner, also through others. */
+/**
+ * Adds to `members` whatever has, or had when it was deleted, one of them as its owner, also
+ * through others.
+ */
 async function cameAndLeft(
   where: { readonly cluster: string; readonly namespace: string | undefined },
   members: Set<string>,
@@ -206,7 +212,10 @@ export async function firstPage(
 /** So long ago is not known any more. */
 const GONE = 410
 
-/** It may not have been there, or that may be too long ago: then there is less to follow, and nothing wrong. Whatever else was refused is not known. */
+/**
+ * It may not have been there, or that may be too long ago: then there is less to follow, and
+ * nothing wrong. Whatever else was refused is not known.
+ */
 function notThen(error: unknown): undefined {
   if (error instanceof Refusal && (error.status === GONE || error.status === NOT_FOUND)) return
   throw error

@@ -1,7 +1,9 @@
 /**
- * A tree as a picture: a box for each object, with its kind, age, dependents and state, and a line to what it is below.
+ * A tree as a picture: a box for each object, with its kind, age, dependents and state, and a line
+ * to what it is below.
  *
- * What must stay true: the picture says nothing that the list does not; each object in it is a link, named in full; what is not drawn is counted.
+ * What must stay true: the picture says nothing that the list does not; each object in it is a
+ * link, named in full; what is not drawn is counted.
  *
  * Not here: moving and enlarging (pane.ts).
  */

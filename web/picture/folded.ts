@@ -1,8 +1,9 @@
 /**
- * What of a tree is drawn: all of a small one; of a large one at most 400 objects, those with a state of their own first, and in the place of the rest how many
- * there are.
+ * What of a tree is drawn: all of a small one; of a large one at most 400 objects, those with a
+ * state of their own first, and in the place of the rest how many there are.
  *
- * What must stay true: every object is drawn or counted in exactly one fold, so the numbers in a picture add up to the tree. The work is one pass over the tree.
+ * What must stay true: every object is drawn or counted in exactly one fold, so the numbers in a
+ * picture add up to the tree. The work is one pass over the tree.
  *
  * Not here: where it is drawn (layout.ts), and how (drawing.ts).
  */

@@ -1,5 +1,6 @@
 /**
- * Where what is drawn of a tree lies: the root to the left, each level to the right of the one above.
+ * Where what is drawn of a tree lies: the root to the left, each level to the right of the one
+ * above.
  *
  * What must stay true: no two boxes overlap, whatever the tree is.
  */

@@ -1,7 +1,9 @@
 /**
- * How the objects of a tree look in a picture: by their state, or by what a plan would do with each.
+ * How the objects of a tree look in a picture: by their state, or by what a plan would do with
+ * each.
  *
- * What must stay true: what differs in colour differs in its sign and words, too; what a plan does not list is never drawn as kept.
+ * What must stay true: what differs in colour differs in its sign and words, too; what a plan does
+ * not list is never drawn as kept.
  */
 import type { Plan, TreeNode } from '../../cli/answer.ts'
 import { phaseText, shortText } from '../../services/graph/api/word.ts'

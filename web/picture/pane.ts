@@ -1,7 +1,9 @@
 /**
- * A window onto a picture: moved by dragging, by touch and with the arrows, enlarged by the wheel, two fingers, buttons and keys.
+ * A window onto a picture: moved by dragging, by touch and with the arrows, enlarged by the wheel,
+ * two fingers, buttons and keys.
  *
- * What must stay true: a link in it that gets the focus is in sight; a drag opens no link; a wheel that can change nothing here scrolls the page.
+ * What must stay true: a link in it that gets the focus is in sight; a drag opens no link; a wheel
+ * that can change nothing here scrolls the page.
  *
  * Not here: the arithmetic (viewport.ts), what is drawn (drawing.ts).
  */

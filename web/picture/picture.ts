@@ -1,5 +1,6 @@
 /**
- * The picture of the dependents of an object: of the tree that the list beside it has, or of its own answer.
+ * The picture of the dependents of an object: of the tree that the list beside it has, or of its
+ * own answer.
  *
  * What must stay true: what that answer lacks is said above it.
  */

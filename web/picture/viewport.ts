@@ -1,7 +1,8 @@
 /**
  * The part of a picture that is in its window: moved, enlarged, and fitted.
  *
- * What must stay true: what is under the pointer stays under it while it is enlarged; some of the picture is always in the window.
+ * What must stay true: what is under the pointer stays under it while it is enlarged; some of the
+ * picture is always in the window.
  */
 export interface Box {
   readonly x: number
@@ -34,7 +35,9 @@ const MARGIN_PX = 16
 /** At least as much of the picture stays in the window, in both directions. */
 const KEPT_PX = 60
 
-/** All of the picture; with `atLeast`, its beginning at that size where all of it would be smaller. */
+/**
+ * All of the picture; with `atLeast`, its beginning at that size where all of it would be smaller.
+ */
 export function fitted(box: Box, size: Size, atLeast: number = SMALLEST): Viewport {
   const [width, height] = [size.width - 2 * MARGIN_PX, size.height - 2 * MARGIN_PX]
   const whole = Math.min(1, width / box.width, height / box.height)

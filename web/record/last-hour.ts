@@ -114,7 +114,10 @@ function Part({
   })
 }
 
-/** The whole hour at first; then what came since, and a little before, since an audit log names users a while later. */
+/**
+ * The whole hour at first; then what came since, and a little before, since an audit log names
+ * users a while later.
+ */
 async function hour(known: Hour, signal: AbortSignal): Promise<Hour> {
   const begin = Date.now() - HOUR_MS
   const newest = Math.max(0, ...known.deletions.map(timeOf))

@@ -1,8 +1,9 @@
 /**
- * Deletions by namespace and by who deleted: the bars of the last hour, in parts, and who is in each.
+ * Deletions by namespace and by who deleted: the bars of the last hour, in parts, and who is in
+ * each.
  *
- * What must stay true: a part is told by its words and pattern, not by its colour alone. A name that
- * is a guess is called so, and so is an owner's deletion that is inferred.
+ * What must stay true: a part is told by its words and pattern, not by its colour alone. A name
+ * that is a guess is called so, and so is an owner's deletion that is inferred.
  */
 import { countOf } from '../base/text.ts'
 import { type Deletion, deleterText } from '../deletion-text.ts'
@@ -46,7 +47,10 @@ export function barsOf(deletions: readonly Deletion[]): readonly Bar[] {
   return [...bars.values()].toSorted((a, b) => b.total - a.total)
 }
 
-/** Where no audit log names anybody, and no owner's deletion is the cause, it is not known who it was. */
+/**
+ * Where no audit log names anybody, and no owner's deletion is the cause, it is not known who it
+ * was.
+ */
 export function byOf({ by, isInferred, deletedBy }: Deletion): By {
   if (by === 'kinfold' || deletedBy?.match === 'audit-id') return 'Kinfold'
   if (deletedBy !== null) return deletedBy.isCollector ? 'another collector' : 'a user'

@@ -1,4 +1,7 @@
-/** The pattern of who deleted, beside its words. What must stay true: the words say it without the pattern. */
+/**
+ * The pattern of who deleted, beside its words. What must stay true: the words say it without the
+ * pattern.
+ */
 import { type ComponentChild, h } from 'preact'
 import { type By, PATTERN } from './record.ts'
 

@@ -1,9 +1,9 @@
 /**
- * What a deleted object was part of just before its deletion began: its dependents as a picture and a
- * list, its owners as a list, each object with its state of now.
+ * What a deleted object was part of just before its deletion began: its dependents as a picture and
+ * a list, its owners as a list, each object with its state of now.
  *
- * What must stay true: only what is recorded as deleted with it is drawn as "deleted, too". It is the
- * answer that `kinfold tree` prints of the same object.
+ * What must stay true: only what is recorded as deleted with it is drawn as "deleted, too". It is
+ * the answer that `kinfold tree` prints of the same object.
  */
 import { type ComponentChild, h } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'

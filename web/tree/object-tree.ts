@@ -1,8 +1,8 @@
 /**
  * The dependents of one object, a page at a time; as a picture, where there are few.
  *
- * What must stay true: an owner of very many is shown with its first page. A tree that was cut is not taken for a whole one: then each level is asked for
- * when it is opened.
+ * What must stay true: an owner of very many is shown with its first page. A tree that was cut is
+ * not taken for a whole one: then each level is asked for when it is opened.
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -95,7 +95,8 @@ function useDependents({ object, cluster }: Subject): Dependents {
 
   useEffect(() => {
     void begin()
-    // What is small is asked for again; of a large one its user has seen a part, and goes on from there.
+    // What is small is asked for again; of a large one its user has seen a part, and goes on from
+    // there.
     const timer = setInterval(() => {
       const isSmall = mine.tree !== undefined || mine.root.children.length === 0
       if (isSmall && !document.hidden) void begin()

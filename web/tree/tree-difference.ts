@@ -1,9 +1,9 @@
 /**
  * What is different between two trees of one object, of two moments.
  *
- * What must stay true: objects are compared by uid: one that was deleted and created again under its
- * name is two changes. A tree lists deleted objects, too: none of them exists at its moment, so one
- * that both trees list as deleted is no difference, and one that was deleted is never "added".
+ * What must stay true: objects are compared by uid: one that was deleted and created again under
+ * its name is two changes. A tree lists deleted objects, too: none of them exists at its moment, so
+ * one that both trees list as deleted is no difference, and one that was deleted is never "added".
  */
 import type { TreeNode } from '../../cli/answer.ts'
 import { phaseText } from '../../services/graph/api/word.ts'

@@ -1,4 +1,7 @@
-/** Trees that come a page at a time: what is listed, what may still come, and how much of it is rendered. */
+/**
+ * Trees that come a page at a time: what is listed, what may still come, and how much of it is
+ * rendered.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DependentList, TreeNode } from '../../cli/answer.ts'

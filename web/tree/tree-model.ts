@@ -1,7 +1,8 @@
 /**
  * A tree of which parts may not be loaded yet, and its rows as they are listed.
  *
- * What must stay true: what was not asked for yet is never shown as having no dependents; an object that is shown twice has its dependents once.
+ * What must stay true: what was not asked for yet is never shown as having no dependents; an object
+ * that is shown twice has its dependents once.
  *
  * Not here: asking (object-tree.ts), drawing (tree-view.ts).
  */
@@ -22,7 +23,11 @@ export interface TreeObject {
 }
 
 /**
- * - `unknown`: not asked yet. - `loading`. - `part`: there are more, behind `next`. - `all`. - `failed`: `message` says why.
+ * - `unknown`: not asked yet.
+ * - `loading`.
+ * - `part`: there are more, behind `next`.
+ * - `all`.
+ * - `failed`: `message` says why.
  */
 export type Loaded =
   | { readonly type: 'unknown' }

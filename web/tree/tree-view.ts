@@ -1,5 +1,6 @@
 /**
- * A tree as rows: with a mouse, with arrows as the ARIA Authoring Practices have them for trees, and read aloud with level and position.
+ * A tree as rows: with a mouse, with arrows as the ARIA Authoring Practices have them for trees,
+ * and read aloud with level and position.
  *
  * What must stay true: only rows in sight are in the document (window.ts).
  */

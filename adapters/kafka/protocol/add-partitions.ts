@@ -1,6 +1,7 @@
 /**
- * Which partitions a transaction writes to (AddPartitionsToTxn, version 1), requested here since kafkajs reports the first error of an answer
- * without its topic, and that one may only say that another was refused.
+ * Which partitions a transaction writes to (AddPartitionsToTxn, version 1), requested here since
+ * kafkajs reports the first error of an answer without its topic, and that one may only say that
+ * another was refused.
  */
 import type { TopicBatch } from '../../../ports/log.ts'
 import { BrokerError, CODE } from '../failure.ts'

@@ -15,7 +15,9 @@ import { Reader, Writer } from './wire.ts'
 const API_KEY = 1
 const API_VERSION = 11
 const READ_COMMITTED = 1
-/** Of one answer, for a reader that reads on; a larger first batch is returned whole nevertheless. */
+/**
+ * Of one answer, for a reader that reads on; a larger first batch is returned whole nevertheless.
+ */
 export const PAGE_BYTES: number = 1024 * 1024
 
 export interface FetchedPlace {

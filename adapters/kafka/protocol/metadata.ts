@@ -1,7 +1,9 @@
 /**
- * The brokers' metadata of topics (Metadata, version 10, which kafkajs does not support): their ids, partitions and replicas.
+ * The brokers' metadata of topics (Metadata, version 10, which kafkajs does not support): their
+ * ids, partitions and replicas.
  *
- * What must stay true: a topic that was deleted and created again has another id under the same name.
+ * What must stay true: a topic that was deleted and created again has another id under the same
+ * name.
  */
 import { BrokerError, CODE } from '../failure.ts'
 import type { Broker, Link } from '../inside.ts'

@@ -1,7 +1,8 @@
 /**
  * The login by OAUTHBEARER (RFC 7628), for kafkajs, whose own treats a refused token as accepted.
  *
- * What must stay true: anything but an empty answer is a refusal, and reported with the broker's reason; the token is requested at every login.
+ * What must stay true: anything but an empty answer is a refusal, and reported with the broker's
+ * reason; the token is requested at every login.
  */
 import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs'
 import { BrokerError, CODE } from '../failure.ts'

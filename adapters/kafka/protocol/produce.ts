@@ -1,5 +1,6 @@
 /**
- * One produce request to one broker (Produce, version 7), every partition's records in a batch of its own, acknowledged by all replicas in sync.
+ * One produce request to one broker (Produce, version 7), every partition's records in a batch of
+ * its own, acknowledged by all replicas in sync.
  */
 import type { Produced } from '../../../ports/log.ts'
 import { BrokerError, CODE } from '../failure.ts'
@@ -11,7 +12,10 @@ import { Reader, Writer } from './wire.ts'
 const API_KEY = 0
 const API_VERSION = 7
 const ALL_REPLICAS = -1
-/** Records of one batch take no more, before packing; a topic takes batches of twice that. One larger record is sent alone. */
+/**
+ * Records of one batch take no more, before packing; a topic takes batches of twice that. One
+ * larger record is sent alone.
+ */
 const BATCH_BYTES = 900 * 1024
 /** The overhead of a record besides key, value and headers, at most. */
 const RECORD_OVERHEAD_BYTES = 48

@@ -1,8 +1,9 @@
 /**
- * Kafka's batch of records (format 2): written for producing, read from a broker's answers. kafkajs has both; ours takes a fourth of the time and
- * checks the sum that kafkajs skips.
+ * Kafka's batch of records (format 2): written for producing, read from a broker's answers. kafkajs
+ * has both; ours takes a fourth of the time and checks the sum that kafkajs skips.
  *
- * What must stay true: a batch whose sum is wrong is an error, never a record; one that was cut off by the size of an answer is left for the next.
+ * What must stay true: a batch whose sum is wrong is an error, never a record; one that was cut off
+ * by the size of an answer is left for the next.
  *
  * Not here: which of the records a reader may see (visible.ts).
  */
@@ -28,19 +29,28 @@ const APPEND_TIME = 8
 const TRANSACTIONAL = 16
 const CONTROL = 32
 
-/** Records of one piece. Objects made for a record should be garbage before the next collection of V8's young generation. */
+/**
+ * Records of one piece. Objects made for a record should be garbage before the next collection of
+ * V8's young generation.
+ */
 const PIECE_RECORDS = 256
 
 /** Smaller batches do not gain. */
 const WORTH_COMPRESSING_BYTES = 512
 const MAGIC = 2
-/** From the start of a batch to its length, to the byte after that, to the checksum, and to the byte after it. */
+/**
+ * From the start of a batch to its length, to the byte after that, to the checksum, and to the byte
+ * after it.
+ */
 const LENGTH_AT = 8
 const BODY_AT = 12
 const CRC_AT = 17
 const SUMMED_AT = 21
 
-/** The one header that this reader takes, by the name that other programs know. All others are skipped. */
+/**
+ * The one header that this reader takes, by the name that other programs know. All others are
+ * skipped.
+ */
 const TRACE_HEADER = 'traceparent'
 const NO_HEADERS: readonly Header[] = []
 /** Of a header, beside its name and value, at most: two lengths. */
@@ -139,7 +149,10 @@ export interface Batch {
   readonly isTransactional: boolean
   /** `abort` and `commit` end a transaction of that producer; they hold nothing for readers. */
   readonly control: 'abort' | 'commit' | 'other' | null
-  /** Unpacked when asked for, and read piece by piece: batches that a reader may not see are never unpacked. */
+  /**
+   * Unpacked when asked for, and read piece by piece: batches that a reader may not see are never
+   * unpacked.
+   */
   pieces(): Iterable<Entry[]>
 }
 
@@ -219,7 +232,10 @@ function decodeRecord(read: Reader, first: bigint, timestamp: number): Entry {
     : { offset, timestamp, key, value, trace }
 }
 
-/** A count or a length that does not fit its record is damage, as of any other part; a trace that cannot be one is none. */
+/**
+ * A count or a length that does not fit its record is damage, as of any other part; a trace that
+ * cannot be one is none.
+ */
 function traceIn(read: Reader, count: number, end: number): string | undefined {
   if (count < 0 || count * LEAST_HEADER_BYTES > end - read.at) {
     throw new RangeError(`a record has ${count} headers, which its size does not hold`)

@@ -1,7 +1,10 @@
 /** The names of Kinfold's topics at the brokers: `<application>.<topic>`. */
 import { TOPICS, type Topic } from '../../../ports/log.ts'
 
-/** A compacted topic in addition to the port's: the positions of readers, and which topics belong together. */
+/**
+ * A compacted topic in addition to the port's: the positions of readers, and which topics belong
+ * together.
+ */
 export const POSITIONS = 'positions'
 
 export type KafkaTopic = Topic | typeof POSITIONS

@@ -1,7 +1,8 @@
 /**
  * Our reader shows nothing of aborted transactions where kafkajs' consumer does.
  *
- * That kafkajs leaks is asserted too: where it no longer does, the test fails, and our own filter and fetch may be had for less.
+ * That kafkajs leaks is asserted too: where it no longer does, the test fails, and our own filter
+ * and fetch may be had for less.
  */
 import { deepEqual } from 'node:assert/strict'
 import { after, before, suite, type TestContext, test } from 'node:test'

@@ -1,8 +1,9 @@
 /**
- * A reader sees the same as a simple model: the records of transactions that were committed, and those of none.
+ * A reader sees the same as a simple model: the records of transactions that were committed, and
+ * those of none.
  *
- * The model knows of every transaction how it ended; the filter has only what a broker sends: batches, some from the middle of transactions,
- * and the list of those that were aborted.
+ * The model knows of every transaction how it ended; the filter has only what a broker sends:
+ * batches, some from the middle of transactions, and the list of those that were aborted.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,10 @@
 /**
- * The records that a read-committed reader may see in the batches that a broker sends: nothing of an aborted transaction, no control record.
+ * The records that a read-committed reader may see in the batches that a broker sends: nothing of
+ * an aborted transaction, no control record.
  *
- * What must stay true: it holds for any order of the broker's list of aborted transactions (it comes in the order of their ends), for several
- * open at once, and for any bytes in a key; a control batch is known by its flag alone. (kafkajs' own filter holds for none of these.)
+ * What must stay true: it holds for any order of the broker's list of aborted transactions (it
+ * comes in the order of their ends), for several open at once, and for any bytes in a key; a
+ * control batch is known by its flag alone. (kafkajs' own filter holds for none of these.)
  */
 import type { Entry } from '../../../ports/log.ts'
 import type { Batch } from './record-batch.ts'
@@ -15,11 +17,17 @@ export interface Aborted {
 
 export interface Visible {
   readonly entries: Entry[]
-  /** Where to read on; beyond the last entry where the batch ends with what is not seen, or was compacted away. */
+  /**
+   * Where to read on; beyond the last entry where the batch ends with what is not seen, or was
+   * compacted away.
+   */
   readonly next: bigint
 }
 
-/** Piece by piece of one batch after the other, from `from` on: records that were not requested yet stay packed. */
+/**
+ * Piece by piece of one batch after the other, from `from` on: records that were not requested yet
+ * stay packed.
+ */
 export function* visibleParts(
   batches: Iterable<Batch>,
   aborted: readonly Aborted[],

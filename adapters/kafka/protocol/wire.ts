@@ -1,7 +1,9 @@
 /**
- * Numbers, texts and bytes as Kafka's protocol writes them: big-endian, lengths before what they measure, records with zigzag varints.
+ * Numbers, texts and bytes as Kafka's protocol writes them: big-endian, lengths before what they
+ * measure, records with zigzag varints.
  *
- * What must stay true: a reader never reads beyond what it was given; that is an error, not garbage.
+ * What must stay true: a reader never reads beyond what it was given; that is an error, not
+ * garbage.
  */
 
 /** Grows as it is written to. */

@@ -1,7 +1,8 @@
 /**
  * A token of a service account, by TokenRequest.
  *
- * What must stay true: it is asked for with the credentials of the exchange, and given to the caller only.
+ * What must stay true: it is asked for with the credentials of the exchange, and given to the
+ * caller only.
  */
 import { type Exchange, ExchangeError } from '../../../ports/exchange.ts'
 import { call } from '../call.ts'

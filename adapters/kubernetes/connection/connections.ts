@@ -1,8 +1,10 @@
 /**
- * The kept-alive connections to one server under one set of TLS credentials: a pool for each purpose.
+ * The kept-alive connections to one server under one set of TLS credentials: a pool for each
+ * purpose.
  *
- * What must stay true: HTTP/1.1 with one request in flight per connection, so a broken connection spoils one request only and undici never
- * sends one again. Purposes share nothing: a hundred watches and slow lists delay no write.
+ * What must stay true: HTTP/1.1 with one request in flight per connection, so a broken connection
+ * spoils one request only and undici never sends one again. Purposes share nothing: a hundred
+ * watches and slow lists delay no write.
  *
  * Not here: when credentials change (exchange.ts).
  */
@@ -13,11 +15,15 @@ import type { TlsOptions } from './kubeconfig.ts'
 
 export interface ConnectionOptions {
   /**
-   * Most connections for writes: more than a reaper has commands under way (services/reaper/intake/backlog.ts), since a request that waits here has passed its
-   * gate, and would be sent long after it.
+   * Most connections for writes: more than a reaper has commands under way
+   * (services/reaper/intake/backlog.ts), since a request that waits here has passed its gate, and
+   * would be sent long after it.
    */
   readonly writeConnections: number
-  /** Most connections for the live GETs before writes, each made only when all others are busy: one command may verify many owners at once. */
+  /**
+   * Most connections for the live GETs before writes, each made only when all others are busy: one
+   * command may verify many owners at once.
+   */
   readonly readConnections: number
   /** Most connections for lists. */
   readonly listConnections: number
@@ -99,7 +105,10 @@ export class Connections {
     }
   }
 
-  /** The one that `over` is, if it is still open; else one that has nothing to do, as far as there may be more. */
+  /**
+   * The one that `over` is, if it is still open; else one that has nothing to do, as far as there
+   * may be more.
+   */
   line(over: Connection | undefined): Line | undefined {
     const lines = this.#lines
     if (over !== undefined) return lines.find(({ connection }) => connection === over)

@@ -1,7 +1,9 @@
 /**
- * Shows the Exchange over undici on real sockets: connections kept and bounded, credentials, TLS, and the code of each kind of failure.
+ * Shows the Exchange over undici on real sockets: connections kept and bounded, credentials, TLS,
+ * and the code of each kind of failure.
  *
- * What must stay true: servers here are scripted, not Kinfold's. The contract runs in cluster.cluster.test.ts, where there is an API server.
+ * What must stay true: servers here are scripted, not Kinfold's. The contract runs in
+ * cluster.cluster.test.ts, where there is an API server.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
@@ -357,7 +359,8 @@ describe('the undici exchange breaks', () => {
 
   for (const purpose of ['list', 'confirm', 'read', 'write'] as const) {
     test(`as UNREACHABLE what waits behind a server that is silent (${purpose})`, async () => {
-      // One connection there is: once the first request gave up, the second must not be sent by another.
+      // One connection there is: once the first request gave up, the second must not be sent by
+      // another.
       await using server = await tlsServer(() => server.refuse())
       const one = { listConnections: 1, readConnections: 1, writeConnections: 1 }
       await using exchange = opened(server, { options: { ...one, answerTimeoutMs: 200 } })

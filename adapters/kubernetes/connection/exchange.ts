@@ -1,12 +1,15 @@
 /**
  * The Exchange over undici: one server, kept-alive connections, the credentials of a kubeconfig.
  *
- * What must stay true: a request is sent once. The one exception is a read that is answered 401: then credentials are read afresh, and if they differ
- * it is sent once more. A write was allowed a moment ago and perhaps is no longer, so it waits for credentials for a second at most and is never sent
- * again from here: a caller that wants that has to pass its gate again. Credentials never get into an error or a path.
- * No request is without a limit, whatever the server or what is between does or does not.
+ * What must stay true: a request is sent once. The one exception is a read that is answered 401:
+ * then credentials are read afresh, and if they differ it is sent once more. A write was allowed a
+ * moment ago and perhaps is no longer, so it waits for credentials for a second at most and is
+ * never sent again from here: a caller that wants that has to pass its gate again. Credentials
+ * never get into an error or a path. No request is without a limit, whatever the server or what is
+ * between does or does not.
  *
- * Not here: the connections (connections.ts), one answer (response.ts), the meaning of a status (answer.ts).
+ * Not here: the connections (connections.ts), one answer (response.ts), the meaning of a status
+ * (answer.ts).
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
@@ -24,9 +27,15 @@ import { Response } from './response.ts'
 export interface ExchangeOptions extends ConnectionOptions {
   /** As the cluster's audit log is to name this program: `kinfold/VERSION (SERVICE)`. */
   readonly userAgent: string
-  /** What a plugin may take: far longer than any that works, and short enough that one that hangs is found out. */
+  /**
+   * What a plugin may take: far longer than any that works, and short enough that one that hangs is
+   * found out.
+   */
   readonly credentialsTimeoutMs: number
-  /** How long a write waits for credentials: it must be sent well within the 2 s after which a pause holds. */
+  /**
+   * How long a write waits for credentials: it must be sent well within the 2 s after which a pause
+   * holds.
+   */
   readonly writeWaitMs: number
 }
 
@@ -67,7 +76,9 @@ class UndiciExchange implements Exchange {
   #renewedAt: number = Number.NEGATIVE_INFINITY
   #afreshAt: number = Number.NEGATIVE_INFINITY
   readonly #closed = new AbortController()
-  /** Of earlier TLS credentials, with watches still in flight; each leaves when its last one ends. */
+  /**
+   * Of earlier TLS credentials, with watches still in flight; each leaves when its last one ends.
+   */
   readonly #retired = new Set<Connections>()
 
   constructor(context: ClusterContext, options: ExchangeOptions) {
@@ -137,7 +148,9 @@ class UndiciExchange implements Exchange {
     throw this.#gone()
   }
 
-  /** A write does not use the credentials that were just refused, when new ones are on their way. */
+  /**
+   * A write does not use the credentials that were just refused, when new ones are on their way.
+   */
   #isReady(isWrite: boolean): boolean {
     if (isWrite && this.#renewing !== undefined) return false
     const age = performance.now() - this.#renewedAt
@@ -149,7 +162,8 @@ class UndiciExchange implements Exchange {
     const { credentialsTimeoutMs, writeWaitMs } = this.#options
     const limitMs = isWrite ? writeWaitMs : credentialsTimeoutMs
     const renewed = await settledWithin(this.#renew(false), limitMs, signal)
-    // Earlier credentials are valid more often than not, and the server refuses them if they are not.
+    // Earlier credentials are valid more often than not, and the server refuses them if they are
+    // not.
     const session = renewed ?? (isWrite ? this.#session : undefined)
     if (session === undefined) throw this.#tooSlow(limitMs)
     return session

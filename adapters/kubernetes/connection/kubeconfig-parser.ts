@@ -1,8 +1,9 @@
 /**
  * The KubeConfig of @kubernetes/client-node, without the generated API client.
  *
- * What must stay true: it is the library's own class, so tokens, exec plugins and OIDC are those of every other client. Only the generated API clients
- * are left out: 1,300 modules, which take 50 MB and a second of every start, for calls that Kinfold never makes.
+ * What must stay true: it is the library's own class, so tokens, exec plugins and OIDC are those of
+ * every other client. Only the generated API clients are left out: 1,300 modules, which take 50 MB
+ * and a second of every start, for calls that Kinfold never makes.
  */
 import { registerHooks } from 'node:module'
 import type { KubeConfig as Parser } from '@kubernetes/client-node'

@@ -1,4 +1,7 @@
-/** Shows how contexts are found in kubeconfig files, which credentials they give, and how mistakes are reported. */
+/**
+ * Shows how contexts are found in kubeconfig files, which credentials they give, and how mistakes
+ * are reported.
+ */
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

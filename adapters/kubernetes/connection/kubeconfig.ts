@@ -1,10 +1,13 @@
 /**
- * Which API servers there are, and as which user Kinfold connects to each: kubeconfig files, or the pod it runs in.
+ * Which API servers there are, and as which user Kinfold connects to each: kubeconfig files, or the
+ * pod it runs in.
  *
- * What must stay true: Kinfold connects to a cluster only if its context was named, or is the current one; a mistake in the file is one
- * sentence that says what to do. Files are merged as kubectl does: missing ones of a $KUBECONFIG list are skipped, the first of a name counts.
+ * What must stay true: Kinfold connects to a cluster only if its context was named, or is the
+ * current one; a mistake in the file is one sentence that says what to do. Files are merged as
+ * kubectl does: missing ones of a $KUBECONFIG list are skipped, the first of a name counts.
  *
- * Not here: sockets (exchange.ts). Parsing, tokens, exec plugins and OIDC are those of @kubernetes/client-node.
+ * Not here: sockets (exchange.ts). Parsing, tokens, exec plugins and OIDC are those of
+ * @kubernetes/client-node.
  */
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -18,7 +21,10 @@ export interface ClusterContext {
   readonly name: string
   readonly server: string
   readonly proxyUrl: string | null
-  /** `afresh` reads the files again and forgets the plugins' results: the server refused the present credentials. */
+  /**
+   * `afresh` reads the files again and forgets the plugins' results: the server refused the present
+   * credentials.
+   */
   credentials(afresh: boolean): Promise<Credentials>
 }
 
@@ -41,7 +47,9 @@ type TlsOptionName =
 export type TlsOptions = Pick<RequestOptions, TlsOptionName>
 
 /**
- * - `NONE`: no kubeconfig, and this is no pod. - `UNREADABLE`: it cannot be read or is none. - `NO_CONTEXT`: no such context, or none
+ * - `NONE`: no kubeconfig, and this is no pod.
+ * - `UNREADABLE`: it cannot be read or is none.
+ * - `NO_CONTEXT`: no such context, or none
  * chosen. - `NO_SERVER`: the context names no usable server.
  */
 export type KubeconfigErrorCode = 'NONE' | 'UNREADABLE' | 'NO_CONTEXT' | 'NO_SERVER'
@@ -65,7 +73,10 @@ export interface KubeconfigOptions {
   readonly pluginTimeoutMs?: number | undefined
 }
 
-/** Plugins take seconds, and one that waits for an interactive login waits in vain. The library lets them run for ever. */
+/**
+ * Plugins take seconds, and one that waits for an interactive login waits in vain. The library lets
+ * them run for ever.
+ */
 export const PLUGIN_TIMEOUT_MS = 20_000
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
@@ -188,7 +199,8 @@ function contextOf(
 function selected(config: KubeConfig, name: string, pluginTimeoutMs: number): KubeConfig {
   const copy = new Parser()
   copy.loadFromOptions({
-    // `applyToHTTPSOptions` also makes an agent that we do not use, and that refuses plain http unless TLS goes unverified anyway.
+    // `applyToHTTPSOptions` also makes an agent that we do not use, and that refuses plain http
+    // unless TLS goes unverified anyway.
     clusters: config.clusters.map((it) =>
       isUrl(it.server ?? '', ['http:']) ? { ...it, skipTLSVerify: true } : it,
     ),
@@ -200,7 +212,10 @@ function selected(config: KubeConfig, name: string, pluginTimeoutMs: number): Ku
   return copy
 }
 
-/** The caller that waited has given up by then; a hanging plugin would stay behind, one more at each try. The library has no setting for it. */
+/**
+ * The caller that waited has given up by then; a hanging plugin would stay behind, one more at each
+ * try. The library has no setting for it.
+ */
 function limitPlugins(config: KubeConfig, timeoutMs: number): void {
   for (const one of config['authenticators']) {
     if (!('execFn' in one)) continue

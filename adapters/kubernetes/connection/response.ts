@@ -1,8 +1,10 @@
 /**
  * One answer as it comes in from undici: a promise of its head, then its body chunk by chunk.
  *
- * What must stay true: the body ends only where the server ended it, everything else throws; and a reader that is slower than the server
- * stops the server, not our memory. It ends within its limit, with an answer or without. This is undici's handler itself, without a stream between: a DELETE costs a tenth of a millisecond.
+ * What must stay true: the body ends only where the server ended it, everything else throws; and a
+ * reader that is slower than the server stops the server, not our memory. It ends within its limit,
+ * with an answer or without. This is undici's handler itself, without a stream between: a DELETE
+ * costs a tenth of a millisecond.
  *
  * Not here: connections (connections.ts), the meaning of a failure (failure.ts).
  */
@@ -135,7 +137,10 @@ export class Response implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('given up'))
   }
 
-  /** No generator: nearly every answer is one chunk that is there already, and is read a thousand times a second. */
+  /**
+   * No generator: nearly every answer is one chunk that is there already, and is read a thousand
+   * times a second.
+   */
   readonly #read = (): AsyncIterator<Uint8Array, undefined> => ({
     next: () => this.#next(),
     return: async () => {

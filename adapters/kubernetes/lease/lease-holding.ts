@@ -1,8 +1,10 @@
 /**
- * A Lease that this process holds, from its taking to its end: renewed, counted up, lost or given up.
+ * A Lease that this process holds, from its taking to its end: renewed, counted up, lost or given
+ * up.
  *
- * What must stay true: its time counts from when the last successful renewal was sent, so it ends here before another process may take it; once
- * lost it stays lost, whatever answers come in later. One write at a time.
+ * What must stay true: its time counts from when the last successful renewal was sent, so it ends
+ * here before another process may take it; once lost it stays lost, whatever answers come in later.
+ * One write at a time.
  */
 import type { Clock } from '../../../ports/clock.ts'
 import { ClusterError } from '../../../ports/cluster.ts'
@@ -13,7 +15,8 @@ export interface LeaseTimes {
   /** An object unchanged for this long is free. */
   readonly durationMs: number
   /**
-   * Without a renewal for this long a holder has lost it; the rest of the duration is for writes under way and for clocks that differ in pace.
+   * Without a renewal for this long a holder has lost it; the rest of the duration is for writes
+   * under way and for clocks that differ in pace.
    */
   readonly renewDeadlineMs: number
   /** Between two tries, to renew or to take it. */
@@ -188,7 +191,10 @@ export class LeaseHolding implements HeldLease {
     return true
   }
 
-  /** Another client wrote. Unless it was taken meanwhile, it is written again as it should be: a missing, emptied or spoilt one, too. */
+  /**
+   * Another client wrote. Unless it was taken meanwhile, it is written again as it should be: a
+   * missing, emptied or spoilt one, too.
+   */
   async #isStillOurs(signal: AbortSignal): Promise<boolean> {
     const { object, content, name } = this.#parts
     const state = await object.read(signal)

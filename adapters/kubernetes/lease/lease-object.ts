@@ -1,8 +1,9 @@
 /**
  * One Lease object of coordination.k8s.io/v1, read and written.
  *
- * What must stay true: a write takes effect only if the object is as it was read (its uid and version go along), or is still missing where it was
- * missing: the API refuses to update a Lease without a version, so a PUT that would make one makes it or fails. Fields of others are kept.
+ * What must stay true: a write takes effect only if the object is as it was read (its uid and
+ * version go along), or is still missing where it was missing: the API refuses to update a Lease
+ * without a version, so a PUT that would make one makes it or fails. Fields of others are kept.
  *
  * Not here: which process may write when (lease.ts).
  */
@@ -41,7 +42,10 @@ export interface LeaseContent {
   readonly acquiredAt: number
 }
 
-/** Far above what any cluster reaches; a larger number was typed by a person, and would leave no room in the field. */
+/**
+ * Far above what any cluster reaches; a larger number was typed by a person, and would leave no
+ * room in the field.
+ */
 const MAX_EPOCH = 1_000_000_000
 const GROUP = 'coordination.k8s.io'
 const LEASES = { group: GROUP, kind: 'Lease', resource: 'leases' } as const
@@ -63,7 +67,10 @@ export class LeaseObject {
     return this.#stateIn(reply, 'GET')
   }
 
-  /** Null: another client wrote since `former` was read. Throws as `read`; then it may have taken effect or not. */
+  /**
+   * Null: another client wrote since `former` was read. Throws as `read`; then it may have taken
+   * effect or not.
+   */
   async write(
     former: LeaseState | null,
     content: LeaseContent,

@@ -1,5 +1,6 @@
 /**
- * The Lease on the real kube-apiserver: the port's promises, a server that is stopped, and the one right it takes.
+ * The Lease on the real kube-apiserver: the port's promises, a server that is stopped, and the one
+ * right it takes.
  *
  * What must stay true: times are short here, and real.
  */

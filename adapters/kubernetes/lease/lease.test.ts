@@ -1,4 +1,7 @@
-/** The Lease in a cluster: the port's promises over an API server in this process, and its state after failures. */
+/**
+ * The Lease in a cluster: the port's promises over an API server in this process, and its state
+ * after failures.
+ */
 import { deepEqual, equal, match, notEqual, ok, rejects, throws } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { leaseContract } from '../../../ports/lease.contract.ts'

@@ -1,8 +1,10 @@
 /**
- * The lease of several processes: a Lease object in the cluster itself, taken and renewed as client-go's leader election does it.
+ * The lease of several processes: a Lease object in the cluster itself, taken and renewed as
+ * client-go's leader election does it.
  *
- * What must stay true: whether a holder's time is over is judged by how long this process has seen the object unchanged, never by a time that
- * another machine wrote. `leaseTransitions` holds the highest epoch that was given out, and is written before an epoch is.
+ * What must stay true: whether a holder's time is over is judged by how long this process has seen
+ * the object unchanged, never by a time that another machine wrote. `leaseTransitions` holds the
+ * highest epoch that was given out, and is written before an epoch is.
  *
  * Not here: the object and its guards (lease-object.ts), one holding (lease-holding.ts).
  */
@@ -123,7 +125,9 @@ class Candidate {
     return this.holder !== '' && this.holder !== this.name
   }
 
-  /** When a Lease is deleted, its holder may not have noticed: it has its time to create it again. */
+  /**
+   * When a Lease is deleted, its holder may not have noticed: it has its time to create it again.
+   */
   see(state: LeaseState | null, nowMs: number): void {
     const spec = state?.spec ?? null
     if (this.#spec !== spec) this.seenMs = nowMs

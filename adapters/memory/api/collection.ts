@@ -1,8 +1,10 @@
 /**
- * The objects of one kind in key order, and the recent changes to them, which watches read at their own pace.
+ * The objects of one kind in key order, and the recent changes to them, which watches read at their
+ * own pace.
  *
- * What must stay true: a watch is a cursor into the one history, so a write costs the same however many watches there are and
- * however slow; a cursor that the history has left behind gets an error and never skips.
+ * What must stay true: a watch is a cursor into the one history, so a write costs the same however
+ * many watches there are and however slow; a cursor that the history has left behind gets an error
+ * and never skips.
  *
  * Not here: versions (storage.ts gives them), what each watch sends (watch.ts).
  */

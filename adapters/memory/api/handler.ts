@@ -1,7 +1,8 @@
 /**
  * Carries one request out against the storage, from its path to its answer.
  *
- * What must stay true: it runs in one turn, without awaiting; only bodies are produced later, from what was fixed here.
+ * What must stay true: it runs in one turn, without awaiting; only bodies are produced later, from
+ * what was fixed here.
  *
  * Not here: faults and hooks (api-server.ts).
  */

@@ -1,14 +1,18 @@
 /**
  * Kinds and the facts that the server needs to serve one; the built-in ones are the table below.
  *
- * What must stay true: every difference between kinds is a column here, never a comparison with a name elsewhere (except namespaces
- * and CustomResourceDefinitions, which are sweeps of their own: sweep.ts).
+ * What must stay true: every difference between kinds is a column here, never a comparison with a
+ * name elsewhere (except namespaces and CustomResourceDefinitions, which are sweeps of their own:
+ * sweep.ts).
  *
  * Not here: the kinds served at this moment (registry.ts), columns of tables (column.ts).
  */
 import type { Scope } from '../../../core/model/object.ts'
 
-/** The effect of a DELETE without a policy; `Unsupported`: the kind knows none, and never gets a finalizer of the collector. */
+/**
+ * The effect of a DELETE without a policy; `Unsupported`: the kind knows none, and never gets a
+ * finalizer of the collector.
+ */
 export type DefaultPolicy = 'Background' | 'Orphan' | 'Unsupported'
 
 export interface PrinterColumn {
@@ -30,7 +34,10 @@ export interface Kind {
   readonly categories: readonly string[]
   /** Objects of kinds with the same store are the same objects (Events, in two groups). */
   readonly store: string
-  /** Made by a CustomResourceDefinition: other refusals, no strategic merge, no unconditional update. */
+  /**
+   * Made by a CustomResourceDefinition: other refusals, no strategic merge, no unconditional
+   * update.
+   */
   readonly custom: boolean
   /** A PUT makes it where it is missing, and needs a version where it is not. */
   readonly createdByPut: boolean

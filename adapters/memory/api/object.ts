@@ -1,8 +1,9 @@
 /**
- * The shapes of the objects of the in-memory API server: JSON with typed metadata, and nothing more. A body is opaque.
+ * The shapes of the objects of the in-memory API server: JSON with typed metadata, and nothing
+ * more. A body is opaque.
  *
- * What must stay true: an object that is stored is never changed in place; a change makes a new one, so lists, histories and
- * answers may share it.
+ * What must stay true: an object that is stored is never changed in place; a change makes a new
+ * one, so lists, histories and answers may share it.
  *
  * Not here: what a request may change (metadata.ts), how an object is written (representation.ts).
  */

@@ -1,7 +1,9 @@
 /**
- * An ordered set of keyed values in chunks: writes touch one chunk, a snapshot shares all of them until they are written to.
+ * An ordered set of keyed values in chunks: writes touch one chunk, a snapshot shares all of them
+ * until they are written to.
  *
- * What must stay true: a snapshot never changes. A chunk that some snapshot may hold is copied before it is written.
+ * What must stay true: a snapshot never changes. A chunk that some snapshot may hold is copied
+ * before it is written.
  *
  * Not here: the meaning of keys (collection.ts).
  */
@@ -17,7 +19,10 @@ interface Chunk<V> {
   readonly generation: number
 }
 
-/** Half of it stays at a split. Small enough that copying one costs less than serving the request that caused it. */
+/**
+ * Half of it stays at a split. Small enough that copying one costs less than serving the request
+ * that caused it.
+ */
 const CHUNK_SIZE = 512
 
 export class OrderedIndex<V extends Keyed> {

@@ -1,10 +1,13 @@
 /**
- * The kinds served at this moment: the built-in ones, and those that CustomResourceDefinitions have added.
+ * The kinds served at this moment: the built-in ones, and those that CustomResourceDefinitions have
+ * added.
  *
- * What must stay true: an unserved group answers as an unknown path does, an unserved part of a built-in group as a typed
- * NotFound without details. Clients distinguish an unserved kind from a deleted object by exactly this.
+ * What must stay true: an unserved group answers as an unknown path does, an unserved part of a
+ * built-in group as a typed NotFound without details. Clients distinguish an unserved kind from a
+ * deleted object by exactly this.
  *
- * Not here: how a CustomResourceDefinition is added and deleted (sweep.ts), documents about it (discovery.ts).
+ * Not here: how a CustomResourceDefinition is added and deleted (sweep.ts), documents about it
+ * (discovery.ts).
  */
 
 import { ALL_VERBS, BUILT_IN, DEFINITION, type Kind, type PrinterColumn } from './kind.ts'

@@ -1,7 +1,8 @@
 /**
  * The meaning of a request, read from its method, path and query as kube-apiserver reads them.
  *
- * What must stay true: an address is only syntax; the registry decides whether a kind is served there.
+ * What must stay true: an address is only syntax; the registry decides whether a kind is served
+ * there.
  *
  * Not here: bodies (body.ts), Accept (representation.ts).
  */

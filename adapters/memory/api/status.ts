@@ -1,5 +1,6 @@
 /**
- * Refusals, worded as kube-apiserver words them. The wording is a contract: a collector reads absence from exactly these fields.
+ * Refusals, worded as kube-apiserver words them. The wording is a contract: a collector reads
+ * absence from exactly these fields.
  *
  * Not here: success (a Status too, made in removal.ts), faults that a test injects (api-server.ts).
  */
@@ -20,7 +21,9 @@ export interface Details {
   readonly retryAfterSeconds?: number
 }
 
-/** Thrown by a handler, answered by the server; `plain` is the text of an answer that is no Status. */
+/**
+ * Thrown by a handler, answered by the server; `plain` is the text of an answer that is no Status.
+ */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: number
@@ -79,7 +82,10 @@ export function notFound(kind: Kind, name: string): Refusal {
   })
 }
 
-/** An unserved version, resource or scope within a built-in group. It proves nothing about an object. */
+/**
+ * An unserved version, resource or scope within a built-in group. It proves nothing about an
+ * object.
+ */
 export function noSuchResource(): Refusal {
   return new Refusal(404, 'the server could not find the requested resource', {
     reason: 'NotFound',

@@ -1,8 +1,9 @@
 /**
  * All objects of one server under one growing version, and the three ways a write takes effect.
  *
- * What must stay true: versions grow by one with every effect, across all kinds; observers are called for each effect after it
- * took place and before any other request, so one of them can judge it with full knowledge.
+ * What must stay true: versions grow by one with every effect, across all kinds; observers are
+ * called for each effect after it took place and before any other request, so one of them can judge
+ * it with full knowledge.
  *
  * Not here: whether a write is allowed (write.ts, removal.ts), requests (api-server.ts).
  */
@@ -19,7 +20,9 @@ export interface Effect {
   readonly version: number
 }
 
-/** Lists under way that are held consistent at the same time; the oldest one expires for a new one. */
+/**
+ * Lists under way that are held consistent at the same time; the oldest one expires for a new one.
+ */
 const SNAPSHOTS = 64
 
 export class Storage {

@@ -1,4 +1,7 @@
-/** Audit logs as EKS, GKE and AKS export and deliver them: records of our own, after the clouds' documentation. */
+/**
+ * Audit logs as EKS, GKE and AKS export and deliver them: records of our own, after the clouds'
+ * documentation.
+ */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'

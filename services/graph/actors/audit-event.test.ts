@@ -1,4 +1,7 @@
-/** What is kept of an audit event, and of which: never more than names a deletion, whatever it holds. */
+/**
+ * What is kept of an audit event, and of which: never more than names a deletion, whatever it
+ * holds.
+ */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AuditFields, auditEvent, decoded, eventList } from '../../../testing/audit-event.ts'

@@ -5,7 +5,8 @@
  * text no longer than its bound; an event that proves no deletion is left out: of a stage before
  * the answer, of a request that was refused, of a dry run.
  *
- * Not here: reading lists of them (audit-decoder.ts), which deletion it was (query/answer/actor.ts).
+ * Not here: reading lists of them (audit-decoder.ts), which deletion it was
+ * (query/answer/actor.ts).
  */
 import type { Actor, DeletionVerb } from '../../../ports/record/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
@@ -76,7 +77,10 @@ export function eventOf(asked: Asked): object {
   }
 }
 
-/** Of an event as `EVENT` shapes it: null where it attributes nothing, undefined where it is no audit event. */
+/**
+ * Of an event as `EVENT` shapes it: null where it attributes nothing, undefined where it is no
+ * audit event.
+ */
 export function askedOf(fields: Fields): Asked | null | undefined {
   const { stage, verb, auditID, userAgent } = fields
   const from = Date.parse(textOf(fields['requestReceivedTimestamp']))

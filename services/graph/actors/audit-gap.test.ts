@@ -1,4 +1,6 @@
-/** However much is left out, each moment of it has a record, and there is a bounded number of them. */
+/**
+ * However much is left out, each moment of it has a record, and there is a bounded number of them.
+ */
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,7 @@
-/** Audit events over HTTP, and what is answered from them: who deleted what, how certain that is, and who may say so. */
+/**
+ * Audit events over HTTP, and what is answered from them: who deleted what, how certain that is,
+ * and who may say so.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

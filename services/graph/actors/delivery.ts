@@ -1,8 +1,8 @@
 /**
  * What clouds wrap a delivery in: pieces in base64, in gzip or as they are. Of EKS: what a function
  * gets of CloudWatch Logs (`awslogs`) or of Kinesis (`Records`), and what Data Firehose sends
- * (`records`). Of GKE: what Pub/Sub pushes (`message`), or answers who pulls (`receivedMessages`, or
- * a list).
+ * (`records`). Of GKE: what Pub/Sub pushes (`message`), or answers who pulls (`receivedMessages`,
+ * or a list).
  *
  * What must stay true: of what is still packed a bounded number of bytes is held, and of what is
  * unpacked no more than a part at a time, however large it becomes.

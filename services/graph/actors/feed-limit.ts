@@ -15,7 +15,9 @@ import type { Clock } from '../../../ports/clock.ts'
 /** Of a cluster: how long reading may take in a burst, and of each second. */
 export const BURST_MS = 2_000
 export const PART = 0.25
-/** Requests of a cluster under way at once: each holds a piece of its body, and what is kept of it. */
+/**
+ * Requests of a cluster under way at once: each holds a piece of its body, and what is kept of it.
+ */
 export const MOST_AT_ONCE = 8
 
 interface Feed {
@@ -38,7 +40,10 @@ export class FeedLimit {
     this.#clock = clock
   }
 
-  /** To be disposed of when the request is over. `cluster`: one that is known, so there are not many. */
+  /**
+   * To be disposed of when the request is over. `cluster`: one that is known, so there are not
+   * many.
+   */
   take(cluster: ClusterId): Taken {
     const feed = this.#feedOf(cluster)
     if (feed.open >= MOST_AT_ONCE) return { waitSeconds: 1, [Symbol.dispose]: () => undefined }

@@ -76,7 +76,9 @@ function refOf(name: unknown): Fields {
   }
 }
 
-/** `status` has a code of google.rpc.Code: 0, or none, is OK. A refusal may be in the answer only. */
+/**
+ * `status` has a code of google.rpc.Code: 0, or none, is OK. A refusal may be in the answer only.
+ */
 function codeOf(audit: Fields): number {
   const rpc = fieldsOf(audit['status'])['code'] ?? 0
   const http = fieldsOf(audit['response'])['code']

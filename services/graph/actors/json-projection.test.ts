@@ -1,4 +1,7 @@
-/** However JSON is cut into pieces, what is kept of it is what JSON.parse has of those fields; and no more is held. */
+/**
+ * However JSON is cut into pieces, what is kept of it is what JSON.parse has of those fields; and
+ * no more is held.
+ */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

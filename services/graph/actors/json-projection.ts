@@ -19,8 +19,9 @@ const LONGEST_KEY = 64
 const LONGEST_SCALAR = 32
 
 /**
- * `text`: kept where it is one. `number` and `flag`: the same. `count`: of an array its length. A list of one
- * shape: each element is handed over as soon as it is read, and the field is their number.
+ * `text`: kept where it is one. `number` and `flag`: the same. `count`: of an array its length. A
+ * list of one shape: each element is handed over as soon as it is read, and the field is their
+ * number.
  */
 export type Shape =
   | 'text'

@@ -1,6 +1,7 @@
 /**
  * Lines of `aws logs tail`: a time, with `--format detailed` the name of the log stream, and the
- * message. Takes away what is before an event, and lines of other streams; all else passes as it is.
+ * message. Takes away what is before an event, and lines of other streams; all else passes as it
+ * is.
  *
  * What must stay true: line ends pass, so that lines are counted; of what is before an event so
  * much is held as a log stream's name may have.

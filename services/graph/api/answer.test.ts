@@ -1,4 +1,7 @@
-/** What a real server answers about stories in which much is in the way is as its document says, field by field. */
+/**
+ * What a real server answers about stories in which much is in the way is as its document says,
+ * field by field.
+ */
 import { deepEqual, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { checked, checkedAs } from '../../../testing/answer-check.ts'

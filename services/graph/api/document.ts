@@ -1,10 +1,12 @@
 /**
  * The one shape of an answer, over HTTP as with `-o json` and `-o yaml` (docs/ask/questions.md).
  *
- * What must stay true: a document says in itself which cluster it is about and why it may be incomplete; times are RFC 3339, digests say how they were made, and
- * words are those that flags take. Offsets are numbers, exact up to 2^53.
+ * What must stay true: a document says in itself which cluster it is about and why it may be
+ * incomplete; times are RFC 3339, digests say how they were made, and words are those that flags
+ * take. Offsets are numbers, exact up to 2^53.
  *
- * Not here: what graph processes answer each other where one question is asked of all (query/answer/held.ts), records of the log (http.ts), what a restore prints.
+ * Not here: what graph processes answer each other where one question is asked of all
+ * (query/answer/held.ts), records of the log (http.ts), what a restore prints.
  */
 import type * as answers from './answer-schema.ts'
 import type { Cluster } from './part-schema.ts'

@@ -1,4 +1,7 @@
-/** Who asks again is answered 304 when the answer would be the same but for how fresh it is, and only then: wherever it is asked. */
+/**
+ * Who asks again is answered 304 when the answer would be the same but for how fresh it is, and
+ * only then: wherever it is asked.
+ */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { GraphGroup, tell } from '../../../testing/rig/graph-group.ts'

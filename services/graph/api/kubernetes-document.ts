@@ -1,7 +1,9 @@
 /**
- * Documents as an API server would answer them: discovery of one group, its objects, and what is wrong with a request.
+ * Documents as an API server would answer them: discovery of one group, its objects, and what is
+ * wrong with a request.
  *
- * What must stay true: the name of an object tells its resource, too, since objects of two kinds may share a name, and clients know objects by namespace and name.
+ * What must stay true: the name of an object tells its resource, too, since objects of two kinds
+ * may share a name, and clients know objects by namespace and name.
  *
  * Not here: which objects there are (query/ask/kubernetes-question.ts).
  */

@@ -1,6 +1,7 @@
 /**
- * The routes that are shaped like those of an API server, so that `kubectl` and simple tools read what Kinfold knows: discovery and lists of one group, of the only
- * cluster or of one below `/clusters/`.
+ * The routes that are shaped like those of an API server, so that `kubectl` and simple tools read
+ * what Kinfold knows: discovery and lists of one group, of the only cluster or of one below
+ * `/clusters/`.
  *
  * What must stay true: they only read. What cannot be answered is a `Status`.
  *

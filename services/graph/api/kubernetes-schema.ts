@@ -1,4 +1,7 @@
-/** Schemas of what is answered as an API server would (kubernetes-document.ts): what a field's absence means there is that it is empty. */
+/**
+ * Schemas of what is answered as an API server would (kubernetes-document.ts): what a field's
+ * absence means there is that it is empty.
+ */
 import {
   COUNT,
   component,

@@ -1,9 +1,9 @@
 /**
- * Lists and objects as a table (meta.k8s.io/v1), which kubectl asks for and prints as it is: with the owner, the state
- * and the verdict of each.
+ * Lists and objects as a table (meta.k8s.io/v1), which kubectl asks for and prints as it is: with
+ * the owner, the state and the verdict of each.
  *
- * What must stay true: it holds the same objects as the answer that it is made of, in their order. Whoever asks for no
- * table gets none.
+ * What must stay true: it holds the same objects as the answer that it is made of, in their order.
+ * Whoever asks for no table gets none.
  *
  * Not here: the objects (kubernetes-document.ts).
  */

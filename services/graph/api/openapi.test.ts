@@ -1,4 +1,7 @@
-/** The document of the endpoint is valid OpenAPI 3.1, and names each route of the server and no other. That docs/integrate/openapi.json is current, scripts/pages.test.ts says. */
+/**
+ * The document of the endpoint is valid OpenAPI 3.1, and names each route of the server and no
+ * other. That docs/integrate/openapi.json is current, scripts/pages.test.ts says.
+ */
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'

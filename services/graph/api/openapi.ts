@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document of the endpoint, made of the table of routes. docs/integrate/openapi.json is this text (`npm run pages`). */
+/**
+ * The OpenAPI 3.1 document of the endpoint, made of the table of routes.
+ * docs/integrate/openapi.json is this text (`npm run pages`).
+ */
 import { SCHEMAS } from './answer-schema.ts'
 import type { Parameter, Route } from './operation.ts'
 import { ROUTES } from './route.ts'

@@ -1,4 +1,7 @@
-/** What a row of the table of routes says of one of them. What must stay true: a path has its parameters in braces, as OpenAPI has them. */
+/**
+ * What a row of the table of routes says of one of them. What must stay true: a path has its
+ * parameters in braces, as OpenAPI has them.
+ */
 import { type Schema, TEXT } from './schema.ts'
 
 export interface Parameter<N extends string = string, T = unknown> {

@@ -1,8 +1,9 @@
 /**
  * Checks the parameters of a request by the table of routes.
  *
- * What must stay true: what is refused is refused with a sentence that names the parameter and what it takes. A parameter that a route does not know is refused,
- * too: whoever mistypes `namespace` must not get the answer about all of them.
+ * What must stay true: what is refused is refused with a sentence that names the parameter and what
+ * it takes. A parameter that a route does not know is refused, too: whoever mistypes `namespace`
+ * must not get the answer about all of them.
  *
  * Not here: what follows from several together (query/ask/choice.ts).
  */

@@ -1,4 +1,7 @@
-/** The table of what each mode can promise: no order promises what the mode cannot do, and the documents print it. */
+/**
+ * The table of what each mode can promise: no order promises what the mode cannot do, and the
+ * documents print it.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

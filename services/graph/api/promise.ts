@@ -1,9 +1,9 @@
 /**
- * What each command and each order can promise in each mode: the one table that orders are checked against and
- * docs/operate/directives.md prints.
+ * What each command and each order can promise in each mode: the one table that orders are checked
+ * against and docs/operate/directives.md prints.
  *
- * What must stay true: no order is answered with an effect that the mode does not have. In mode observe another
- * collector deletes, and nothing that Kinfold is told stops it.
+ * What must stay true: no order is answered with an effect that the mode does not have. In mode
+ * observe another collector deletes, and nothing that Kinfold is told stops it.
  *
  * Not here: carrying an order out (orders/directive-http.ts).
  */
@@ -22,7 +22,10 @@ export const VERBS = [
 export type Verb = (typeof VERBS)[number]
 
 export interface Promised {
-  /** False: the mode cannot keep it, so the order is refused unless it is to be recorded all the same. */
+  /**
+   * False: the mode cannot keep it, so the order is refused unless it is to be recorded all the
+   * same.
+   */
   readonly isKept: boolean
   /** A sentence; empty where there is nothing to say beside the order's own effect. */
   readonly says: string

@@ -1,9 +1,12 @@
 /**
- * All routes of the endpoint: what each takes and answers. The OpenAPI document is written from this table, and parameters are checked by it.
+ * All routes of the endpoint: what each takes and answers. The OpenAPI document is written from
+ * this table, and parameters are checked by it.
  *
- * What must stay true: a route of the graph service that is not here is not served (`addRouteTable`), so the document lacks none.
+ * What must stay true: a route of the graph service that is not here is not served
+ * (`addRouteTable`), so the document lacks none.
  *
- * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts), routes as an API server has them (kubernetes-route.ts).
+ * Not here: schemas of answers (answer-schema.ts), how a parameter is checked (parameter.ts),
+ * routes as an API server has them (kubernetes-route.ts).
  */
 import {
   AUDIT_EVENTS_RESULT,
@@ -357,7 +360,10 @@ export type Answers = {
   readonly [Q in Question as Q['path']]: TypeOf<Q['answers'][typeof JSON_TYPE]>
 }
 
-/** What each question takes. Numbers are passed on as they were written: the server says what is wrong with one. */
+/**
+ * What each question takes. Numbers are passed on as they were written: the server says what is
+ * wrong with one.
+ */
 export type Queries = {
   readonly [Q in Question as Q['path']]: {
     readonly [P in Q['parameters'][number] as P['name']]?: Word<TypeOf<P['schema']>> | undefined

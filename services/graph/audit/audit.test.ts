@@ -1,4 +1,7 @@
-/** Digests that an audit gives to be kept elsewhere: a later audit of the same log gives them again, one of another log does not. */
+/**
+ * Digests that an audit gives to be kept elsewhere: a later audit of the same log gives them again,
+ * one of another log does not.
+ */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

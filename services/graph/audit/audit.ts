@@ -1,8 +1,9 @@
 /**
- * Folds a partition's events again, offline, and compares what came of them with what is on the log.
+ * Folds a partition's events again, offline, and compares what came of them with what is on the
+ * log.
  *
- * What must stay true: it makes no call to any cluster and writes to nothing but the store it was given; "identical" means the same
- * digests and the same commands, byte for byte.
+ * What must stay true: it makes no call to any cluster and writes to nothing but the store it was
+ * given; "identical" means the same digests and the same commands, byte for byte.
  */
 import type { At } from '../../../core/graph/outcome.ts'
 import type { Entry } from '../../../ports/log.ts'
@@ -36,7 +37,9 @@ export type AuditResult =
   | {
       readonly type: 'different'
       readonly partition: number
-      /** Offset of the first event that came out otherwise, or the first one known to be past it. */
+      /**
+       * Offset of the first event that came out otherwise, or the first one known to be past it.
+       */
       readonly position: bigint
       readonly what: string
     }

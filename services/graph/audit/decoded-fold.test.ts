@@ -1,4 +1,6 @@
-/** The fold of a replay and that of a service: event by event the same commands, and the same state. */
+/**
+ * The fold of a replay and that of a service: event by event the same commands, and the same state.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

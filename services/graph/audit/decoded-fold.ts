@@ -1,7 +1,9 @@
 /**
- * The fold of a replay: the state after each event, as the values that the fold reads and writes, and nothing that a service publishes or an audit compares.
+ * The fold of a replay: the state after each event, as the values that the fold reads and writes,
+ * and nothing that a service publishes or an audit compares.
  *
- * What must stay true: the outcome of an event is that of a service's fold (fold/batch.ts). Nothing is encoded: what becomes of the state is of no use to others.
+ * What must stay true: the outcome of an event is that of a service's fold (fold/batch.ts). Nothing
+ * is encoded: what becomes of the state is of no use to others.
  */
 import { foldRecord } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
@@ -75,7 +77,10 @@ export class DecodedFold {
   }
 }
 
-/** Its changes take effect at once, so there is no overlay but for the keys that the present record has added. */
+/**
+ * Its changes take effect at once, so there is no overlay but for the keys that the present record
+ * has added.
+ */
 class DecodedGraph implements Graph {
   readonly changes: ReadonlyMap<string, StateValue | null> = new Map()
   readonly #values = new Map<string, StateValue>()

@@ -1,7 +1,8 @@
 /**
  * How far back a partition can be folded again, and what such a fold begins with.
  *
- * What must stay true: a time that the log does not reach back to is refused, with the earliest one.
+ * What must stay true: a time that the log does not reach back to is refused, with the earliest
+ * one.
  */
 import type { Position } from '../../../core/model/state.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
@@ -20,8 +21,9 @@ export class TooEarlyError extends Error {
 }
 
 /**
- * Loads the newest snapshot behind which everything from there on is still ahead; undefined for the beginning of the log. Throws `TooEarlyError`, and where another
- * version of the fold wrote the log or the snapshot.
+ * Loads the newest snapshot behind which everything from there on is still ahead; undefined for the
+ * beginning of the log. Throws `TooEarlyError`, and where another version of the fold wrote the log
+ * or the snapshot.
  */
 export async function loadBaseBefore(
   parts: RefoldParts,

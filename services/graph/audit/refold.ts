@@ -1,7 +1,9 @@
 /**
- * A partition's events folded again from the log, offline: where it can begin, what each entry says, and what came of it then.
+ * A partition's events folded again from the log, offline: where it can begin, what each entry
+ * says, and what came of it then.
  *
- * What must stay true: it makes no call to any cluster and writes to nothing but the store it was given.
+ * What must stay true: it makes no call to any cluster and writes to nothing but the store it was
+ * given.
  *
  * Not here: what is compared (audit.ts, replay.ts).
  */
@@ -35,8 +37,9 @@ export const READ_LIMIT = 1_000
 const PIECES: ReadonlySet<Topic> = new Set(['snapshots', 'archive'])
 
 /**
- * Loads what the fold begins with: nothing where the events are kept from the first one on, else a snapshot that has all events behind it. `choose`: which of
- * those, oldest first; else the oldest one. Answers the position, or undefined for the beginning of the log.
+ * Loads what the fold begins with: nothing where the events are kept from the first one on, else a
+ * snapshot that has all events behind it. `choose`: which of those, oldest first; else the oldest
+ * one. Answers the position, or undefined for the beginning of the log.
  */
 export async function loadBase(
   parts: RefoldParts,

@@ -1,4 +1,7 @@
-/** A log that was folded under one policy, folded again under another: what would have been deleted, held and kept. */
+/**
+ * A log that was folded under one policy, folded again under another: what would have been deleted,
+ * held and kept.
+ */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

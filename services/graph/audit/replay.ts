@@ -1,8 +1,10 @@
 /**
- * Folds a span of the log again under another policy, offline, and compares what would have been deleted with what was.
+ * Folds a span of the log again under another policy, offline, and compares what would have been
+ * deleted with what was.
  *
- * What must stay true: the facts are those of the log, so only what Kinfold does first is told: after the first difference the cluster would have gone
- * another way, and what rests on one says so (`dependsOn`). What nobody looked up then is not known now: `unclear`, never a guess.
+ * What must stay true: the facts are those of the log, so only what Kinfold does first is told:
+ * after the first difference the cluster would have gone another way, and what rests on one says so
+ * (`dependsOn`). What nobody looked up then is not known now: `unclear`, never a guess.
  *
  * Not here: reading the log (refold.ts), policies in a config file (cli).
  */
@@ -31,12 +33,17 @@ export interface ReplayParts extends RefoldParts {
   /** Append times in milliseconds: the first one, and the first one beyond. */
   readonly fromMs: number
   readonly toMs: number
-  /** Given the one that was in force at `fromMs`. It stays until `toMs`, whatever was set meanwhile. */
+  /**
+   * Given the one that was in force at `fromMs`. It stays until `toMs`, whatever was set meanwhile.
+   */
   readonly policyFrom: (inForce: Policy) => Policy
   readonly progress?: (events: number, atMs: number) => void
 }
 
-/** What happened: `deleted` by Kinfold, `left` by somebody else's doing, or it exists at the end of the span. */
+/**
+ * What happened: `deleted` by Kinfold, `left` by somebody else's doing, or it exists at the end of
+ * the span.
+ */
 export type Was = 'deleted' | 'left' | 'exists'
 /** `unclear`: it rests on a live GET, and nobody made one then; or it was refused. */
 export type Would = 'deleted' | 'held' | 'kept' | 'unclear'
@@ -51,9 +58,15 @@ export interface ReplayCase extends GroupKind {
   /** Of what would be held. */
   readonly heldBy: HeldBy | null
   readonly because: string
-  /** Append time, in milliseconds: of its deletion, or of the command for one, or the end of the span. */
+  /**
+   * Append time, in milliseconds: of its deletion, or of the command for one, or the end of the
+   * span.
+   */
   readonly at: number
-  /** An owner whose own end differs, or for a breaker or a budget the first object of the cluster: what is said of this one rests on that. */
+  /**
+   * An owner whose own end differs, or for a breaker or a budget the first object of the cluster:
+   * what is said of this one rests on that.
+   */
   readonly dependsOn: Uid | null
 }
 
@@ -168,7 +181,8 @@ class Replay {
       }
     }
     const to = fold.position.position
-    // What is left on the agenda was left by the fold that wrote the span, too: it is no difference.
+    // What is left on the agenda was left by the fold that wrote the span, too: it is no
+    // difference.
     for (const [key, subject] of this.#subjects) this.#settle(key, subject, 'exists', lastMs)
     return {
       ...{ partition, events: this.#events, from: from ?? to, to },
@@ -302,7 +316,8 @@ class Replay {
       return
     }
     known.owners = owners
-    // What it was judged before anybody deleted it is what counts; once Kinfold would have, it is settled.
+    // What it was judged before anybody deleted it is what counts; once Kinfold would have, it is
+    // settled.
     if (known.wouldMs === null && node.object.deletedAt === null) known.judged = judged
     const isSettled = known.didMs !== null || known.wouldMs !== null
     if (!isSettled && isOfNoInterest && node.object.deletedAt === null) this.#subjects.delete(key)

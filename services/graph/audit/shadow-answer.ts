@@ -1,4 +1,7 @@
-/** A comparison as it is answered: clusters by name and id, as in every answer. What is stored of it keeps the names of its time (shadow-report.ts). */
+/**
+ * A comparison as it is answered: clusters by name and id, as in every answer. What is stored of it
+ * keeps the names of its time (shadow-report.ts).
+ */
 import type { Shadow } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
 import { clusterRefs } from '../query/view/cluster-label.ts'

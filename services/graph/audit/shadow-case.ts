@@ -1,9 +1,10 @@
 /**
- * What one lineage record says to a comparison with another collector of the same cluster: that Kinfold would take the object, that somebody did,
- * and whether Kinfold would have.
+ * What one lineage record says to a comparison with another collector of the same cluster: that
+ * Kinfold would take the object, that somebody did, and whether Kinfold would have.
  *
- * What must stay true: told from the public record alone. Who sent a delete is not in a watch: that an object goes whose owners are all gone
- * is taken for the collector's work, and that one goes beside a living owner for nobody's.
+ * What must stay true: told from the public record alone. Who sent a delete is not in a watch: that
+ * an object goes whose owners are all gone is taken for the collector's work, and that one goes
+ * beside a living owner for nobody's.
  *
  * Not here: counting, and waiting for what may still come (shadow.ts).
  */
@@ -12,9 +13,12 @@ import type { Standing } from '../../../core/model/reference.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 
 /**
- * - `agreed`: it went, and Kinfold would have taken it. - `theirs`: it went, and Kinfold would not have.
- * - `ours`: Kinfold would have taken it, and it stayed. - `unclear`: it went beside an owner that was there, or that Kinfold would have had to look
- * up first, or that cannot be looked up, for which upstream deletes nothing either (B27): a user, a controller or a wrong delete.
+ * - `agreed`: it went, and Kinfold would have taken it.
+ * - `theirs`: it went, and Kinfold would not have.
+ * - `ours`: Kinfold would have taken it, and it stayed.
+ * - `unclear`: it went beside an owner that was there, or that Kinfold would have had to look
+ * up first, or that cannot be looked up, for which upstream deletes nothing either (B27): a user, a
+ * controller or a wrong delete.
  */
 export type Agreement = 'agreed' | 'theirs' | 'ours' | 'unclear'
 
@@ -64,11 +68,17 @@ export function isLeaving({ phase, deletedAt }: Lineage): boolean {
 export interface Departure {
   readonly agreement: Exclude<Agreement, 'ours'>
   readonly because: string
-  /** Owners that were there when it left, as far as it was known then: another watch may tell a moment later that they went before. */
+  /**
+   * Owners that were there when it left, as far as it was known then: another watch may tell a
+   * moment later that they went before.
+   */
   readonly living: readonly string[]
 }
 
-/** Undefined for an object without owners: no collector's business. `would`: what was said of it before. */
+/**
+ * Undefined for an object without owners: no collector's business. `would`: what was said of it
+ * before.
+ */
 export function departureOf(lineage: Lineage, would: Would | undefined): Departure | undefined {
   const { owners } = lineage
   if (owners.length === 0) return undefined
@@ -92,10 +102,16 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
   return { agreement: 'agreed', because: would?.because ?? 'its owners were deleted', living: [] }
 }
 
-/** Kinds of which no object can be read: upstream looks for them all the same, and takes any NotFound for an absence (B75). */
+/**
+ * Kinds of which no object can be read: upstream looks for them all the same, and takes any
+ * NotFound for an absence (B75).
+ */
 const WITHOUT_OBJECTS = /(List|Review|^Binding)$/
 
-/** For an owner whose kind it cannot resolve upstream deletes nothing (B27, B47), so who deletes such a dependent is mostly a user. */
+/**
+ * For an owner whose kind it cannot resolve upstream deletes nothing (B27, B47), so who deletes
+ * such a dependent is mostly a user.
+ */
 function isTheirs({ standing, kind }: Lineage['owners'][number]): boolean {
   return standing === 'orphaned' || (standing === 'unresolvable' && WITHOUT_OBJECTS.test(kind))
 }

@@ -1,7 +1,9 @@
 /**
- * Objects that left beside an owner that was still there, for as long as another watch may tell that it had gone before them.
+ * Objects that left beside an owner that was still there, for as long as another watch may tell
+ * that it had gone before them.
  *
- * What must stay true: bounded in number and time; forgotten with the process, which leaves them as unclear as they were.
+ * What must stay true: bounded in number and time; forgotten with the process, which leaves them as
+ * unclear as they were.
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'

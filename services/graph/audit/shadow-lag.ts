@@ -1,5 +1,6 @@
 /**
- * How long the other collector took, counted in buckets a fifth apart, so that a month of them is some dozens of numbers.
+ * How long the other collector took, counted in buckets a fifth apart, so that a month of them is
+ * some dozens of numbers.
  *
  * What must stay true: a quantile is right to a fifth.
  */

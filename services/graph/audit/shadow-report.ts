@@ -1,8 +1,9 @@
 /**
- * Reads out what was counted of two collectors: the tallies of each cluster, and the newest objects that they do not agree on.
+ * Reads out what was counted of two collectors: the tallies of each cluster, and the newest objects
+ * that they do not agree on.
  *
- * What must stay true: what still stands though Kinfold would have taken it is counted when it is asked for, by the cluster's log time: so a
- * cluster that cannot be seen accuses nobody.
+ * What must stay true: what still stands though Kinfold would have taken it is counted when it is
+ * asked for, by the cluster's log time: so a cluster that cannot be seen accuses nobody.
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'

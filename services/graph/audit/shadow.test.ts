@@ -1,4 +1,7 @@
-/** Beside another collector: what both would take, what only one would, and what nobody can tell. Stories through the real fold. */
+/**
+ * Beside another collector: what both would take, what only one would, and what nobody can tell.
+ * Stories through the real fold.
+ */
 
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,11 +1,13 @@
 /**
- * Beside a collector that cannot be switched off, in mode observe: what it deleted and Kinfold would not have, and the reverse.
+ * Beside a collector that cannot be switched off, in mode observe: what it deleted and Kinfold
+ * would not have, and the reverse.
  *
- * What must stay true: it reads public records and changes nothing; nothing else rests on it. Each record counts once: what comes of it is written
- * with its offset. What was compared in another time of mode observe is no part of it.
+ * What must stay true: it reads public records and changes nothing; nothing else rests on it. Each
+ * record counts once: what comes of it is written with its offset. What was compared in another
+ * time of mode observe is no part of it.
  *
- * Not here: what one record says (shadow-case.ts), reading out what was counted (shadow-report.ts), the index that answers `why`
- * (history-index.ts).
+ * Not here: what one record says (shadow-case.ts), reading out what was counted (shadow-report.ts),
+ * the index that answers `why` (history-index.ts).
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
@@ -175,7 +177,9 @@ export class Shadow {
     return [...changes, counted]
   }
 
-  /** Watches of two kinds tell in no order: what left beside this owner may have left because of it. */
+  /**
+   * Watches of two kinds tell in no order: what left beside this owner may have left because of it.
+   */
   #ownerWent(owner: Lineage): StoreChange[] {
     return this.#doubts.settled(owner).map(({ slot }) => {
       const tally = this.#tallyOf(owner)

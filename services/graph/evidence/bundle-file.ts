@@ -1,8 +1,9 @@
 /**
  * The files of a bundle of evidence: a directory with lines of JSON, and the signed statement.
  *
- * What must stay true: files are written and read line by line, so that a bundle of any size takes little memory; a directory that is there already is never written to; what
- * is no ordinary file of the bundle, and one more file, are refused.
+ * What must stay true: files are written and read line by line, so that a bundle of any size takes
+ * little memory; a directory that is there already is never written to; what is no ordinary file of
+ * the bundle, and one more file, are refused.
  *
  * Not here: what is in the lines (record-line.ts).
  */
@@ -54,7 +55,10 @@ export class ContentOf {
 
 const WRITE_CHARACTERS = 256 * 1024
 const READ_BYTES = 256 * 1024
-/** A record has 7 MiB at most; in base64 and as JSON, with all that has to be escaped, it has less than this. */
+/**
+ * A record has 7 MiB at most; in base64 and as JSON, with all that has to be escaped, it has less
+ * than this.
+ */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const MAX_ENVELOPE_BYTES = 1024 * 1024
 

@@ -1,7 +1,7 @@
 /**
- * Attack p19: a record of who asked, of what was archived, of an order or of who owned what is changed,
- * added or cut, with sums that fit. Topics in which later records of a key replace former ones are
- * compared record by record: what is left must be what was there.
+ * Attack p19: a record of who asked, of what was archived, of an order or of who owned what is
+ * changed, added or cut, with sums that fit. Topics in which later records of a key replace former
+ * ones are compared record by record: what is left must be what was there.
  */
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,13 +1,13 @@
 /**
- * Checkpoints of the log: digests of what is kept, to be signed and kept where nobody who can write the
- * log can write; and the comparison of a log with one.
+ * Checkpoints of the log: digests of what is kept, to be signed and kept where nobody who can write
+ * the log can write; and the comparison of a log with one.
  *
- * What must stay true: a digest is over what the log itself has (offset, append time, key, value), so a
- * log that was rewritten with digests that fit it differs; what was removed since can neither be proven
- * nor refuted, and is named, never counted as the same or as different.
+ * What must stay true: a digest is over what the log itself has (offset, append time, key, value),
+ * so a log that was rewritten with digests that fit it differs; what was removed since can neither
+ * be proven nor refuted, and is named, never counted as the same or as different.
  *
- * Not here: compacted topics record by record (listed-records.ts), signatures (runtime/http/signature.ts),
- * files (cli).
+ * Not here: compacted topics record by record (listed-records.ts), signatures
+ * (runtime/http/signature.ts), files (cli).
  */
 import { COMPACTED, type Log, TOPICS, type Topic } from '../../../ports/log.ts'
 import { entriesOf } from '../audit/refold.ts'
@@ -29,10 +29,10 @@ import { IN_TOTO } from './statement.ts'
 export const CHECKPOINT = 'https://kinfold.dev/checkpoint/v1'
 
 /**
- * What was observed, decided and published, by whom, what was archived, and what the rules were before.
- * The state (`changelog`) and snapshots follow from `events`, and the latter are trimmed by number;
- * `control` and `watermarks` decide nothing. Those of which little is written come first: what is left
- * of `mostListed` is for the others.
+ * What was observed, decided and published, by whom, what was archived, and what the rules were
+ * before. The state (`changelog`) and snapshots follow from `events`, and the latter are trimmed by
+ * number; `control` and `watermarks` decide nothing. Those of which little is written come first:
+ * what is left of `mostListed` is for the others.
  */
 const CHECKED: readonly Topic[] = [
   ...(['events', 'commands', 'history', 'digests', 'archive', 'actors'] as const),
@@ -41,7 +41,10 @@ const CHECKED: readonly Topic[] = [
 /** In bytes of the checkpoint 24 each. */
 const MOST_LISTED = 1_000_000
 
-/** Of a topic and partition at most; a log that lost its beginning can be compared from the first whole one on. */
+/**
+ * Of a topic and partition at most; a log that lost its beginning can be compared from the first
+ * whole one on.
+ */
 const MAX_BLOCKS = 128n
 /** Records of a block at least, were there no gaps. */
 const LEAST_BLOCK = 64n
@@ -55,7 +58,9 @@ interface Block {
 }
 
 interface BlockPart extends Span {
-  /** Offsets of a block: the first one begins with `start`, each later one at a multiple of this. */
+  /**
+   * Offsets of a block: the first one begins with `start`, each later one at a multiple of this.
+   */
   readonly size: bigint
   readonly blocks: readonly Block[]
 }
@@ -140,7 +145,10 @@ async function blockOf(
   return { records, sha256, until }
 }
 
-/** In-toto's Statement v1: one subject for each topic and partition, whose digest is over its blocks or records. One spelling. */
+/**
+ * In-toto's Statement v1: one subject for each topic and partition, whose digest is over its blocks
+ * or records. One spelling.
+ */
 export function checkpointStatement(checkpoint: Checkpoint): string {
   return JSON.stringify({
     _type: IN_TOTO,

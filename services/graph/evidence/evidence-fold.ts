@@ -1,8 +1,10 @@
 /**
- * Folds the records of a bundle, and makes of each what the bundle says came of it: decisions, history and state of the objects in question.
+ * Folds the records of a bundle, and makes of each what the bundle says came of it: decisions,
+ * history and state of the objects in question.
  *
- * What must stay true: making a bundle and verifying it are this one fold, over the log and over the bundle's files. From the first event that counts on, each event is
- * a batch of its own, so that nothing depends on how records were split.
+ * What must stay true: making a bundle and verifying it are this one fold, over the log and over
+ * the bundle's files. From the first event that counts on, each event is a batch of its own, so
+ * that nothing depends on how records were split.
  *
  * Not here: where records come from (export.ts, verify.ts).
  */

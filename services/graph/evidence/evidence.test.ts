@@ -1,6 +1,6 @@
 /**
- * Evidence of what was decided: it is verified with nothing but its own files and a key, whoever changes a byte of it is found out, and so is a log that does not agree with its own
- * fold.
+ * Evidence of what was decided: it is verified with nothing but its own files and a key, whoever
+ * changes a byte of it is found out, and so is a log that does not agree with its own fold.
  */
 import { deepEqual, equal, fail, match, ok, rejects } from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -341,7 +341,10 @@ suite('a bundle that was changed', () => {
     match(await refusalOf(verified(to)), /signature does not fit/)
   })
 
-  /** Whoever has the key can sign what he likes; what does not follow from the records is found all the same. */
+  /**
+   * Whoever has the key can sign what he likes; what does not follow from the records is found all
+   * the same.
+   */
   for (const [what, name, change, expected] of [
     ['a decision left out', 'decisions.jsonl', withoutLine, /decisions.jsonl is not what follows/],
     ['a change left out', 'history.jsonl', withoutLine, /history.jsonl is not what follows/],
@@ -410,7 +413,9 @@ function misread(text: string): string {
   return text.replaceAll('"web"', '"wub"').replaceAll('"type":"string"', '"type":"bytes"')
 }
 
-/** Another log with these records; `undefined` leaves one out. Offsets change where one is left out. */
+/**
+ * Another log with these records; `undefined` leaves one out. Offsets change where one is left out.
+ */
 async function rewritten(
   from: MemoryLog,
   change: (topic: Topic, record: Produced, index: number) => Produced | undefined,

@@ -1,8 +1,10 @@
 /**
- * Makes a bundle of evidence out of the log: the records that decisions rest on, what came of them, and a signed statement of both.
+ * Makes a bundle of evidence out of the log: the records that decisions rest on, what came of them,
+ * and a signed statement of both.
  *
- * What must stay true: what is exported was folded again and agrees with the log: each command, and each digest that the log has up to the next one after the end. A log
- * that differs from its own fold gives no evidence. Nothing is written but the bundle; no call is made.
+ * What must stay true: what is exported was folded again and agrees with the log: each command, and
+ * each digest that the log has up to the next one after the end. A log that differs from its own
+ * fold gives no evidence. Nothing is written but the bundle; no call is made.
  *
  * Not here: what the fold makes of a record (evidence-fold.ts), who verifies (verify.ts).
  */
@@ -137,7 +139,8 @@ class Export {
     const read = { log, codec, partition }
     const start = base?.position ?? 0n
     const expected = (await writtenDigests(read)).filter(({ position }) => position > start)
-    // After the digests: what was decided until one is on the log with it, also while the log is written.
+    // After the digests: what was decided until one is on the log with it, also while the log is
+    // written.
     const issued = await issuedFrom({ ...this.#parts, partition }, start)
     const last = expected.find(({ position }) => position >= to)
     if (last === undefined) throw this.#different(to, 'no digest of it is on the log')
@@ -206,7 +209,10 @@ class Export {
     }
   }
 
-  /** Those that the events name, and those that were in effect at the beginning: the fold looks these up, too (fold/order.ts). */
+  /**
+   * Those that the events name, and those that were in effect at the beginning: the fold looks
+   * these up, too (fold/order.ts).
+   */
   async #writeOrders(bundle: BundleWriter, base: Position | undefined): Promise<void> {
     const { log } = this.#parts
     for (const mark of base?.inForce ?? [])

@@ -1,12 +1,12 @@
 /**
- * What a checkpoint has of a compacted topic: a digest of each record, since blocks of many would all
- * differ as soon as one record is replaced by a later one of its key.
+ * What a checkpoint has of a compacted topic: a digest of each record, since blocks of many would
+ * all differ as soon as one record is replaced by a later one of its key.
  *
- * What must stay true: a record that is still at its offset is the one that was there, and none is at
- * an offset that had none; of one that is not there any more neither "the same" nor "different" is
- * said. That a key has a later record does not show who wrote it, and a list of keys would be one of
- * names, so neither is asked for. Where there are more records than are listed, the oldest are not,
- * and the part begins behind them.
+ * What must stay true: a record that is still at its offset is the one that was there, and none is
+ * at an offset that had none; of one that is not there any more neither "the same" nor "different"
+ * is said. That a key has a later record does not show who wrote it, and a list of keys would be
+ * one of names, so neither is asked for. Where there are more records than are listed, the oldest
+ * are not, and the part begins behind them.
  *
  * Not here: topics that are only trimmed (checkpoint.ts).
  */

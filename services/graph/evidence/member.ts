@@ -1,7 +1,9 @@
 /**
- * Which objects a bundle of evidence is about, while its records are folded: one, an owner with all that names it as an owner, or all.
+ * Which objects a bundle of evidence is about, while its records are folded: one, an owner with all
+ * that names it as an owner, or all.
  *
- * What must stay true: it follows from the records alone, so who verifies finds the same objects. An object stays in once it was in.
+ * What must stay true: it follows from the records alone, so who verifies finds the same objects.
+ * An object stays in once it was in.
  *
  * Not here: which records are folded.
  */

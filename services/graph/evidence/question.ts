@@ -1,7 +1,9 @@
 /**
- * Which part of the log a piece of evidence is about: of an object or a cascade all that is kept about it, of a span what was appended then.
+ * Which part of the log a piece of evidence is about: of an object or a cascade all that is kept
+ * about it, of a span what was appended then.
  *
- * What must stay true: nothing is guessed: a uid that two clusters have needs the cluster, and what is not kept is said to be beyond reach.
+ * What must stay true: nothing is guessed: a uid that two clusters have needs the cluster, and what
+ * is not kept is said to be beyond reach.
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
@@ -65,7 +67,10 @@ export async function askedBy(parts: Parts, question: Question): Promise<Asked> 
   return { about: found.about, partition, from, to, isWhole: fromMs !== undefined }
 }
 
-/** Throws where the event there is only the first one that is kept: earlier ones may have been appended since `fromMs`, too. */
+/**
+ * Throws where the event there is only the first one that is kept: earlier ones may have been
+ * appended since `fromMs`, too.
+ */
 async function checkReach(
   log: Log,
   partition: number,

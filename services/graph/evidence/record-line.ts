@@ -1,9 +1,12 @@
 /**
- * Records as lines of JSON: the bytes as the log has them, in base64, and beside them what they say, for people and ordinary tools.
+ * Records as lines of JSON: the bytes as the log has them, in base64, and beside them what they
+ * say, for people and ordinary tools.
  *
- * What must stay true: a line follows from the bytes and the schemas alone, so it has one spelling, and a reading that differs from the bytes is found by making the line again.
+ * What must stay true: a line follows from the bytes and the schemas alone, so it has one spelling,
+ * and a reading that differs from the bytes is found by making the line again.
  *
- * Not here: which records are in a bundle (export.ts), how lines are read and written (bundle-file.ts).
+ * Not here: which records are in a bundle (export.ts), how lines are read and written
+ * (bundle-file.ts).
  */
 
 import type { Entry } from '../../../ports/log.ts'
@@ -96,7 +99,10 @@ function plain(value: unknown): Json {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]))
 }
 
-/** Undefined of a line that is none of ours; whether it is spelled as ours shows when it is made again. */
+/**
+ * Undefined of a line that is none of ours; whether it is spelled as ours shows when it is made
+ * again.
+ */
 export function entryIn(line: string): Entry | undefined {
   const found = valueIn(line)
   if (found === undefined) return undefined

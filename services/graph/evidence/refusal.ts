@@ -1,4 +1,7 @@
-/** Why evidence, or a log that it would be made of, does not prove what it says; and why it could not be asked. What must stay true: the two are never confused. */
+/**
+ * Why evidence, or a log that it would be made of, does not prove what it says; and why it could
+ * not be asked. What must stay true: the two are never confused.
+ */
 
 /** One sentence without an end, for the person who relies on it. */
 export class Refusal extends Error {

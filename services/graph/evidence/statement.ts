@@ -1,8 +1,10 @@
 /**
- * The statement of a bundle of evidence: in-toto's Statement v1, with the digest of each file, and in its predicate what the records are about and what came of them.
+ * The statement of a bundle of evidence: in-toto's Statement v1, with the digest of each file, and
+ * in its predicate what the records are about and what came of them.
  *
- * What must stay true: it has one spelling, without times or names of this machine, so that the same log gives the same statement, and so that who verifies makes it again
- * from the bundle and compares.
+ * What must stay true: it has one spelling, without times or names of this machine, so that the
+ * same log gives the same statement, and so that who verifies makes it again from the bundle and
+ * compares.
  *
  * Not here: signatures (runtime/http/signature.ts).
  */
@@ -52,7 +54,9 @@ export interface Digests {
 /** Those that were folded. */
 export interface Events {
   readonly count: number
-  /** Offsets from the base to what is stated that have no event: marks of transactions, on Kafka. */
+  /**
+   * Offsets from the base to what is stated that have no event: marks of transactions, on Kafka.
+   */
   readonly gaps: bigint
   /** Append times of the first and the last one from `from` on; null where there is none. */
   readonly first: number | null
@@ -98,7 +102,10 @@ export interface Stated {
   readonly digests: ReadonlyMap<string, string>
 }
 
-/** The part of a statement that a refold needs; the rest is compared once it is made again. Throws `Refusal`. */
+/**
+ * The part of a statement that a refold needs; the rest is compared once it is made again. Throws
+ * `Refusal`.
+ */
 export function readStatement(text: string): Stated {
   const root = fieldsOf(parsed(text))
   if (root['_type'] !== IN_TOTO || root['predicateType'] !== EVIDENCE) {

@@ -1,8 +1,10 @@
 /**
- * Verifies a bundle of evidence, without a log, a cluster or the network: its signature, its files, and that what it says came of the records comes of them again.
+ * Verifies a bundle of evidence, without a log, a cluster or the network: its signature, its files,
+ * and that what it says came of the records comes of them again.
  *
- * What must stay true: the key is the caller's, and nothing of a bundle is read as a record before its signature and its digests fit. The statement is made again from the
- * records and compared, so nothing that it says is taken on trust but the snapshot and the records themselves.
+ * What must stay true: the key is the caller's, and nothing of a bundle is read as a record before
+ * its signature and its digests fit. The statement is made again from the records and compared, so
+ * nothing that it says is taken on trust but the snapshot and the records themselves.
  *
  * Not here: what makes a bundle (export.ts).
  */
@@ -47,7 +49,10 @@ export interface Proven {
   readonly lineage: number
 }
 
-/** Throws `Refusal` for what is not proven, and `BeyondReachError` for what this program cannot judge. */
+/**
+ * Throws `Refusal` for what is not proven, and `BeyondReachError` for what this program cannot
+ * judge.
+ */
 export async function verifyEvidence(
   parts: VerifyParts,
   directory: string,

@@ -1,8 +1,10 @@
 /**
- * A batch of folded records: the changes, their results, and the digests, until one commit writes them all.
+ * A batch of folded records: the changes, their results, and the digests, until one commit writes
+ * them all.
  *
- * What must stay true: nothing here is visible to any reader before the commit; how records are split into batches changes no byte of
- * their results, except lineage, of which each batch writes only the last version for an object.
+ * What must stay true: nothing here is visible to any reader before the commit; how records are
+ * split into batches changes no byte of their results, except lineage, of which each batch writes
+ * only the last version for an object.
  *
  * Not here: the log and the store (task.ts), the meaning of a record (core/fold.ts).
  */
@@ -67,7 +69,10 @@ export class Batch {
   readonly #values = new Map<string, Uint8Array | null>()
   /** Nodes that the batch changed, as its last event left them. */
   readonly #changed = new Map<string, StateValue | null>()
-  /** The state of each object after the batch: readers keep the last entry of a key, and history has every change. */
+  /**
+   * The state of each object after the batch: readers keep the last entry of a key, and history has
+   * every change.
+   */
   readonly #lineage = new Map<string, Lineage | null>()
   /** What facts were before each change, in the order of events. */
   readonly #formers: FormerChange[] = []
@@ -198,7 +203,9 @@ export class Batch {
     return before === undefined ? this.#decoded.get(key) : (before ?? undefined)
   }
 
-  /** Public records, and requests to watchers: made from the same state, so not part of the digest. */
+  /**
+   * Public records, and requests to watchers: made from the same state, so not part of the digest.
+   */
   #publish(outcome: Outcome, nodes: readonly ChangedNode[], at: At): void {
     const held = nodes.flatMap(({ cluster, node: { object }, before, after }): Touch[] => {
       const isTouched = outcome.touched.has(objectKey(cluster, object.uid))
@@ -274,7 +281,10 @@ export class Batch {
     this.#putIn('digests', partition, POSITION_KEY, this.#codec.encode(digest))
   }
 
-  /** All of it, for the commit, with the position among the changes. `last`: the entry that was folded last, where that is to be known again. */
+  /**
+   * All of it, for the commit, with the position among the changes. `last`: the entry that was
+   * folded last, where that is to be known again.
+   */
   take(last?: Entry): Taken {
     for (const [key, lineage] of this.#lineage) {
       const value = lineage === null ? null : this.#codec.encode(lineage)
@@ -304,7 +314,10 @@ export class Batch {
     return formerRows(this.#store, this.#codec, { changes, records, folded })
   }
 
-  /** Work of the agenda that was put there and done within the batch: nothing is stored that would have to be removed. */
+  /**
+   * Work of the agenda that was put there and done within the batch: nothing is stored that would
+   * have to be removed.
+   */
   #cameAndWent(key: string): boolean {
     return tableOf(key).isWork && this.#decoded.get(key) === undefined
   }

@@ -1,4 +1,7 @@
-/** The time that a cascade takes is counted from its beginning, at any depth, and only for objects that Kinfold deleted. */
+/**
+ * The time that a cascade takes is counted from its beginning, at any depth, and only for objects
+ * that Kinfold deleted.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

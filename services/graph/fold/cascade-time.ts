@@ -1,7 +1,9 @@
 /**
- * How long cascades take: for each object that Kinfold deleted, the time since the deletion that began its cascade.
+ * How long cascades take: for each object that Kinfold deleted, the time since the deletion that
+ * began its cascade.
  *
- * What must stay true: an object of which no deleted owner is remembered here has no time: neither a guess nor zero.
+ * What must stay true: an object of which no deleted owner is remembered here has no time: neither
+ * a guess nor zero.
  *
  * Not here: what is deleted, and when (core).
  */
@@ -13,18 +15,27 @@ import { goneOf } from '../../../core/model/owner.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { BoundedMap } from '../../../runtime/telemetry/bounded-map.ts'
 
-/** Deleted objects that are remembered, some 150 bytes each: of more, the oldest are forgotten, and objects below them have no time. */
+/**
+ * Deleted objects that are remembered, some 150 bytes each: of more, the oldest are forgotten, and
+ * objects below them have no time.
+ */
 const REMEMBERED = 20_000
 
 export class CascadeTimes {
-  /** By `objectKey`, of deleted objects: append time of the deletion that began their cascade, or of their own. */
+  /**
+   * By `objectKey`, of deleted objects: append time of the deletion that began their cascade, or of
+   * their own.
+   */
   readonly #beganMs: BoundedMap<string, number>
 
   constructor(most: number = REMEMBERED) {
     this.#beganMs = new BoundedMap(most)
   }
 
-  /** In milliseconds; undefined where the record says of no deletion by Kinfold, or nothing tells when its cascade began. `graph`: with the record folded. */
+  /**
+   * In milliseconds; undefined where the record says of no deletion by Kinfold, or nothing tells
+   * when its cascade began. `graph`: with the record folded.
+   */
   folded(event: Event, at: At, outcome: Outcome, graph: StateReader): number | undefined {
     if (event.type !== 'ObjectDeleted') return undefined
     const { cluster, object } = event

@@ -1,8 +1,9 @@
 /**
  * Which version of the fold has folded a log so far, and whether this program may continue it.
  *
- * What must stay true: one version decides per log. A log that another version has folded is not continued, since folding it again would have
- * another result; it is refused with a sentence that says what to do.
+ * What must stay true: one version decides per log. A log that another version has folded is not
+ * continued, since folding it again would have another result; it is refused with a sentence that
+ * says what to do.
  *
  * Not here: how a new log is begun (generation.ts).
  */
@@ -15,10 +16,16 @@ import { CodecError } from '../../../ports/record/codec.ts'
 /** `unreadable`: it is a log of ours, by schemas that this version does not have. */
 export type FoundVersion = number | 'unreadable' | undefined
 
-/** Entries read first, from the end of a changelog; then twice as many. A commit ends with its position. */
+/**
+ * Entries read first, from the end of a changelog; then twice as many. A commit ends with its
+ * position.
+ */
 const FIRST_LOOK = 64n
 
-/** As the last commit of any partition says, or the first policy where there was none; undefined for a log that is new. */
+/**
+ * As the last commit of any partition says, or the first policy where there was none; undefined for
+ * a log that is new.
+ */
 export async function foldVersionOf(log: Log, codec: Codec): Promise<FoundVersion> {
   for (let partition = 0; partition < log.partitions('changelog'); partition++) {
     const position = await lastPosition(log, partition)

@@ -1,8 +1,10 @@
 /**
- * Begins a new log in place of one of an older version: an empty one, paused, above the epochs of the old one, with its archive.
+ * Begins a new log in place of one of an older version: an empty one, paused, above the epochs of
+ * the old one, with its archive.
  *
- * What must stay true: no state of a cluster is taken over from the old log, so it lists everything anew, as a fresh install does, in a partition that is chosen
- * anew; and nothing is deleted before a person has reviewed it and resumed. The old log is only read.
+ * What must stay true: no state of a cluster is taken over from the old log, so it lists everything
+ * anew, as a fresh install does, in a partition that is chosen anew; and nothing is deleted before
+ * a person has reviewed it and resumed. The old log is only read.
  *
  * Not here: files and their names (cli/offline/upgrade.ts).
  */
@@ -57,7 +59,10 @@ async function pause({ to, codec, who }: GenerationParts): Promise<void> {
   await direct(to, codec, { verb: 'pause', subject: '', ...said })
 }
 
-/** For the reapers, too. A record that cannot be read is carried unchanged: then they do nothing until a person mends it. */
+/**
+ * For the reapers, too. A record that cannot be read is carried unchanged: then they do nothing
+ * until a person mends it.
+ */
 async function carryProtections({ from, to, codec }: GenerationParts): Promise<void> {
   // Before version 15 they were in `control`.
   const said = [...(await from.latest('control', 0)), ...(await from.latest('orders', 0))]
@@ -89,7 +94,10 @@ async function direct(to: Log, codec: Codec, said: Said): Promise<void> {
   await giveOrder(to, codec, directive, partitions)
 }
 
-/** Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed, by a graph without the former state. */
+/**
+ * Each cluster's own watermark alone, without its partition: a kind's would have its watch resumed,
+ * by a graph without the former state.
+ */
 async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readonly ClusterId[]> {
   const highest = new Map<ClusterId, Watermark>()
   for (const { value } of await from.latest('watermarks', 0)) {
@@ -108,7 +116,10 @@ async function carryEpochs({ from, to, codec }: GenerationParts): Promise<readon
   return [...highest.keys()]
 }
 
-/** Undefined for a record that cannot be read: in a log of its own no epoch was ever given out, so one that is lost is not missed. */
+/**
+ * Undefined for a record that cannot be read: in a log of its own no epoch was ever given out, so
+ * one that is lost is not missed.
+ */
 function recordIn<T extends 'Control' | 'Watermark'>(
   codec: Codec,
   value: Uint8Array,

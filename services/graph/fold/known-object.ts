@@ -1,9 +1,11 @@
 /**
- * Adds the object as it is after the event to each entry of history, so that a reader of history knows the graph at any moment, and what was held.
+ * Adds the object as it is after the event to each entry of history, so that a reader of history
+ * knows the graph at any moment, and what was held.
  *
- * What must stay true: whenever the phase, the owner references, the deletionTimestamp or the hold of a node change, or a node is added or removed, an entry has all of
- * them as they are after the event: one of those that the fold writes, or, where it writes none (its texts name a few owners only), one that is added. They are
- * made from the state alone.
+ * What must stay true: whenever the phase, the owner references, the deletionTimestamp or the hold
+ * of a node change, or a node is added or removed, an entry has all of them as they are after the
+ * event: one of those that the fold writes, or, where it writes none (its texts name a few owners
+ * only), one that is added. They are made from the state alone.
  *
  * Not here: what facts were before (former/former-rows.ts).
  */
@@ -84,7 +86,8 @@ export function historyOf(
   )
   const left = nodes.filter((node) => !told.has(identityOf(node)) && isOther(node))
   if (left.length === 0) return records
-  // What a GET said of an owner is of whom a reference names, which may be another that bears the uid.
+  // What a GET said of an owner is of whom a reference names, which may be another that bears the
+  // uid.
   const lastOf = new Map(
     records.flatMap((record, index) =>
       record.change === 'owner' ? [] : [[objectKey(record.cluster, record.uid), index] as const],

@@ -12,7 +12,10 @@ import { admissionOf, nodePhase } from '../../../core/model/node.ts'
 import type { Lineage, LineageOwner } from '../../../ports/record/lineage.ts'
 import { knownDeletion, knownHold, SHOWN_OWNERS, verdictText } from './known-object.ts'
 
-/** For a deleted object: what it was, and that it was deleted. Null when there is nothing to publish. */
+/**
+ * For a deleted object: what it was, and that it was deleted. Null when there is nothing to
+ * publish.
+ */
 export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | null {
   const { cluster, uid } = touch
   const node = facts.node(uid)

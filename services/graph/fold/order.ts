@@ -1,10 +1,12 @@
 /**
- * Orders: directives of users, and the policy. Each is in `orders`, which only the graph may write; an `OrderGiven` among the events of a partition says from which position on it takes
- * effect there.
+ * Orders: directives of users, and the policy. Each is in `orders`, which only the graph may write;
+ * an `OrderGiven` among the events of a partition says from which position on it takes effect
+ * there.
  *
- * What must stay true: a producer that may write to `events`, and not to `orders`, gives no order (watchers, reapers): an order in `events` itself changes nothing, nor does one that
- * `orders` does not hold as the event says, nor one that took effect before. Folding again later has the same result: an order is never removed, and no later one can match an earlier
- * event.
+ * What must stay true: a producer that may write to `events`, and not to `orders`, gives no order
+ * (watchers, reapers): an order in `events` itself changes nothing, nor does one that `orders` does
+ * not hold as the event says, nor one that took effect before. Folding again later has the same
+ * result: an order is never removed, and no later one can match an earlier event.
  *
  * Not here: who may give it (orders/directive-http.ts), its effect (core/admit).
  */
@@ -82,9 +84,10 @@ function isFor(key: string, partition: number): boolean {
 }
 
 /**
- * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones there; of these, an order that `orders` lost
- * since (F39) is no longer in effect, and its offset may be that of another one. Throws `FORMAT` for an order that another version of the fold
- * has to decide, and the errors of the log.
+ * The order that an event of a partition is about, as `orders` has it. `inForce`: the last ones
+ * there; of these, an order that `orders` lost since (F39) is no longer in effect, and its offset
+ * may be that of another one. Throws `FORMAT` for an order that another version of the fold has to
+ * decide, and the errors of the log.
  */
 export async function orderOf(
   log: Pick<Log, 'bounds' | 'read'>,
@@ -111,8 +114,8 @@ export async function orderOf(
 }
 
 /**
- * Of these, by offset, the orders that `orders` still has: after it lost its end, offsets are assigned again.
- * It has all orders below one that it has.
+ * Of these, by offset, the orders that `orders` still has: after it lost its end, offsets are
+ * assigned again. It has all orders below one that it has.
  */
 async function held(
   log: Pick<Log, 'read'>,
@@ -133,7 +136,10 @@ async function held(
 }
 
 const NO_SUCH = 'orders has no such order at that offset'
-/** Orders that several processes give at the same time may take effect in another sequence than they were recorded in; never so many. */
+/**
+ * Orders that several processes give at the same time may take effect in another sequence than they
+ * were recorded in; never so many.
+ */
 const KEPT_ORDERS = 32
 /** Of a digest: two orders at one offset differ. */
 const MARKED_DIGITS = 16

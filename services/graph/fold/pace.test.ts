@@ -1,4 +1,7 @@
-/** How often a task commits: at once after a silence, in steps while events trickle in, without a pause while there is a backlog. */
+/**
+ * How often a task commits: at once after a silence, in steps while events trickle in, without a
+ * pause while there is a backlog.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'

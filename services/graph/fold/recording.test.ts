@@ -1,6 +1,7 @@
 /**
- * The fold decides as its version is recorded to (testing/fold-recordings): byte for byte, in every story. Where it does not, logs that this version wrote would be
- * folded otherwise by this program, and two processes of one log would not agree (F99).
+ * The fold decides as its version is recorded to (testing/fold-recordings): byte for byte, in every
+ * story. Where it does not, logs that this version wrote would be folded otherwise by this program,
+ * and two processes of one log would not agree (F99).
  */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'

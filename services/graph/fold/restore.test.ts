@@ -25,7 +25,10 @@ const POSITION = {
   }),
 }
 
-/** A log that has compacted away a null value of `gone`: only `stays` is left, after the checkpoint of the store. */
+/**
+ * A log that has compacted away a null value of `gone`: only `stays` is left, after the checkpoint
+ * of the store.
+ */
 class ForgetfulLog extends MemoryLog {
   whole = 0n
 
@@ -148,7 +151,10 @@ test('wherever a changelog lost its end, an empty store becomes one that was, or
   ok(outcomes.whole > 5 && outcomes.refused > 5, JSON.stringify(outcomes))
 })
 
-/** A leader that took over a moment ago and does not know yet the offset up to which all replicas have the log. */
+/**
+ * A leader that took over a moment ago and does not know yet the offset up to which all replicas
+ * have the log.
+ */
 class LateLog extends MemoryLog {
   isLate = true
 

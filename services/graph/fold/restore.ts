@@ -1,8 +1,10 @@
 /**
- * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the fence.
+ * Brings a store up to its changelog, page by page from its checkpoint on: a task's up to the
+ * fence.
  *
- * What must stay true: each page is one write with its checkpoint; a store that has seen more than the log holds, or something else, means that the log
- * lost acknowledged records, and that is never ignored.
+ * What must stay true: each page is one write with its checkpoint; a store that has seen more than
+ * the log holds, or something else, means that the log lost acknowledged records, and that is never
+ * ignored.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -34,7 +36,8 @@ export async function restore(
   signal: AbortSignal,
 ): Promise<Restored> {
   const end = fence + 1n
-  // The fence was appended just now, so the checkpoint of a store that belongs to this log is before it.
+  // The fence was appended just now, so the checkpoint of a store that belongs to this log is
+  // before it.
   const replay = await beginReplay(log, codec, store, partition, fence, clock, signal)
   let entries = 0
   while (replay.next < end) entries += await replay.page(end, signal)
@@ -49,7 +52,8 @@ export interface Replay {
   readonly next: bigint
   readonly position: Position | undefined
   /**
-   * Writes one page of the entries before `end`; resolves with the number of its entries. Rejects with `UNAVAILABLE` when this process stood still for long.
+   * Writes one page of the entries before `end`; resolves with the number of its entries. Rejects
+   * with `UNAVAILABLE` when this process stood still for long.
    */
   page(end: bigint, signal: AbortSignal): Promise<number>
 }
@@ -103,14 +107,15 @@ async function startOf(log: Log, store: Store, partition: number, most: bigint):
   if (checkpoint.changelog > most) throw lost('changelog', partition, checkpoint.changelog, most)
   const whole = await log.wholeFrom('changelog', partition)
   if (checkpoint.changelog >= start && checkpoint.changelog >= whole) return checkpoint.changelog
-  // The log may no longer have the deletions of the meantime, and their keys would stay in the store for ever.
+  // The log may no longer have the deletions of the meantime, and their keys would stay in the
+  // store for ever.
   await store.wipe()
   return start
 }
 
 /**
- * Offsets that were lost and assigned again since hold records that the store does not have. The process that committed to them notices at once, unless
- * it dies between the commit and its answer.
+ * Offsets that were lost and assigned again since hold records that the store does not have. The
+ * process that committed to them notices at once, unless it dies between the commit and its answer.
  */
 async function checkLast(
   log: Log,
@@ -128,7 +133,8 @@ async function checkLast(
 }
 
 /**
- * A commit ends with its position. Records after the last position are part of a commit whose rest was lost, which a transaction never leaves by itself.
+ * A commit ends with its position. Records after the last position are part of a commit whose rest
+ * was lost, which a transaction never leaves by itself.
  */
 async function checkWhole(
   log: Log,
@@ -144,7 +150,10 @@ async function checkWhole(
   throw damaged(`partition ${partition} of changelog ends in the middle of a commit`)
 }
 
-/** Some of the last entries before `next`, except fences, which prove nothing: each start leaves one, so after a lost end only fences may be near. */
+/**
+ * Some of the last entries before `next`, except fences, which prove nothing: each start leaves
+ * one, so after a lost end only fences may be near.
+ */
 async function lastBefore(
   log: Log,
   partition: number,
@@ -159,7 +168,8 @@ async function lastBefore(
       const page = await readPage(log, partition, at, signal)
       for (const entry of page.entries)
         if (entry.offset < next && entry.key !== FENCE_KEY) found.push(entry)
-      // A leader that took over a moment ago may not show acknowledged records yet: that is no damage.
+      // A leader that took over a moment ago may not show acknowledged records yet: that is no
+      // damage.
       if (page.next === at) throw notShown(partition, next)
       at = page.next
     }
@@ -203,7 +213,8 @@ async function checkEvents(
     throw error
   }
   const [last] = page.entries
-  // Offsets that were lost and assigned again: the records there now would never be folded, from here to where the task continues.
+  // Offsets that were lost and assigned again: the records there now would never be folded, from
+  // here to where the task continues.
   if (last !== undefined && (last.offset !== at || digestOf(last) !== position.last))
     throw otherwise('events', partition, position.position)
 }

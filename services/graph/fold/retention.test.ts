@@ -1,4 +1,7 @@
-/** Snapshots are taken when they are due, and events before them are trimmed by age and by number, never sooner. */
+/**
+ * Snapshots are taken when they are due, and events before them are trimmed by age and by number,
+ * never sooner.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -133,7 +136,10 @@ class SlowLog extends MemoryLog {
 
 type Open = (t: TestContext, retention?: Partial<RetentionConfig>) => Promise<Rig>
 
-/** A task waits for events up to a second before it gives a moment: here that is short. Days that pass do so on both clocks. */
+/**
+ * A task waits for events up to a second before it gives a moment: here that is short. Days that
+ * pass do so on both clocks.
+ */
 function clockAt(time: { readonly nowMs: number }): Clock {
   const { monotonicMs, sleep } = systemClock()
   const beganMs = time.nowMs

@@ -1,8 +1,9 @@
 /**
  * Snapshots of a partition's store, and the trimming of `events` before them.
  *
- * What must stay true: events are trimmed only before a whole snapshot, so that the rest can always be folded again; a snapshot is the
- * store's content at one position, with the digests it had there. Folding continues meanwhile: a snapshot of a large graph takes minutes.
+ * What must stay true: events are trimmed only before a whole snapshot, so that the rest can always
+ * be folded again; a snapshot is the store's content at one position, with the digests it had
+ * there. Folding continues meanwhile: a snapshot of a large graph takes minutes.
  */
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { Position } from '../../../core/model/state.ts'
@@ -17,11 +18,19 @@ import type { Task } from './task.ts'
 export interface RetentionConfig {
   /** Events younger than this are kept. */
   readonly keepMs: number
-  /** At most so many events are kept, whatever their age, and those since the last snapshot. A number, not bytes: no log counts bytes. */
+  /**
+   * At most so many events are kept, whatever their age, and those since the last snapshot. A
+   * number, not bytes: no log counts bytes.
+   */
   readonly keepEvents: number
-  /** What facts were is remembered for so long; zero: not at all; null: as long as events are kept. */
+  /**
+   * What facts were is remembered for so long; zero: not at all; null: as long as events are kept.
+   */
   readonly keepPastMs: number | null
-  /** A snapshot after so many events; sooner when records that may be trimmed are beyond the last one. */
+  /**
+   * A snapshot after so many events; sooner when records that may be trimmed are beyond the last
+   * one.
+   */
   readonly snapshotEvents: number
   /** Archived objects younger than this are kept. */
   readonly archiveKeepMs: number
@@ -71,7 +80,10 @@ export async function keepTrimmed(parts: RetentionParts, signal: AbortSignal): P
   }
 }
 
-/** A store that is closed, wiped or damaged is mended by its task. Records that are missing were trimmed by their owner meanwhile. */
+/**
+ * A store that is closed, wiped or damaged is mended by its task. Records that are missing were
+ * trimmed by their owner meanwhile.
+ */
 function isPassing(error: unknown): boolean {
   if (error instanceof StoreError) return true
   return error instanceof LogError && (error.remedy === 'retry' || error.remedy === 'rebuild')
@@ -105,7 +117,10 @@ async function endOfWhatMayGo({ log, clock, task, retention }: RetentionParts): 
   return byAge > byCount ? byAge : byCount
 }
 
-/** Appends the store's whole content as of now; the last chunk makes it count. Undefined for a store without any. */
+/**
+ * Appends the store's whole content as of now; the last chunk makes it count. Undefined for a store
+ * without any.
+ */
 export async function takeSnapshot(
   { log, codec, task }: Pick<RetentionParts, 'log' | 'codec' | 'task'>,
   signal: AbortSignal,
@@ -221,7 +236,10 @@ async function trim(
   return kept
 }
 
-/** As old as the setting says, and what lies before all events: moments are named by times, which events have. */
+/**
+ * As old as the setting says, and what lies before all events: moments are named by times, which
+ * events have.
+ */
 async function forgetPast({ log, clock, task, retention }: RetentionParts): Promise<void> {
   const { partition } = task
   const { keepPastMs } = retention
@@ -247,7 +265,9 @@ async function trimArchive({ log, clock, task, retention }: RetentionParts): Pro
   if (before > start) await log.trim('archive', partition, before)
 }
 
-/** Records derived from events are trimmed with them: an audit compares all that are left of them. */
+/**
+ * Records derived from events are trimmed with them: an audit compares all that are left of them.
+ */
 async function trimFollowers(log: Log, partition: number): Promise<void> {
   const since = await oldestEvent(log)
   if (since === undefined) return
@@ -258,7 +278,10 @@ async function trimFollowers(log: Log, partition: number): Promise<void> {
   }
 }
 
-/** Append time of the oldest event that any partition still has; commands are in the partitions of their targets. */
+/**
+ * Append time of the oldest event that any partition still has; commands are in the partitions of
+ * their targets.
+ */
 async function oldestEvent(log: Log): Promise<number | undefined> {
   let oldest: number | undefined
   for (let partition = 0; partition < log.partitions('events'); partition++) {

@@ -1,4 +1,7 @@
-/** A task that folded a moment ago becomes a standby over the same store, although its last commit may not be visible yet. */
+/**
+ * A task that folded a moment ago becomes a standby over the same store, although its last commit
+ * may not be visible yet.
+ */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../../adapters/memory/clock.ts'

@@ -1,8 +1,10 @@
 /**
- * A partition that another process folds, followed into a store here, so that taking it over is short.
+ * A partition that another process folds, followed into a store here, so that taking it over is
+ * short.
  *
- * What must stay true: it holds committed state only, with its checkpoint, as a task's store does; it writes nothing to the log. Its content
- * is disposable: if it is damaged or older than the changelog's beginning, it is rebuilt.
+ * What must stay true: it holds committed state only, with its checkpoint, as a task's store does;
+ * it writes nothing to the log. Its content is disposable: if it is damaged or older than the
+ * changelog's beginning, it is rebuilt.
  *
  * Not here: becoming the owner (task.ts restores the rest, over the same store).
  */
@@ -25,7 +27,10 @@ export interface StandbyOptions {
   readonly clock: Clock
 }
 
-/** How long a commit made here may take to become visible, and how often it is read: as long as an open transaction may live, and some. */
+/**
+ * How long a commit made here may take to become visible, and how often it is read: as long as an
+ * open transaction may live, and some.
+ */
 const SETTLED_MS = 30_000
 const SETTLED_STEP_MS = 50
 
@@ -84,8 +89,8 @@ export class Standby {
   }
 
   /**
-   * Of the changelog. A store that folded here just now holds a commit whose markers readers may not see yet: a commit beyond the end for longer
-   * than a transaction lives is reported as lost.
+   * Of the changelog. A store that folded here just now holds a commit whose markers readers may
+   * not see yet: a commit beyond the end for longer than a transaction lives is reported as lost.
    */
   async #settledEnd(signal: AbortSignal): Promise<bigint> {
     const { log, clock, store, partition } = this.#options
@@ -103,7 +108,8 @@ export class Standby {
     if (error instanceof StoreError && error.remedy === 'rebuild') {
       return await this.#options.store.wipe()
     }
-    // A store older than the beginning of the changelog is wiped when it begins again; a store beyond its end is refused there.
+    // A store older than the beginning of the changelog is wiped when it begins again; a store
+    // beyond its end is refused there.
     const isPassing = error instanceof LogError && error.remedy !== 'stop'
     if (!isPassing) throw error
   }

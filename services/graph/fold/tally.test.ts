@@ -1,4 +1,7 @@
-/** The running counts of a changing store equal a count of the whole store: after each commit of every story in core/scenarios, whenever the counting began. */
+/**
+ * The running counts of a changing store equal a count of the whole store: after each commit of
+ * every story in core/scenarios, whenever the counting began.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,8 +1,10 @@
 /**
- * The counts of one task's part of the graph: of the store once, from its first key to its last, and from then on of the changes of each commit.
+ * The counts of one task's part of the graph: of the store once, from its first key to its last,
+ * and from then on of the changes of each commit.
  *
- * What must stay true: keys up to `#cursor` are all counted, keys after it are not. So a page is counted only while no commit is under way. The counts follow
- * from stored values alone: a recount has the same result.
+ * What must stay true: keys up to `#cursor` are all counted, keys after it are not. So a page is
+ * counted only while no commit is under way. The counts follow from stored values alone: a recount
+ * has the same result.
  *
  * Not here: adding tasks up (census.ts).
  */
@@ -21,7 +23,10 @@ import { stateValueOf } from './bytes/long-node.ts'
 export interface ClusterTally {
   readonly cluster: ClusterId
   readonly edges: number
-  /** Edges to owners that are proven absent and did not orphan, also where no version served can be asked for it (B47). */
+  /**
+   * Edges to owners that are proven absent and did not orphan, also where no version served can be
+   * asked for it (B47).
+   */
   readonly dangling: number
   /** Objects that the policy holds: by the reason. */
   readonly held: Readonly<Record<HeldBy, number>>
@@ -42,7 +47,8 @@ export interface BlockedCount {
 }
 
 /**
- * `unresolvable`: an owner cannot be verified. - `held`: the policy does not allow it for such evidence. - `refused`: the cluster did not accept the command.
+ * `unresolvable`: an owner cannot be verified. - `held`: the policy does not allow it for such
+ * evidence. - `refused`: the cluster did not accept the command.
  */
 export type BlockedBecause = 'unresolvable' | 'held' | 'refused'
 
@@ -112,7 +118,9 @@ export class Tally {
     return this.#cursor === END
   }
 
-  /** Counts a further part of the store; no commit may be under way. `reader` reads the same store. */
+  /**
+   * Counts a further part of the store; no commit may be under way. `reader` reads the same store.
+   */
   async goOn(store: Pick<Store, 'get' | 'page'>, reader: StateReader): Promise<void> {
     let left = this.#pageKeys
     for (const prefix of COUNTED) {

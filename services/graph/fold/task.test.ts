@@ -1,4 +1,7 @@
-/** A task takes over, restores, folds and commits: after every failure in between, nothing is lost and nothing is done twice. */
+/**
+ * A task takes over, restores, folds and commits: after every failure in between, nothing is lost
+ * and nothing is done twice.
+ */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,10 @@
 /**
- * One partition's fold: fence, mark, restore, fold. The same four steps at start, after a rebalance and after any error.
+ * One partition's fold: fence, mark, restore, fold. The same four steps at start, after a rebalance
+ * and after any error.
  *
- * What must stay true: the store only ever holds committed state, and the position is committed with it. A commit is never retried: drop
- * the overlay, take the task over again, and the changelog shows whether it succeeded.
+ * What must stay true: the store only ever holds committed state, and the position is committed
+ * with it. A commit is never retried: drop the overlay, take the task over again, and the changelog
+ * shows whether it succeeded.
  *
  * Not here: which partitions this process has (ports/placement.ts), answering questions (query.ts).
  */
@@ -52,7 +54,9 @@ export interface TaskOptions {
   readonly clock: Clock
   /** `NEAR` unless given. */
   readonly pace?: Pace | undefined
-  /** What facts were before each change is kept, so that moments can be asked; unless it says not. */
+  /**
+   * What facts were before each change is kept, so that moments can be asked; unless it says not.
+   */
   readonly isRemembering?: boolean
   readonly observe?: TaskObserver
   /** Awaited whenever the task was taken over and its store is up to date, before it folds. */
@@ -112,17 +116,26 @@ export class Task {
     return { state: this.#state, position: this.#position, lagEntries }
   }
 
-  /** The counts of the store as of the last commit, by cluster; undefined while not all of it is counted, or the task does not fold. */
+  /**
+   * The counts of the store as of the last commit, by cluster; undefined while not all of it is
+   * counted, or the task does not fold.
+   */
   counts(): readonly ClusterTally[] | undefined {
     return this.#state === 'folding' && this.#tally.isWhole ? this.#tally.counts() : undefined
   }
 
-  /** From now on moments before this position cannot be asked; a little is forgotten with each commit. */
+  /**
+   * From now on moments before this position cannot be asked; a little is forgotten with each
+   * commit.
+   */
   forgetBefore(position: bigint): void {
     this.#forgetBefore = position
   }
 
-  /** Folds until the signal aborts or another process has the task; may be run again then. Rejects when only a person can help. */
+  /**
+   * Folds until the signal aborts or another process has the task; may be run again then. Rejects
+   * when only a person can help.
+   */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0
     // Of these, the failures that a reachable log returned.
@@ -282,7 +295,8 @@ export class Task {
   async #awaited(batch: Batch, given: OrderGiven, signal: AbortSignal): Promise<Found | Refused> {
     const { log, codec, clock } = this.#options
     const now = clock.monotonicMs()
-    // A producer of `events` may name orders that never come: one of them is waited for only this often.
+    // A producer of `events` may name orders that never come: one of them is waited for only this
+    // often.
     const isWaiting = now >= this.#waitNoOrderMs
     const untilMs = isWaiting ? now + ORDER_WAIT_MS : now
     for (;;) {
@@ -352,7 +366,8 @@ export class Task {
     if (isDue) batch.putDigest()
     const { changelog, outputs, beside } = batch.take(last)
     const end = await owned.commit({ changelog, outputs })
-    // Offsets that were given before are given again: the content of the store is no longer on the log.
+    // Offsets that were given before are given again: the content of the store is no longer on the
+    // log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0

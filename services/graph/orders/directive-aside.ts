@@ -1,9 +1,10 @@
 /**
- * What somebody who gives an order, or takes one back, may not expect: that there was nothing to take back, what stands all the same by orders of their own,
- * and that nothing is known of what is protected.
+ * What somebody who gives an order, or takes one back, may not expect: that there was nothing to
+ * take back, what stands all the same by orders of their own, and that nothing is known of what is
+ * protected.
  *
- * What must stay true: it is said beside the order, which is carried out in any case: reapers may know of what the fold here does not. Nothing is said of what another process
- * has.
+ * What must stay true: it is said beside the order, which is carried out in any case: reapers may
+ * know of what the fold here does not. Nothing is said of what another process has.
  *
  * Not here: carrying it out (directive-http.ts).
  */
@@ -22,7 +23,10 @@ export interface AsideParts {
   readonly query: Query
 }
 
-/** Sentences behind what follows from the order, each with a space before it; empty where all is as one expects. */
+/**
+ * Sentences behind what follows from the order, each with a space before it; empty where all is as
+ * one expects.
+ */
 export async function asideOf(
   { clusters, query }: AsideParts,
   order: Order,
@@ -86,7 +90,10 @@ async function takenBack(
   return `${all.has(cluster) ? '' : ` ${none}`}${apart}`
 }
 
-/** Of that cluster, or of all; undefined when another process has one of them, so that nothing can be said of what is nowhere. */
+/**
+ * Of that cluster, or of all; undefined when another process has one of them, so that nothing can
+ * be said of what is nowhere.
+ */
 async function viewsOf(
   clusters: Clusters,
   cluster: ClusterId,

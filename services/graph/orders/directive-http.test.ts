@@ -1,4 +1,7 @@
-/** Orders over HTTP: what they append and in which order, how far they are effective, and what is refused. */
+/**
+ * Orders over HTTP: what they append and in which order, how far they are effective, and what is
+ * refused.
+ */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

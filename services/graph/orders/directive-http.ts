@@ -1,10 +1,12 @@
 /**
  * Takes what operators ask for and puts it on the log, where reapers and the fold see it.
  *
- * What must stay true: what stops is told to the reapers first, what lets go is told to them last; an answer is given only when all of it is appended.
- * An approval is of what is held just now, or it is refused.
+ * What must stay true: what stops is told to the reapers first, what lets go is told to them last;
+ * an answer is given only when all of it is appended. An approval is of what is held just now, or
+ * it is refused.
  *
- * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows from it (core/admit/directive.ts).
+ * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows
+ * from it (core/admit/directive.ts).
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -72,7 +74,8 @@ export function addDirectives(server: FastifyInstance, parts: DirectiveParts): v
       const answer = await inTurn(() => give(parts, { order, cluster, by, promised, view }))
       return documentOf('DirectiveResult', { answer, partial: '' })
     }
-    // What stops, and what takes that back, is given wherever it is asked for: the process that has the cluster may be what fails.
+    // What stops, and what takes that back, is given wherever it is asked for: the process that has
+    // the cluster may be what fails.
     if (cluster === '' || !RESTS_ON_STATE.has(order.verb)) return await given()
     return await parts.forwarding.answered(request, reply, cluster, given)
   })
@@ -148,7 +151,10 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
 /** Orders of one cluster that are compared with how it stands. */
 const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
 
-/** A pause and a resume given together must not leave the reapers with one and the fold with the other. */
+/**
+ * A pause and a resume given together must not leave the reapers with one and the fold with the
+ * other.
+ */
 function oneAfterTheOther(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -338,8 +344,9 @@ function controlOf(
 }
 
 /**
- * To all partitions, also what is about one cluster: one that comes later may be in any, and `orders` is repeated from what any one of them holds
- * (order-keeper.ts). Answers with the offset of each after which it is folded.
+ * To all partitions, also what is about one cluster: one that comes later may be in any, and
+ * `orders` is repeated from what any one of them holds (order-keeper.ts). Answers with the offset
+ * of each after which it is folded.
  */
 async function broadcast(
   { log, codec }: DirectiveParts,

@@ -1,7 +1,9 @@
 /**
- * What an operator asks for over HTTP, read and checked: the one place where a directive is understood before it is on the log.
+ * What an operator asks for over HTTP, read and checked: the one place where a directive is
+ * understood before it is on the log.
  *
- * What must stay true: what is not understood whole is refused with a sentence; a text that is recorded is one line.
+ * What must stay true: what is not understood whole is refused with a sentence; a text that is
+ * recorded is one line.
  *
  * Not here: carrying it out (directive-http.ts), what it changes (core/admit/directive.ts).
  */

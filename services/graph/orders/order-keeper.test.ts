@@ -1,4 +1,7 @@
-/** What holds reapers back is in `orders` again before long when that lost it, and what let go stays let go. */
+/**
+ * What holds reapers back is in `orders` again before long when that lost it, and what let go stays
+ * let go.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

@@ -1,9 +1,10 @@
 /**
- * Says again in `orders` what people and the policy hold back, where it says nothing of it or less: it may have lost its end (F39), and reapers and
- * watchers know of pauses and protection from there alone.
+ * Says again in `orders` what people and the policy hold back, where it says nothing of it or less:
+ * it may have lost its end (F39), and reapers and watchers know of pauses and protection from there
+ * alone.
  *
- * What must stay true: only what holds back is said again, and only what the fold still holds after everything that `orders` said: nothing is let
- * go here, and nobody's order is undone.
+ * What must stay true: only what holds back is said again, and only what the fold still holds after
+ * everything that `orders` said: nothing is let go here, and nobody's order is undone.
  *
  * Not here: what the watchers say of their clusters, which they repeat themselves.
  */
@@ -67,7 +68,8 @@ function isPassing(error: unknown): boolean {
 async function sayAgain(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
   const { log, codec, clock, task, policy } = parts
   const said = new Map((await log.latest('orders', 0)).map((entry) => [entry.key, entry]))
-  // What lets go is on `events` before it is in `orders`: past this end the fold has let go of it, too.
+  // What lets go is on `events` before it is in `orders`: past this end the fold has let go of it,
+  // too.
   const { end } = await log.bounds('events', task.partition)
   while (task.status().position < end) {
     await clock.sleep(CONTROL_CATCH_UP_MS, signal)

@@ -1,9 +1,9 @@
 /**
- * What is asked about a moment is answered as it was answered then, by the same code: lives with lost
- * events, relists, uids that come back, restores, unwatched kinds, policies and forgotten objects are
- * folded by the service's own batches, and at many positions every question is asked twice, once when
- * that position is the newest and once at the end. `MOMENTS=10000` asks for so many moments.
- * A route that is added takes a moment and is asked here, or says why it takes none.
+ * What is asked about a moment is answered as it was answered then, by the same code: lives with
+ * lost events, relists, uids that come back, restores, unwatched kinds, policies and forgotten
+ * objects are folded by the service's own batches, and at many positions every question is asked
+ * twice, once when that position is the newest and once at the end. `MOMENTS=10000` asks for so
+ * many moments. A route that is added takes a moment and is asked here, or says why it takes none.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

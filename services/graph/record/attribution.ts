@@ -2,8 +2,8 @@
  * Who deleted an object, and after the deletion of which owner, or of its namespace: the one place
  * that decides it, for every answer that names anybody.
  *
- * What must stay true: what is inferred is called so; nothing is inferred from a user's request, nor
- * from one of a controller; where a collector followed an owner that nobody knows, that is said
+ * What must stay true: what is inferred is called so; nothing is inferred from a user's request,
+ * nor from one of a controller; where a collector followed an owner that nobody knows, that is said
  * (`isRootKnown`), and nobody is named for it. Bounded in owners and in what is read.
  *
  * Not here: whether Kinfold did it (life.ts), which request it was (query/answer/actor.ts), why
@@ -70,7 +70,9 @@ function causeIn({ reaped, ...life }: Life, actor: FoundActor | null): Cause {
 type Chain = Pick<Deletion, 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown'> &
   Pick<Attribution, 'owners' | 'deletedBy'>
 
-/** Up to the owner, or the namespace, that neither a collector nor the namespace controller deleted. */
+/**
+ * Up to the owner, or the namespace, that neither a collector nor the namespace controller deleted.
+ */
 async function chainOf(parts: Attributors, of: Identity, first: Cause): Promise<Chain> {
   const { lives, deleters } = parts
   const owners: Identity[] = []

@@ -1,8 +1,10 @@
 /**
- * `GET /v1/changes`: what happened to one object, or to all of a namespace or of clusters, the oldest first, a page at a time.
+ * `GET /v1/changes`: what happened to one object, or to all of a namespace or of clusters, the
+ * oldest first, a page at a time.
  *
- * What must stay true: of an object the index has all that happened since it was created, or says since when it has it; of more than one the log is read. Who may not
- * see the whole graph asks about one namespace of one cluster, or about an object that they may get.
+ * What must stay true: of an object the index has all that happened since it was created, or says
+ * since when it has it; of more than one the log is read. Who may not see the whole graph asks
+ * about one namespace of one cluster, or about an object that they may get.
  *
  * Not here: the same as an endless stream (record-stream.ts).
  */
@@ -58,7 +60,8 @@ export function addChanges(server: FastifyInstance, parts: ChangeParts): void {
     const words = askedOf(request)
     const span = spanOf(words)
     const mark = markOf(request)
-    // Another process asks how far this one has folded: in the words of a question about one object, too.
+    // Another process asks how far this one has folded: in the words of a question about one
+    // object, too.
     const isGathered = mark !== undefined && 'partitions' in mark
     const isOfOne = words['uid'] !== undefined || words['name'] !== undefined
     return isOfOne && !isGathered
@@ -114,7 +117,8 @@ async function ofOne(
     // Who may not see the graph learns nothing of what is there, or not.
     if (!isShown) await access.graph(request)
     const isUnknown = error instanceof Problem && error.status === 404 && !isShown
-    // Of one that was forgotten the log may have something all the same; what has no name has to be read for.
+    // Of one that was forgotten the log may have something all the same; what has no name has to be
+    // read for.
     if (isUnknown && words['uid'] !== undefined) {
       return await ofMany(parts, request, reply, words, span)
     }

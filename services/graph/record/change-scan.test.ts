@@ -1,4 +1,7 @@
-/** Entries of all partitions of `history` are read as one list, whatever times they have and however late their clusters were folded. */
+/**
+ * Entries of all partitions of `history` are read as one list, whatever times they have and however
+ * late their clusters were folded.
+ */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'

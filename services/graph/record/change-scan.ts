@@ -1,14 +1,19 @@
 /**
- * Reads the topic `history` of all partitions as one list, the oldest first, from places on and up to ends that are fixed at the first page.
+ * Reads the topic `history` of all partitions as one list, the oldest first, from places on and up
+ * to ends that are fixed at the first page.
  *
- * What must stay true: one request reads a bounded number of entries, whatever it finds, and says where each partition goes on; what was read and not taken is read
- * again by the next one. The changes of one cluster that is asked for alone come in the order of its log, since each partition of `history` has them in that order.
- * Several clusters are ordered by time; where one was folded late, its own order holds on each page (`inOwnOrder`), and hardly ever not between two.
+ * What must stay true: one request reads a bounded number of entries, whatever it finds, and says
+ * where each partition goes on; what was read and not taken is read again by the next one. The
+ * changes of one cluster that is asked for alone come in the order of its log, since each partition
+ * of `history` has them in that order. Several clusters are ordered by time; where one was folded
+ * late, its own order holds on each page (`inOwnOrder`), and hardly ever not between two.
  *
- * Why the log, and no key in the index: the log is whole back to its retention, while the index forgets an object with all that happened to it; and a second key
- * would be one more write for each change, of all clusters, for a question that is asked now and then.
+ * Why the log, and no key in the index: the log is whole back to its retention, while the index
+ * forgets an object with all that happened to it; and a second key would be one more write for each
+ * change, of all clusters, for a question that is asked now and then.
  *
- * Not here: which changes are asked for (query/ask/record-filter.ts), where the first page begins (change-page.ts).
+ * Not here: which changes are asked for (query/ask/record-filter.ts), where the first page begins
+ * (change-page.ts).
  */
 import type { History } from '../../../core/model/record.ts'
 import type { Log } from '../../../ports/log.ts'
@@ -20,7 +25,10 @@ import type { Turns } from '../turns.ts'
 
 /** Entries that one request reads. */
 const MOST_READ = 5_000
-/** Entries of a partition read at once, at most: of many partitions fewer, so that the first ones of all are a quarter of the whole. */
+/**
+ * Entries of a partition read at once, at most: of many partitions fewer, so that the first ones of
+ * all are a quarter of the whole.
+ */
 const MOST_AT_ONCE = 500
 const SHARE_OF_FIRSTS = 4
 /** How long a read waits for what the log says it holds. */
@@ -71,7 +79,9 @@ export class ChangeScan {
     this.#atOnce = Math.max(1, Math.min(MOST_AT_ONCE, share))
   }
 
-  /** The next one that is asked for; undefined when there is none, or this request has read enough. */
+  /**
+   * The next one that is asked for; undefined when there is none, or this request has read enough.
+   */
   async next(): Promise<Change | undefined> {
     for (const reader of this.#readers) {
       while (reader.isOpen && reader.head === undefined) {
@@ -158,7 +168,9 @@ class Reader {
   }
 }
 
-/** The rows of each partition of `events` in the order of that log, in the places that they have. */
+/**
+ * The rows of each partition of `events` in the order of that log, in the places that they have.
+ */
 export function inOwnOrder<T extends Pick<History, 'partition' | 'position'>>(
   rows: readonly T[],
 ): readonly T[] {

@@ -42,7 +42,10 @@ export class Deleters {
     return this.#doubts.text()
   }
 
-  /** Waits a moment for what audit logs said just now. Why a name may be missing; empty when none is. */
+  /**
+   * Waits a moment for what audit logs said just now. Why a name may be missing; empty when none
+   * is.
+   */
   async caughtUp(): Promise<string> {
     return behindText((await this.#parts.actors?.caughtUp()) ?? 0n, 'audit logs')
   }

@@ -1,9 +1,10 @@
 /**
- * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold knows or an audit log says, and by which owner's deletion; a page at a
- * time.
+ * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold
+ * knows or an audit log says, and by which owner's deletion; a page at a time.
  *
- * What must stay true: a deletion is listed whoever did it; where `by`, `evidence` or `root` is asked for and nobody knows it any more, `partial` says how many were
- * left out. An owner that who asks may not list is `hidden`.
+ * What must stay true: a deletion is listed whoever did it; where `by`, `evidence` or `root` is
+ * asked for and nobody knows it any more, `partial` says how many were left out. An owner that who
+ * asks may not list is `hidden`.
  *
  * Not here: whether Kinfold did it (life.ts), and which user did (deleter.ts).
  */
@@ -26,7 +27,10 @@ import { Lives, type Named } from './life.ts'
 import { onePage } from './log-page.ts'
 import { type AskedSpan, spanOf } from './span.ts'
 
-/** Entries of histories, and as many of audit logs, that one request reads at most, but for its first object. */
+/**
+ * Entries of histories, and as many of audit logs, that one request reads at most, but for its
+ * first object.
+ */
 const MOST_ENTRIES = 20_000
 
 /** `text`: why Kinfold deleted it, or how it was learnt. */

@@ -1,10 +1,14 @@
 /**
- * `GET /v1/diff`: which objects were added, deleted or changed between two moments, in clusters, a page at a time; of deleted ones also by whom, as far as Kinfold knows.
+ * `GET /v1/diff`: which objects were added, deleted or changed between two moments, in clusters, a
+ * page at a time; of deleted ones also by whom, as far as Kinfold knows.
  *
- * What must stay true: a page is about one cluster, answered by the process that has it, and all pages of a cluster are about the same two moments. A moment that is not
- * known any more is refused for all clusters, with the earliest one. An answer may be kept only where nothing that comes can change it.
+ * What must stay true: a page is about one cluster, answered by the process that has it, and all
+ * pages of a cluster are about the same two moments. A moment that is not known any more is refused
+ * for all clusters, with the earliest one. An answer may be kept only where nothing that comes can
+ * change it.
  *
- * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who may see the whole graph (http.ts).
+ * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who
+ * may see the whole graph (http.ts).
  */
 import type { FastifyInstance } from 'fastify'
 import { type Node, nodePhase } from '../../../core/model/node.ts'
@@ -34,7 +38,10 @@ import type { LogParts } from './log-page.ts'
 
 const LISTED = 500
 const LISTED_MOST = 2_000
-/** Entries of histories of deleted objects that one page reads, but for the object with which it reaches that. */
+/**
+ * Entries of histories of deleted objects that one page reads, but for the object with which it
+ * reaches that.
+ */
 const MOST_ENTRIES = 20_000
 
 export interface DiffParts extends LogParts {
@@ -157,7 +164,10 @@ interface Page {
   readonly next: string | null
   readonly kinds: readonly string[]
   readonly partial: string
-  /** Of each deletion it is known who did it, and no audit log is read: what comes cannot say it otherwise. */
+  /**
+   * Of each deletion it is known who did it, and no audit log is read: what comes cannot say it
+   * otherwise.
+   */
   readonly isFinal: boolean
 }
 

@@ -1,4 +1,7 @@
-/** What differs between two moments, over HTTP: by whom what was deleted, whose owners are others, and what is refused. That each moment is what it was then, query/past.property.test.ts says. */
+/**
+ * What differs between two moments, over HTTP: by whom what was deleted, whose owners are others,
+ * and what is refused. That each moment is what it was then, query/past.property.test.ts says.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { checked } from '../../../testing/answer-check.ts'

@@ -1,8 +1,9 @@
 /**
- * `GET /v1/horizon`: how far back each question about the past reaches, for each partition, and why.
+ * `GET /v1/horizon`: how far back each question about the past reaches, for each partition, and
+ * why.
  *
- * What must stay true: these are the bounds by which questions are refused, read where those read them. Where the index begins is said of the process that is asked: each
- * has its own.
+ * What must stay true: these are the bounds by which questions are refused, read where those read
+ * them. Where the index begins is said of the process that is asked: each has its own.
  *
  * Not here: the refusal (horizon.ts).
  */
@@ -144,7 +145,9 @@ function rememberBound({ clusters, clock }: LogParts): Bound {
   }
 }
 
-/** Where an audit log ends names are missing, and nothing else says so: the longest silent first. */
+/**
+ * Where an audit log ends names are missing, and nothing else says so: the longest silent first.
+ */
 function actorBound({ actors }: HorizonParts, all: readonly KnownCluster[]): Bound {
   const bound = { source: 'actors', questions: ['who'], partitions: [] } as const
   const heard = all

@@ -1,8 +1,8 @@
 /**
  * How far back a question about the past reaches, and the refusal of one that goes further.
  *
- * What must stay true: what was removed is unknown, so a question about it is refused with the earliest moment, or answered with less where that was asked for and is
- * said.
+ * What must stay true: what was removed is unknown, so a question about it is refused with the
+ * earliest moment, or answered with less where that was asked for and is said.
  */
 import { Problem } from '../../../runtime/http/problem.ts'
 import type { ChangeList } from '../api/answer-schema.ts'
@@ -25,8 +25,8 @@ export function horizonOf(reach: readonly Reach[]): Horizon {
 }
 
 /**
- * From when on a question is answered, in milliseconds, null where nothing is recorded; `partial` says
- * what is missing. Throws 410 where it reaches further back than the record does.
+ * From when on a question is answered, in milliseconds, null where nothing is recorded; `partial`
+ * says what is missing. Throws 410 where it reaches further back than the record does.
  */
 export function reached(
   horizon: Horizon,

@@ -1,10 +1,13 @@
 /**
- * What the record says of the end of an object: whether Kinfold deleted it, with which command and on what evidence, and which deletion that followed from.
+ * What the record says of the end of an object: whether Kinfold deleted it, with which command and
+ * on what evidence, and which deletion that followed from.
  *
- * What must stay true: a deletion is Kinfold's only where the result of its own DELETE says that it was done, and somebody else's only where all that happened to the
- * object is known and no such command is in it; else nobody knows. It is read from fields of records, and of results from the events that they tell of; no sentence is
- * read back. A deletion follows from that of an owner which the object named, by uid and coordinates. What is read of one object and of one chain of owners is bounded;
- * beyond that it is not known, either.
+ * What must stay true: a deletion is Kinfold's only where the result of its own DELETE says that it
+ * was done, and somebody else's only where all that happened to the object is known and no such
+ * command is in it; else nobody knows. It is read from fields of records, and of results from the
+ * events that they tell of; no sentence is read back. A deletion follows from that of an owner
+ * which the object named, by uid and coordinates. What is read of one object and of one chain of
+ * owners is bounded; beyond that it is not known, either.
  *
  * Not here: who somebody else is (deleter.ts): this record does not say it.
  */
@@ -190,8 +193,8 @@ export class Lives {
   }
 
   /**
-   * The namespace that was being deleted when the deletion of an object in it began. Of several that
-   * had its name in turn, so shortly after each other that either may be meant, none.
+   * The namespace that was being deleted when the deletion of an object in it began. Of several
+   * that had its name in turn, so shortly after each other that either may be meant, none.
    */
   async namespaceBehind(
     { cluster, namespace }: Identity,
@@ -295,7 +298,10 @@ export class Lives {
     return this.#parts.index.objectAfter(of, offset)?.deletedAt ?? null
   }
 
-  /** By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose answer was lost, may have done it. */
+  /**
+   * By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose
+   * answer was lost, may have done it.
+   */
   async #outcomeOf(result: History): Promise<'done' | 'not' | 'unknown'> {
     const settled = await this.#settledBy(result)
     if (settled === undefined || settled.outcome === 'absent') return 'unknown'
@@ -324,7 +330,10 @@ export class Lives {
   }
 }
 
-/** A uid comes again where a cluster was restored from a backup. Results may come after the watch has told the deletion. */
+/**
+ * A uid comes again where a cluster was restored from a backup. Results may come after the watch
+ * has told the deletion.
+ */
 function livesIn(all: Entries): readonly Entries[] {
   const lives: (readonly [bigint, History])[][] = []
   let isOver = true
@@ -340,7 +349,10 @@ function livesIn(all: Entries): readonly Entries[] {
   return lives
 }
 
-/** Of what is only orphaned, or loses its finalizer, the evidence is `orphaning`: nothing is deleted. */
+/**
+ * Of what is only orphaned, or loses its finalizer, the evidence is `orphaning`: nothing is
+ * deleted.
+ */
 function isDelete({ change, evidence, command }: History): boolean {
   return change === 'command' && command !== null && evidence !== null && evidence !== 'orphaning'
 }

@@ -1,10 +1,14 @@
 /**
- * One page of what the log's `history` holds, for whoever may see it: what questions about namespaces and clusters, and about deletions, have in common.
+ * One page of what the log's `history` holds, for whoever may see it: what questions about
+ * namespaces and clusters, and about deletions, have in common.
  *
- * What must stay true: the first page fixes where each partition ends, so reading page by page comes to an end; a question that reaches further back than all
- * partitions are whole is refused. Any process answers; who may not see the whole graph is answered where the cluster is, since only there it is known what may be listed.
+ * What must stay true: the first page fixes where each partition ends, so reading page by page
+ * comes to an end; a question that reaches further back than all partitions are whole is refused.
+ * Any process answers; who may not see the whole graph is answered where the cluster is, since only
+ * there it is known what may be listed.
  *
- * Not here: what is read of a page (change-scan.ts), what becomes of it (change-question.ts, deletion-question.ts).
+ * Not here: what is read of a page (change-scan.ts), what becomes of it (change-question.ts,
+ * deletion-question.ts).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ClusterId } from '../../../core/model/object.ts'
@@ -177,7 +181,10 @@ async function beginOf(
   return { isFirst: true, places, since, horizon, partial, resume: positionText(ends) }
 }
 
-/** Behind a list that was read: so far as it goes nothing was removed, or `from` is refused with 410. */
+/**
+ * Behind a list that was read: so far as it goes nothing was removed, or `from` is refused with
+ * 410.
+ */
 async function resumedAt(log: Log, from: string): Promise<Begun> {
   const places: Place[] = []
   for (const [partition, next] of await positionsFrom(log, 'history', from)) {

@@ -1,4 +1,7 @@
-/** What happened, which objects were deleted and by whom, and how far back that is known: over HTTP, page by page, for who may see all and for who may not. */
+/**
+ * What happened, which objects were deleted and by whom, and how far back that is known: over HTTP,
+ * page by page, for who may see all and for who may not.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Command, Outcome } from '../../../core/model/command.ts'
@@ -22,7 +25,9 @@ import {
 import { codec } from '../../../testing/rig/task-rig.ts'
 import type { DiffPage } from './diff-question.ts'
 
-/** `web` is deleted by a user, what it owns by Kinfold, one after the other; and `alone` by a user. */
+/**
+ * `web` is deleted by a user, what it owns by Kinfold, one after the other; and `alone` by a user.
+ */
 const STORY = [
   ...['put deploy/web in shop', 'put rs/web in shop <- deploy/web', 'put cm/alone in shop'],
   ...['put pod/a in shop <- rs/web', 'put pod/b in shop <- rs/web', 'put pod/c in other'],

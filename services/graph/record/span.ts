@@ -1,4 +1,7 @@
-/** The words of a question about the past: from when, until when, how much. What must stay true: a time that nobody can read is refused, never guessed. */
+/**
+ * The words of a question about the past: from when, until when, how much. What must stay true: a
+ * time that nobody can read is refused, never guessed.
+ */
 import { Problem } from '../../../runtime/http/problem.ts'
 
 export interface AskedSpan {

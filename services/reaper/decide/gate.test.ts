@@ -1,4 +1,7 @@
-/** The gate's rules, one row each: facts that block, owners that are verified, live GETs that disprove. */
+/**
+ * The gate's rules, one row each: facts that block, owners that are verified, live GETs that
+ * disprove.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from '../../../core/model/command.ts'
@@ -185,7 +188,8 @@ const absent = CLAIM
 const waiting = { ...CLAIM, name: 'waits', claim: 'waiting' } as const
 const orphaning = { ...CLAIM, name: 'orphans', claim: 'orphaning' } as const
 
-// Freshness, then the owners that are verified for facts observed a moment ago, more than two seconds ago, more than five, and before the connection broke.
+// Freshness, then the owners that are verified for facts observed a moment ago, more than two
+// seconds ago, more than five, and before the connection broke.
 const proofs = [
   ['live', '', 'waits', 'rs waits', 'rs waits'],
   ['recheck', 'rs waits', 'rs waits', 'rs waits', 'rs waits'],
@@ -220,7 +224,8 @@ const unknown = {
 const found = (more: Parameters<typeof object>[0]) =>
   ({ type: 'Found', object: object({ uid: CLAIM.uid, ...more }), code: 200 }) as const
 
-// A live GET, then whether it confirms that the owner is absent, that it waits, and that it orphans; if it is unclear dependents stay.
+// A live GET, then whether it confirms that the owner is absent, that it waits, and that it
+// orphans; if it is unclear dependents stay.
 const looks = [
   ['nothing', { type: 'Absent', code: 404 }, true, true, true],
   ['another uid', found({ uid: 'u-2', name: CLAIM.name }), true, true, true],

@@ -1,10 +1,13 @@
 /**
- * Whether a command may be sent now: a decision over facts, and which owners have to be verified before.
+ * Whether a command may be sent now: a decision over facts, and which owners have to be verified
+ * before.
  *
- * What must stay true: an unknown fact blocks. The gate never waits and has no third answer: a command that may not be sent now
- * settles as blocked (an expired one, too), and the fold issues it again.
+ * What must stay true: an unknown fact blocks. The gate never waits and has no third answer: a
+ * command that may not be sent now settles as blocked (an expired one, too), and the fold issues it
+ * again.
  *
- * Not here: getting the facts and the live GETs (proof.ts, control.ts), the guard inside the call itself (guard.ts).
+ * Not here: getting the facts and the live GETs (proof.ts, control.ts), the guard inside the call
+ * itself (guard.ts).
  */
 import type { Guarding } from '../../../core/graph/guarding.ts'
 import { protectedNow, protectedPlace } from '../../../core/graph/guarding.ts'
@@ -24,7 +27,10 @@ import { projectionDigest, projectionOf } from '../../../ports/record/projection
 export interface Facts {
   /** Since the command was appended. */
   readonly ageMs: number
-  /** Time since the deciding event was on the log. Never less than its age: a fold that lags decides by old events. */
+  /**
+   * Time since the deciding event was on the log. Never less than its age: a fold that lags decides
+   * by old events.
+   */
   readonly newsMs: number
   /** This process has a connection to the command's cluster. */
   readonly isReachable: boolean
@@ -41,13 +47,19 @@ export interface Facts {
   readonly barredBecause: string
   /** The present protection. */
   readonly guarding: Guarding
-  /** Since the deciding event was on the log this reaper has run, and no call to the cluster has failed: it cannot have been restored unseen. */
+  /**
+   * Since the deciding event was on the log this reaper has run, and no call to the cluster has
+   * failed: it cannot have been restored unseen.
+   */
   readonly isUnbroken: boolean
   /** The strictest that this reaper may do. */
   readonly mode: Mode
   /** The policy's now: a command given under another one is not carried out beyond it. */
   readonly policyMode: Mode
-  /** Why only dry runs are allowed for lack of the cluster's own lock; undefined when nothing is missing. */
+  /**
+   * Why only dry runs are allowed for lack of the cluster's own lock; undefined when nothing is
+   * missing.
+   */
   readonly unlocked: string | undefined
 }
 
@@ -87,7 +99,8 @@ export function judge(command: Command, facts: Facts, bounds: GateBounds): Pass 
   const missing = missingGuard(command)
   if (missing !== undefined) return { type: 'Blocked', reason: missing, isSpared: false }
   if (command.mode === 'dry-run') return GO_DRY
-  // A process that asked for an effect would take a dry run's success for its completion, also once this reaper may do more.
+  // A process that asked for an effect would take a dry run's success for its completion, also once
+  // this reaper may do more.
   if (facts.mode === 'dry-run') return { ...GO_DRY, insteadBecause: ONLY_DRY }
   if (facts.policyMode === 'dry-run') return { ...GO_DRY, insteadBecause: SOFTENED }
   const { unlocked } = facts
@@ -114,7 +127,10 @@ function sparedPlace(command: Command, { guarding }: Facts): string {
   return protectedPlace(command.target, command.evidence, guarding)
 }
 
-/** Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is not the one that was meant. */
+/**
+ * Why the object of a DELETE, as it was just read, is to stay; empty when it may be deleted, or is
+ * not the one that was meant.
+ */
 export function sparedBecause(command: Command, read: GetAnswer, { guarding }: Facts): string {
   if (command.type !== 'DeleteObject' || read.type !== 'Found') return ''
   const { object } = read
@@ -123,14 +139,17 @@ export function sparedBecause(command: Command, read: GetAnswer, { guarding }: F
 }
 
 /**
- * Which labels and annotations are read with an object, by a digest: for an object that was read under others it is unknown whether it has these.
+ * Which labels and annotations are read with an object, by a digest: for an object that was read
+ * under others it is unknown whether it has these.
  */
 export function marksAskedFor({ guarding }: Facts): string {
   const subjects = guarding.subjects.map(({ subject }) => subject)
   return projectionDigest(projectionOf(guarding.policy, subjects))
 }
 
-/** Labels and annotations that users chose: observations published before that do not contain them. */
+/**
+ * Labels and annotations that users chose: observations published before that do not contain them.
+ */
 export function isReadFirst({ target }: DeleteObject, { guarding }: Facts): boolean {
   const { policy, subjects } = guarding
   if (target.aggregated || policy.labels.length > 0 || policy.annotations.length > 0) return true
@@ -144,7 +163,10 @@ function needsApproval(command: Command): boolean {
   return !mayBe || command.approvedBy === ''
 }
 
-/** An empty precondition is none to an API server, so a command without its guard is refused here (I2, I4). */
+/**
+ * An empty precondition is none to an API server, so a command without its guard is refused here
+ * (I2, I4).
+ */
 function missingGuard(command: Command): string | undefined {
   const { target } = command
   if (command.type === 'VerifyOwner' || command.type === 'WarnObject') return undefined
@@ -164,7 +186,10 @@ function missingGuard(command: Command): string | undefined {
   return freshness === 'recheck' && owners.length === 0 ? unverifiable(command) : undefined
 }
 
-/** An owner is left out of a command's claims only where its kind is not served: no GET can confirm its absence then (core/issue/issue.ts). */
+/**
+ * An owner is left out of a command's claims only where its kind is not served: no GET can confirm
+ * its absence then (core/issue/issue.ts).
+ */
 function unverifiable(command: DeleteObject | OrphanDependent): string {
   const acted = command.type === 'DeleteObject' ? command.references : droppedBy(command).values()
   const kinds = new Set<string>()
@@ -188,8 +213,10 @@ function dropsListed(command: OrphanDependent): boolean {
 }
 
 /**
- * Owners to be verified before the call. A fact that a live watch observed a moment ago needs no GET, unless the cluster may have been restored since:
- * that brings owner and dependent back with their uids and versions, so the guard inside the call would not notice. A restore takes longer than a moment.
+ * Owners to be verified before the call. A fact that a live watch observed a moment ago needs no
+ * GET, unless the cluster may have been restored since: that brings owner and dependent back with
+ * their uids and versions, so the guard inside the call would not notice. A restore takes longer
+ * than a moment.
  */
 export function claimsToProve(
   command: Command,
@@ -197,14 +224,17 @@ export function claimsToProve(
   bounds: GateBounds,
 ): readonly OwnerClaim[] {
   if (command.type !== 'DeleteObject' && command.type !== 'OrphanDependent') return NONE
-  // Where owners are verified anyway, one that waits is verified, too: the age of that observation is unknown.
+  // Where owners are verified anyway, one that waits is verified, too: the age of that observation
+  // is unknown.
   if (command.freshness === 'recheck') return command.owners
   if (!isUnbroken || newsMs > bounds.goneProofAfterMs) return command.owners
   if (newsMs <= bounds.waitingProofAfterMs) return NONE
   return command.owners.filter(({ claim }) => claim !== 'absent')
 }
 
-/** Whether a live GET of that age has to be followed by another, as an event of that age would be. */
+/**
+ * Whether a live GET of that age has to be followed by another, as an event of that age would be.
+ */
 export function isOutdated(
   { claim }: OwnerClaim,
   ageMs: number,
@@ -229,7 +259,9 @@ function foundDisproof(claim: OwnerClaim, owner: string, phase: Phase): string |
   }
 }
 
-/** For a live GET that disproves the claim: the object that exists and was claimed to be deleted. */
+/**
+ * For a live GET that disproves the claim: the object that exists and was claimed to be deleted.
+ */
 export function foundAgainst({ claim }: OwnerClaim, look: GetAnswer): ObjectMeta | undefined {
   if (claim !== 'absent' || look.type !== 'Found') return undefined
   return look.object.uid === '' ? undefined : look.object

@@ -1,9 +1,10 @@
 /**
  * The event that a command's result is.
  *
- * What must stay true: it carries the epoch the command was judged in, never a later one, so a result from before a restore is
- * refused by the fold. Of an object with many owner references a result has none of them: who
- * makes thousands of commands about it must not have its list written as often.
+ * What must stay true: it carries the epoch the command was judged in, never a later one, so a
+ * result from before a restore is refused by the fold. Of an object with many owner references a
+ * result has none of them: who makes thousands of commands about it must not have its list written
+ * as often.
  */
 import type { Command, OwnerClaim, VerifyOwner } from '../../../core/model/command.ts'
 import { LONG_LIST } from '../../../core/model/constant.ts'

@@ -1,5 +1,6 @@
 /**
- * The table of answers, every case of it: each kind of answer for each verb, in each mode, at the first try and after the last.
+ * The table of answers, every case of it: each kind of answer for each verb, in each mode, at the
+ * first try and after the last.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'

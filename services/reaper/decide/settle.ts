@@ -1,10 +1,13 @@
 /**
- * The consequences of an answer of the cluster: settle, read the object again, go through the gate again, or try again shortly.
+ * The consequences of an answer of the cluster: settle, read the object again, go through the gate
+ * again, or try again shortly.
  *
- * What must stay true: every answer has its row, nothing unknown settles as `done` or `absent`, and each way back to the gate is counted.
- * Trying a DELETE or a patch again is safe, since its guard makes a second one change nothing.
+ * What must stay true: every answer has its row, nothing unknown settles as `done` or `absent`, and
+ * each way back to the gate is counted. Trying a DELETE or a patch again is safe, since its guard
+ * makes a second one change nothing.
  *
- * Not here: the calls themselves and the waits (reap.ts), how bytes become an answer (adapters/kubernetes).
+ * Not here: the calls themselves and the waits (reap.ts), how bytes become an answer
+ * (adapters/kubernetes).
  */
 import {
   type DeleteObject,
@@ -100,7 +103,10 @@ export function onAnswer(
   }
 }
 
-/** Reading of the object after a conflict, or after an answer that leaves open whether the call took effect. */
+/**
+ * Reading of the object after a conflict, or after an answer that leaves open whether the call took
+ * effect.
+ */
 export function readBack(
   command: Effect,
   cause: ReapAnswer,
@@ -136,7 +142,10 @@ export function readBack(
   return settle('stale', 'keeps being written', code, object)
 }
 
-/** The GET before the DELETE of an object of an aggregated server, which may ignore preconditions. Undefined: send it. */
+/**
+ * The GET before the DELETE of an object of an aggregated server, which may ignore preconditions.
+ * Undefined: send it.
+ */
 export function beforeDelete(
   command: Effect,
   resourceVersion: ResourceVersion,
@@ -182,7 +191,10 @@ export function mayRetry(
   return answer.retryAfterMs === null || answer.retryAfterMs <= bounds.retryAfterCapMs
 }
 
-/** A 4xx proves that nothing was done; a missing answer, a timeout on the way (408), a 5xx or an unreadable 2xx does not. */
+/**
+ * A 4xx proves that nothing was done; a missing answer, a timeout on the way (408), a 5xx or an
+ * unreadable 2xx does not.
+ */
 function mayHaveTaken({ code }: UnknownAnswer): boolean {
   return code === null || code < 300 || code === 408 || code >= 500
 }
@@ -192,8 +204,8 @@ function taken({ dryRun }: Tried, code: number, object: ObjectMeta | null): Sett
 }
 
 /**
- * A patch has taken effect already: by a try of ours whose answer was lost, or by another client. By uid alone, so that a reference that
- * was only rewritten counts as still there.
+ * A patch has taken effect already: by a try of ours whose answer was lost, or by another client.
+ * By uid alone, so that a reference that was only rewritten counts as still there.
  */
 function isAlreadySo(command: Effect, object: ObjectMeta): boolean {
   switch (command.type) {

@@ -161,7 +161,9 @@ test('replaces a look by a later one at the same place', () => {
 
 const LOOKS = 1_000
 
-/** Fills all slots with live GETs, adds one DELETE elsewhere, and says how many calls it waits for. */
+/**
+ * Fills all slots with live GETs, adds one DELETE elsewhere, and says how many calls it waits for.
+ */
 function slotsUntilDeleted(looks: readonly Command[], deletion: Command): number {
   const backlog = new Backlog()
   for (const look of looks) backlog.add(job(look))
@@ -194,7 +196,8 @@ test('I36: a DELETE waits for one call of each other namespace, however many loo
     [looksOf('evil', (index) => ({ kind: `K${index % 50}` })), deletion],
     // Of the very uid that is deleted: the author of a reference may name any.
     [looksOf('evil', () => ({ uid: POD.uid })), deletion],
-    // Of cluster-scoped owners, together with the deletion of an object that has a namespace, and of one that has none.
+    // Of cluster-scoped owners, together with the deletion of an object that has a namespace, and
+    // of one that has none.
     [looksOf('', () => ({})), deletion],
     [looksOf('', () => ({})), inCluster],
   ] as const) {

@@ -1,11 +1,14 @@
 /**
- * The commands of one cluster that were read and not sent yet: one target at a time, of one kind in one namespace in the order of the log, newest
- * decision first; namespaces take turns, and in each of them kinds do.
+ * The commands of one cluster that were read and not sent yet: one target at a time, of one kind in
+ * one namespace in the order of the log, newest decision first; namespaces take turns, and in each
+ * of them kinds do.
  *
- * What must stay true: two changes of one object are never under way together; a command that is superseded was never sent. A kind whose calls
- * hang or fail does not block those of others (I21), and neither does a namespace with thousands of them (I36), or with those that take long.
+ * What must stay true: two changes of one object are never under way together; a command that is
+ * superseded was never sent. A kind whose calls hang or fail does not block those of others (I21),
+ * and neither does a namespace with thousands of them (I36), or with those that take long.
  *
- * Not here: whose turn it is (rotation.ts), the number of concurrent calls (throttle.ts), the results of superseded commands (reaper.ts).
+ * Not here: whose turn it is (rotation.ts), the number of concurrent calls (throttle.ts), the
+ * results of superseded commands (reaper.ts).
  */
 import type { Command } from '../../../core/model/command.ts'
 import type { CommandId } from '../../../core/model/id.ts'
@@ -31,7 +34,9 @@ interface Subject {
   readonly waiting: Map<string, Job>
 }
 
-/** Beyond a limit, for namespaces that have less than an eighth of it; the rest is for such kinds. */
+/**
+ * Beyond a limit, for namespaces that have less than an eighth of it; the rest is for such kinds.
+ */
 function mostOfNamespaces(limit: number): number {
   return limit + Math.ceil(limit / 4)
 }
@@ -166,15 +171,17 @@ export class Backlog {
 }
 
 /**
- * Whose turn it takes: its namespace's. References of any namespace may cause live GETs of cluster-scoped owners, so those GETs take turns of their own, which
- * no change of a cluster-scoped object waits for.
+ * Whose turn it takes: its namespace's. References of any namespace may cause live GETs of
+ * cluster-scoped owners, so those GETs take turns of their own, which no change of a cluster-scoped
+ * object waits for.
  */
 function turnOf({ type, target: { namespace } }: Command): string {
   return namespace === '' && type === 'VerifyOwner' ? 'looks at cluster-scoped owners' : namespace
 }
 
 /**
- * A reference may name any uid, also that of another tenant's object: a verification for its sake elsewhere does not delay commands for that object.
+ * A reference may name any uid, also that of another tenant's object: a verification for its sake
+ * elsewhere does not delay commands for that object.
  */
 function subjectOf(command: Command): string {
   return `${turnOf(command)}/${command.target.uid}`
@@ -188,8 +195,9 @@ function rivalOf({ waiting, underWay }: Subject, question: string): Job | undefi
 }
 
 /**
- * What one command has in common with another that replaces it. Changes of an object replace each other, whichever verb. A live GET
- * replaces one of the same partition at the same coordinates, and a warning an equal one; neither replaces a change.
+ * What one command has in common with another that replaces it. Changes of an object replace each
+ * other, whichever verb. A live GET replaces one of the same partition at the same coordinates, and
+ * a warning an equal one; neither replaces a change.
  */
 function questionOf(command: Command): string {
   switch (command.type) {
@@ -206,7 +214,10 @@ function questionOf(command: Command): string {
   }
 }
 
-/** Decided at an earlier place of the same partition. Ids that are not comparable count by the order of arrival. */
+/**
+ * Decided at an earlier place of the same partition. Ids that are not comparable count by the order
+ * of arrival.
+ */
 function isEarlier(one: CommandId, other: CommandId): boolean {
   const a = placeOf(one)
   const b = placeOf(other)

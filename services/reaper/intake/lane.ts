@@ -1,9 +1,12 @@
 /**
- * One partition of `commands`: reads it from the saved position, passes each command on, and knows which position may be saved.
+ * One partition of `commands`: reads it from the saved position, passes each command on, and knows
+ * which position may be saved.
  *
- * What must stay true: a command leaves the window only when its result is appended, or when a record that cannot be read is in `dead-letter`.
+ * What must stay true: a command leaves the window only when its result is appended, or when a
+ * record that cannot be read is in `dead-letter`.
  *
- * Not here: the order in which commands are sent (backlog.ts), when positions are saved (reaper.ts).
+ * Not here: the order in which commands are sent (backlog.ts), when positions are saved
+ * (reaper.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Command } from '../../../core/model/command.ts'
@@ -54,7 +57,10 @@ class OnePartition implements Lane {
   readonly #time: LogTime
   /** Records before it existed when this partition began to be read. */
   #end = 0n
-  /** How far the window may be filled before the next read: a page must fit, so it is not read on one command at a time. */
+  /**
+   * How far the window may be filled before the next read: a page must fit, so it is not read on
+   * one command at a time.
+   */
   readonly #fill: number
   readonly #page: number
   #window: Window | undefined

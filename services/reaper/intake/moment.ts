@@ -1,8 +1,10 @@
 /**
  * When a command was issued, by this process' monotonic clock.
  *
- * What must stay true: an old record never counts as a new one. The wall clock may be behind the log's, or be set back, so the time of the log is taken from both the
- * wall clock and the records read, and the later counts. The embedded log says itself how old its times are (ports/append-time.ts).
+ * What must stay true: an old record never counts as a new one. The wall clock may be behind the
+ * log's, or be set back, so the time of the log is taken from both the wall clock and the records
+ * read, and the later counts. The embedded log says itself how old its times are
+ * (ports/append-time.ts).
  */
 import type { Command } from '../../../core/model/command.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -45,7 +47,9 @@ export function createLogTime(
   }
 }
 
-/** For a command that existed before it could be read: this process did not witness the time since. */
+/**
+ * For a command that existed before it could be read: this process did not witness the time since.
+ */
 export function unwitnessed(moments: Moments): Moments {
   return { ...moments, knownMs: Number.NEGATIVE_INFINITY }
 }

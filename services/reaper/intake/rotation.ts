@@ -1,7 +1,9 @@
 /**
- * Turns of namespaces, and of the kinds in each: the waiting commands of a namespace are sent first in, first out by kind.
+ * Turns of namespaces, and of the kinds in each: the waiting commands of a namespace are sent first
+ * in, first out by kind.
  *
- * What must stay true: between two turns of a namespace that has a command that may be sent, each other one has one turn at most, however many commands wait there.
+ * What must stay true: between two turns of a namespace that has a command that may be sent, each
+ * other one has one turn at most, however many commands wait there.
  *
  * Not here: which commands may be sent (backlog.ts).
  */

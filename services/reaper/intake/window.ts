@@ -1,10 +1,13 @@
 /**
- * Which commands of one partition are settled: the position that may be saved, with what is settled beyond it.
+ * Which commands of one partition are settled: the position that may be saved, with what is settled
+ * beyond it.
  *
- * What must stay true: the position is never beyond an unsettled command, and after a restart from any saved position every command
- * is either taken again or was settled. Taking one twice is allowed, losing one is not.
+ * What must stay true: the position is never beyond an unsettled command, and after a restart from
+ * any saved position every command is either taken again or was settled. Taking one twice is
+ * allowed, losing one is not.
  *
- * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (each reader asks `size` first).
+ * Not here: reading (lane.ts), saving (reaper.ts), the bound on its size (each reader asks `size`
+ * first).
  */
 import type { SavedPosition } from '../../../ports/log.ts'
 

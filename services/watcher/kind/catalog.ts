@@ -1,8 +1,8 @@
 /**
  * Which kinds a cluster serves, and the changes between two answers of its discovery.
  *
- * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing from one answer is only missing, not yet absent
- * from discovery.
+ * What must stay true: a group that failed to answer changes nothing (F20, B51); a kind missing
+ * from one answer is only missing, not yet absent from discovery.
  *
  * Not here: monitors (session.ts).
  */
@@ -99,7 +99,8 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
   for (const kind of discovery.kinds) {
     const key = kindKey(kind)
     const other = catalog.get(key)
-    // Two resources of one kind: one entry, always the same one, in whatever order the answer has them.
+    // Two resources of one kind: one entry, always the same one, in whatever order the answer has
+    // them.
     const isFirst = other === undefined || kind.resource < other.resource
     const entry = isFirst ? servedKind(kind, selection) : other
     catalog.set(key, other === undefined ? entry : { ...entry, ...SHARED })
@@ -111,8 +112,9 @@ export function catalogOf(discovery: Discovery, selection: Selection = EVERYTHIN
 const MOST_ALIKE = 3
 
 /**
- * The listed kinds that the cluster does not serve, with the kinds that may have been meant: `deployments (deployments.apps?)`. Kinds that a group that
- * failed to answer may serve are not among them.
+ * The listed kinds that the cluster does not serve, with the kinds that may have been meant:
+ * `deployments (deployments.apps?)`. Kinds that a group that failed to answer may serve are not
+ * among them.
  */
 export function unserved(discovery: Discovery, listed: readonly string[] | null): string[] {
   const failed = new Set(discovery.failed.map(groupOf))
@@ -157,7 +159,10 @@ function shortNamesOf({ shortNames }: DiscoveredKind): readonly string[] {
 
 const NEEDED_VERBS = ['list', 'watch', 'delete'] as const
 
-/** Empty where it is watched. The one function that decides it, for the watcher and for the code that reports it. */
+/**
+ * Empty where it is watched. The one function that decides it, for the watcher and for the code
+ * that reports it.
+ */
 export function whyNotWatched(kind: DiscoveredKind, selection: Selection): string {
   const { kinds, ignoreKinds, unwatchable, denied } = selection
   const name = listedName(kind)

@@ -1,8 +1,8 @@
 /**
  * Watches one kind: does what its state machine says, and reports to it how that ended.
  *
- * What must stay true: a failure of this kind ends in this kind's own wait. Only what concerns the whole cluster leaves here: another identity, a
- * cluster that was restored, a log that is lost.
+ * What must stay true: a failure of this kind ends in this kind's own wait. Only what concerns the
+ * whole cluster leaves here: another identity, a cluster that was restored, a log that is lost.
  *
  * Not here: the moves (monitor.ts), what is published (telling.ts).
  */
@@ -36,7 +36,10 @@ export interface KindMonitorDeps extends TellingDeps {
   readonly observer: WatcherObserver
   readonly archive: DeletionArchive
   readonly nextSync: () => SyncId
-  /** Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition was created or deleted. */
+  /**
+   * Time to ask discovery: the kind answers as if it were not served, or a CustomResourceDefinition
+   * was created or deleted.
+   */
   readonly lookSoon: () => void
   /** The lists of its server have no version to watch from. */
   readonly unwatchable: () => void
@@ -52,7 +55,10 @@ const SILENT = new Error('Nothing came for too long.')
 /** After so many a list is tried with another served version, in turn. */
 const FAILURES_OF_A_VERSION = 3
 
-/** So many lists in a row without a resourceVersion, and as many of each served version: the kind cannot be watched. */
+/**
+ * So many lists in a row without a resourceVersion, and as many of each served version: the kind
+ * cannot be watched.
+ */
 const UNVERSIONED_LISTS = 3
 
 /** Answers of a server that is reachable and healthy. */
@@ -72,14 +78,20 @@ export class KindMonitor {
   #isResumed: boolean
   #lastSync: SyncId = 0
   #asked: RelistRequest | null = null
-  /** Where the next watcher resumes, while former events are asked for what is archived: else no watcher would ask again. */
+  /**
+   * Where the next watcher resumes, while former events are asked for what is archived: else no
+   * watcher would ask again.
+   */
   #unarchivedFrom: ResourceVersion | null = null
   /** The request that the list under way settles once it is finished. */
   #covering: RelistRequest | null = null
   #activity = new AbortController()
   #finishing = false
   readonly #done = Promise.withResolvers<void>()
-  /** Ends what no relist ends: the archiving of deletions that were received, since no list reports them. */
+  /**
+   * Ends what no relist ends: the archiving of deletions that were received, since no list reports
+   * them.
+   */
   readonly #stopped = new AbortController()
   #keeping: AbortSignal = this.#stopped.signal
   /** Last event, bookmark or page. */
@@ -92,7 +104,9 @@ export class KindMonitor {
   /** Which of the served versions is used. */
   #versionTurn = 0
   #listedMs = Number.NEGATIVE_INFINITY
-  /** When it last lost contact with the server; the beginning for one that resumes from a watermark. */
+  /**
+   * When it last lost contact with the server; the beginning for one that resumes from a watermark.
+   */
   #brokenMs: number
   /** When it last asked for the server's version and found it no earlier one. */
   #comparedMs = Number.NEGATIVE_INFINITY
@@ -186,7 +200,10 @@ export class KindMonitor {
     this.#telling.flush()
   }
 
-  /** What is published once everything until now is acknowledged; empty before the first list is finished. */
+  /**
+   * What is published once everything until now is acknowledged; empty before the first list is
+   * finished.
+   */
   checkpoint(): { readonly resourceVersion: ResourceVersion; readonly sync: SyncId } {
     this.#telling.flush()
     const resourceVersion = this.#unarchivedFrom ?? this.#telling.position ?? ''
@@ -194,8 +211,8 @@ export class KindMonitor {
   }
 
   /**
-   * The kind left discovery: takes what the open watch still delivers, for at most `drainMs`, and stops. Resolves when
-   * everything is published.
+   * The kind left discovery: takes what the open watch still delivers, for at most `drainMs`, and
+   * stops. Resolves when everything is published.
    */
   async finish(drainMs: number): Promise<void> {
     this.#finishing = true
@@ -305,7 +322,8 @@ export class KindMonitor {
     signal.throwIfAborted()
     if (version === null) throw new ClusterError('UNREADABLE', 'The list ended before it began.')
     const { held: seen, listed } = this.#telling.compared
-    // A watcher that resumed from a watermark has not seen the existing objects, and no empty list is believed at once.
+    // A watcher that resumed from a watermark has not seen the existing objects, and no empty list
+    // is believed at once.
     const held = this.#isResumed ? Math.max(seen, 1) : seen
     if (!confirming && isShrunken(held, listed, config)) {
       if (seen === 0) this.#note('info', 'an empty list is taken twice, as any after a restart', {})
@@ -322,8 +340,9 @@ export class KindMonitor {
   }
 
   /**
-   * The relist broke the watch off, or came after one that ended: the server may still have the DELETED events in between. They are for the archive alone:
-   * what follows from the list is published.
+   * The relist broke the watch off, or came after one that ended: the server may still have the
+   * DELETED events in between. They are for the archive alone: what follows from the list is
+   * published.
    */
   async #archiveUnlisted(
     from: ResourceVersion | null,
@@ -350,7 +369,10 @@ export class KindMonitor {
     if (left.size > 0) archive.missed(this.#kind, left.size)
   }
 
-  /** Another cluster under the same name counts its own versions (F30): the server that answers now is asked once more. */
+  /**
+   * Another cluster under the same name counts its own versions (F30): the server that answers now
+   * is asked once more.
+   */
   async #rewound(signal: AbortSignal): Promise<'rewound'> {
     await this.#deps.identity.check(signal)
     return 'rewound'
@@ -364,7 +386,8 @@ export class KindMonitor {
     this.#listedMs = this.#deps.clock.monotonicMs()
     this.#synced = true
     this.#reason = ''
-    // A list may contain what no watch reports: CustomResourceDefinitions created, or deleted, before it.
+    // A list may contain what no watch reports: CustomResourceDefinitions created, or deleted,
+    // before it.
     if (isDefinition(this.#kind)) this.#deps.lookSoon()
   }
 
@@ -425,7 +448,10 @@ export class KindMonitor {
     return { type: 'Failed', at, code: error.code, retryAfterMs: error.retryAfterMs }
   }
 
-  /** A dead conversion webhook breaks the lists of one version only; and a resourceVersion that one lacks, another may have. */
+  /**
+   * A dead conversion webhook breaks the lists of one version only; and a resourceVersion that one
+   * lacks, another may have.
+   */
   #isVersionUsedUp(): boolean {
     if (this.#unversioned > 0) return this.#unversioned % UNVERSIONED_LISTS === 0
     const { phase, trouble } = this.#state

@@ -77,7 +77,8 @@ test('discovery is asked as soon as a list of definitions has told one that no w
   rig = new WatcherRig()
   let made = false
   rig.broken = async ({ path }) => {
-    // Created between the first answer of discovery and the first list of CustomResourceDefinitions.
+    // Created between the first answer of discovery and the first list of
+    // CustomResourceDefinitions.
     if (!made && path.startsWith(`${DEFINITIONS}?limit=`)) {
       made = true
       await rig.create(DEFINITIONS, 'widgets.x.io', definition)
@@ -189,7 +190,8 @@ for (const topic of ['events', 'watermarks'] as const) {
     await rig.remove(`${DEFINITIONS}/widgets.x.io`)
     await rig.until(() => rig.kind('Widget') === undefined, 'the kind is gone')
     rig.stuck = topic
-    // The round begins before it is served again in the one case, and while its watermark is on its way in the other.
+    // The round begins before it is served again in the one case, and while its watermark is on its
+    // way in the other.
     if (topic === 'events') await rig.clock.advance(120_000)
     await rig.create(DEFINITIONS, 'widgets.x.io', definition)
     await rig.clock.advance(120_000)

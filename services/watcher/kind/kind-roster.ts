@@ -1,8 +1,11 @@
 /**
- * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery changes.
+ * Keeps a monitor for each kind that the cluster serves and lets us watch, as its discovery
+ * changes.
  *
- * What must stay true: `KindServed` is on the log before any other record of its kind and after its watermark, `KindGone` after everything its monitor had; a
- * watermark is overwritten only once `KindGone` of its kind is acknowledged. A kind counts as absent from discovery only when two answers, some time apart, miss it.
+ * What must stay true: `KindServed` is on the log before any other record of its kind and after its
+ * watermark, `KindGone` after everything its monitor had; a watermark is overwritten only once
+ * `KindGone` of its kind is acknowledged. A kind counts as absent from discovery only when two
+ * answers, some time apart, miss it.
  *
  * Not here: the work of a monitor (kind-monitor.ts), how answers are compared (catalog.ts).
  */
@@ -123,8 +126,8 @@ export class KindRoster {
   }
 
   /**
-   * Asks discovery, at once and then periodically, sooner when a kind answers as if it were not served, or a CustomResourceDefinition
-   * was created, changed or deleted.
+   * Asks discovery, at once and then periodically, sooner when a kind answers as if it were not
+   * served, or a CustomResourceDefinition was created, changed or deleted.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#deps
@@ -160,7 +163,8 @@ export class KindRoster {
     const again = second && compareCatalog(this.#known, second, this.#selection())
     const missing = new Set(change.missing.map(kindKey))
     const gone = (again?.missing ?? []).filter((kind) => missing.has(kindKey(kind)))
-    // The server ends their watches itself, within a second; only a kind whose watch lags is waited for.
+    // The server ends their watches itself, within a second; only a kind whose watch lags is waited
+    // for.
     await Promise.all(gone.map((kind) => this.#drop(kind, config.discoveryMs)))
   }
 
@@ -170,7 +174,10 @@ export class KindRoster {
     return { kinds, ignoreKinds, unwatchable, denied: this.#rights.denied }
   }
 
-  /** Before anything of the answer counts: a kind that was not answered for is neither allowed nor denied. */
+  /**
+   * Before anything of the answer counts: a kind that was not answered for is neither allowed nor
+   * denied.
+   */
   async #askRights({ kinds }: Discovery, signal: AbortSignal): Promise<void> {
     if (!this.#deps.config.onlyAllowed) return
     const selection = { ...this.#selection(), denied: new Set<KindKey>() }
@@ -180,7 +187,10 @@ export class KindRoster {
     )
   }
 
-  /** The server of a kind that could not be watched may have been mended since: it is asked before anything is published. */
+  /**
+   * The server of a kind that could not be watched may have been mended since: it is asked before
+   * anything is published.
+   */
   async #reconsider(signal: AbortSignal): Promise<void> {
     const { server, clock, config } = this.#deps
     for (const [key, foundMs] of this.#unwatchable) {
@@ -239,7 +249,10 @@ export class KindRoster {
     this.#isAggregationKnown = isAggregationKnown
   }
 
-  /** A listed kind may be installed later; until then nothing of it is watched, and the user who listed it may have meant another. */
+  /**
+   * A listed kind may be installed later; until then nothing of it is watched, and the user who
+   * listed it may have meant another.
+   */
   #tellUnserved(discovery: Discovery): void {
     const { server, config, observer, archive } = this.#deps
     // Those to be archived are among the listed ones, where any are listed.
@@ -262,8 +275,9 @@ export class KindRoster {
   }
 
   /**
-   * Before they are published: a watcher that died in between would leave kinds that no watcher ever publishes as absent. And after those of the same
-   * name are published as absent: the watermark that demands that is the one that is overwritten.
+   * Before they are published: a watcher that died in between would leave kinds that no watcher
+   * ever publishes as absent. And after those of the same name are published as absent: the
+   * watermark that demands that is the one that is overwritten.
    */
   async #remember(news: readonly ServedKind[]): Promise<void> {
     if (news.length === 0) return
@@ -331,7 +345,10 @@ export class KindRoster {
     return kind !== undefined && !('versions' in kind)
   }
 
-  /** For a kind that has no monitor now: the position that was read, as long as nothing else is known. */
+  /**
+   * For a kind that has no monitor now: the position that was read, as long as nothing else is
+   * known.
+   */
   #stand(key: KindKey): { readonly resourceVersion: ResourceVersion; readonly sync: number } {
     return { resourceVersion: this.#resume.get(key) ?? '', sync: 0 }
   }

@@ -1,8 +1,8 @@
 /**
  * Writes the watermark of each kind's watch, and which relist requests are settled.
  *
- * What must stay true: everything up to a watermark is acknowledged on `events` before. A kind that is served again keeps the watermark that says so,
- * whatever was gathered for it before.
+ * What must stay true: everything up to a watermark is acknowledged on `events` before. A kind that
+ * is served again keeps the watermark that says so, whatever was gathered for it before.
  */
 
 import type { Produced } from '../../../ports/log.ts'
@@ -36,7 +36,10 @@ export class MarkWriter {
     this.#deps = deps
   }
 
-  /** Takes over what was read, in one append: marks without the epoch of the cluster's own are not believed. */
+  /**
+   * Takes over what was read, in one append: marks without the epoch of the cluster's own are not
+   * believed.
+   */
   async begin(marks: readonly KindMark[]): Promise<void> {
     const { codec, reign } = this.#deps
     await this.#append(() => [
@@ -45,7 +48,10 @@ export class MarkWriter {
     ])
   }
 
-  /** Kinds without a position yet. Marks gathered for them in a round under way are from their time before. */
+  /**
+   * Kinds without a position yet. Marks gathered for them in a round under way are from their time
+   * before.
+   */
   async remember(kinds: readonly KnownKind[]): Promise<void> {
     const marks = kinds.map(({ group, kind, resource, shortNames }) => {
       return { group, kind, resource, shortNames, ...NOWHERE }

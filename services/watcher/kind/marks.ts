@@ -1,9 +1,11 @@
 /**
- * The records of earlier watchers of a cluster: how many there were, how often the cluster was restored, and the position of each kind's watch.
+ * The records of earlier watchers of a cluster: how many there were, how often the cluster was
+ * restored, and the position of each kind's watch.
  *
- * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's own: one that a watcher wrote after it was succeeded
- * covers events that the fold refused. Nor is one believed that was written while other labels and annotations were published: no watch resumes from
- * there. The cluster's own watermark names the partition that has the published records.
+ * What must stay true: a kind's watermark is believed only if it has the epoch of the cluster's
+ * own: one that a watcher wrote after it was succeeded covers events that the fold refused. Nor is
+ * one believed that was written while other labels and annotations were published: no watch resumes
+ * from there. The cluster's own watermark names the partition that has the published records.
  */
 
 import type { ClusterId, ResourceVersion } from '../../../core/model/object.ts'
@@ -41,7 +43,10 @@ export interface KindMark {
   readonly sync: number
 }
 
-/** In another epoch of the cluster, or if another partition has the published records, no earlier version can be resumed from. */
+/**
+ * In another epoch of the cluster, or if another partition has the published records, no earlier
+ * version can be resumed from.
+ */
 export function resumable(marks: Marks, reign: Reign): readonly KindMark[] {
   const isSame = marks.partition === reign.partition && marks.clusterEpoch === reign.clusterEpoch
   const all = [...marks.kinds.values()]
@@ -73,8 +78,8 @@ export async function readMarks(log: Log, codec: Codec, cluster: ClusterId): Pro
 }
 
 /**
- * The labels and annotations by which the policy and users protect, in addition to the built-in marks. A record that cannot be read
- * blocks the reapers.
+ * The labels and annotations by which the policy and users protect, in addition to the built-in
+ * marks. A record that cannot be read blocks the reapers.
  */
 export async function readProjection(
   log: Log,
@@ -116,7 +121,10 @@ async function readWatermarks(log: Log, codec: Codec, cluster: ClusterId): Promi
   return marks
 }
 
-/** A kind's unreadable watermark costs a relist; without the cluster's own it is unknown which epoch is free. */
+/**
+ * A kind's unreadable watermark costs a relist; without the cluster's own it is unknown which epoch
+ * is free.
+ */
 function decodeMark(codec: Codec, entry: Entry, ownKey: string): Watermark | undefined {
   try {
     const record = entry.value === null ? undefined : codec.decode(entry.value)

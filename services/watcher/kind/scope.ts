@@ -1,7 +1,8 @@
 /**
  * Loops that live and die together.
  *
- * What must stay true: the first failure ends all of them, and `ended` resolves only when none runs any more.
+ * What must stay true: the first failure ends all of them, and `ended` resolves only when none runs
+ * any more.
  */
 export class Scope {
   readonly #controller = new AbortController()

@@ -1,7 +1,8 @@
 /**
  * A bound on concurrent work; the other callers wait in the order of their requests.
  *
- * What must stay true: a slot is given back however its use ends, and a caller that gives up waiting takes none.
+ * What must stay true: a slot is given back however its use ends, and a caller that gives up
+ * waiting takes none.
  */
 export class Slots {
   #free: number

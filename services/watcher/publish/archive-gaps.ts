@@ -1,10 +1,10 @@
 /**
- * What was not archived of which namespace, for a record in the archive itself: who restores later must
- * find it said there.
+ * What was not archived of which namespace, for a record in the archive itself: who restores later
+ * must find it said there.
  *
- * What must stay true: the first deletion of a namespace that is not archived is recorded at once, what
- * follows at most once an hour, so that a namespace cannot fill with such records what it may not fill
- * with objects. The memory is bounded: of the namespaces the last thousand are remembered.
+ * What must stay true: the first deletion of a namespace that is not archived is recorded at once,
+ * what follows at most once an hour, so that a namespace cannot fill with such records what it may
+ * not fill with objects. The memory is bounded: of the namespaces the last thousand are remembered.
  */
 import type { ClusterId } from '../../../core/model/object.ts'
 import type { ArchiveGap } from '../../../ports/record/service-record.ts'

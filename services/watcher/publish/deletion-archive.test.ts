@@ -1,4 +1,7 @@
-/** The archive of observed deletions, over a real API and a real log: what is in it, and what is published only after it. */
+/**
+ * The archive of observed deletions, over a real API and a real log: what is in it, and what is
+ * published only after it.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,13 +1,14 @@
 /**
- * Archives the last state of each object of the listed kinds that a user or controller deletes, as the
- * DELETED event of the watch has it.
+ * Archives the last state of each object of the listed kinds that a user or controller deletes, as
+ * the DELETED event of the watch has it.
  *
- * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the caller
- * publishes the deletion after that, so no watermark passes it before: a watcher that ends in between
- * receives the event again. Only the kind waits for an archive that refuses what is appended. How long
- * that took is reported, as the deletion is as old. No body outlives the call. A Secret is archived
- * whole and encrypted, or not at all. A namespace that has its share of the archive's disk is not
- * archived any more, alone: it is counted, and a record in the archive says so (archive-gaps.ts).
+ * What must stay true: `keep` resolves only once the log has acknowledged every piece, and the
+ * caller publishes the deletion after that, so no watermark passes it before: a watcher that ends
+ * in between receives the event again. Only the kind waits for an archive that refuses what is
+ * appended. How long that took is reported, as the deletion is as old. No body outlives the call. A
+ * Secret is archived whole and encrypted, or not at all. A namespace that has its share of the
+ * archive's disk is not archived any more, alone: it is counted, and a record in the archive says
+ * so (archive-gaps.ts).
  *
  * Not here: the archive before a DELETE of our own (services/reaper/archive.ts); what a list finds
  * missing, whose last state is unknown; whose share is how large (runtime/archive/archive-room.ts).
@@ -136,7 +137,10 @@ export class DeletionArchive {
     for (const partition of [...waiting.keys()]) await send(partition)
   }
 
-  /** A right that is lacking, say, is a matter of the archive alone: the kind waits for it, and neither the others nor this process end by it. */
+  /**
+   * A right that is lacking, say, is a matter of the archive alone: the kind waits for it, and
+   * neither the others nor this process end by it.
+   */
   async #send(
     name: string,
     partition: number,
@@ -162,7 +166,10 @@ export class DeletionArchive {
     }
   }
 
-  /** A list found so many of a kind missing that were held: their DELETED events were never received. */
+  /**
+   * A list found so many of a kind missing that were held: their DELETED events were never
+   * received.
+   */
   missed(kind: { readonly group: string; readonly kind: string }, count: number): void {
     const { observer, counters } = this.#deps
     counters.unarchived += count
@@ -215,7 +222,10 @@ function nameOf({
   return group === '' ? resource : `${resource}.${group}`
 }
 
-/** All but `managedFields`, which say who wrote what and are of no use to a new object. Undefined: it is no object. */
+/**
+ * All but `managedFields`, which say who wrote what and are of no use to a new object. Undefined:
+ * it is no object.
+ */
 function contentOf(text: string): Buffer | undefined {
   const object = parseObject(text)?.['object']
   const metadata = isObject(object) ? object['metadata'] : undefined

@@ -1,8 +1,9 @@
 /**
  * How far behind this process may be with what it reads of a cluster.
  *
- * What must stay true: an old observation is never published as a new one. Bytes wait in a socket while a process sleeps, and while the log accepts
- * no more; nothing in them says since when, so everything that is read in the minute after counts as from before.
+ * What must stay true: an old observation is never published as a new one. Bytes wait in a socket
+ * while a process sleeps, and while the log accepts no more; nothing in them says since when, so
+ * everything that is read in the minute after counts as from before.
  *
  * Not here: how long read input waits for the log (publisher.ts).
  */
@@ -12,7 +13,10 @@ import type { WatcherConfig } from '../config.ts'
 export class Lag {
   readonly #clock: Clock
   readonly #config: WatcherConfig
-  /** When it was known last that time is not lost: by both clocks, since a machine that is suspended may stop either. */
+  /**
+   * When it was known last that time is not lost: by both clocks, since a machine that is suspended
+   * may stop either.
+   */
   #awake: { readonly monotonicMs: number; readonly wallMs: number }
   /** Monotonic. */
   #sinceMs = Number.POSITIVE_INFINITY
@@ -24,7 +28,10 @@ export class Lag {
     this.#awake = this.#now()
   }
 
-  /** How long ago the input that is read now may have arrived, in milliseconds; 0 where nothing says that it waited. */
+  /**
+   * How long ago the input that is read now may have arrived, in milliseconds; 0 where nothing says
+   * that it waited.
+   */
   ageMs(): number {
     const { monotonicMs } = this.#now()
     const isBehind = monotonicMs < this.#untilMs

@@ -1,7 +1,8 @@
 /**
  * Calls to the log that are made again until they get through.
  *
- * What must stay true: an append whose outcome is unknown is made again: a record twice on the log changes nothing, a record lost does.
+ * What must stay true: an append whose outcome is unknown is made again: a record twice on the log
+ * changes nothing, a record lost does.
  */
 import type { Clock } from '../../../ports/clock.ts'
 import type { Appending, Log, Topic } from '../../../ports/log.ts'

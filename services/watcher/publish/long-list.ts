@@ -4,8 +4,8 @@
  *
  * What must stay true: nothing here is needed for a right result. What is forgotten is published
  * whole; an edit names the content that it is of and the content that comes of it, so the fold
- * takes it for nothing else (services/graph/fold/bytes/edited-object.ts). The numbers depend on a salt of
- * this process, so no author of references can make two of them look like one.
+ * takes it for nothing else (services/graph/fold/bytes/edited-object.ts). The numbers depend on a
+ * salt of this process, so no author of references can make two of them look like one.
  *
  * Not here: lists of usual length, which are published whole. Eight bytes a reference, of those
  * that are long.

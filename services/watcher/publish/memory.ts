@@ -1,7 +1,9 @@
 /**
- * The memory of a watcher process: for each published object the hash of its projection and its version, and which uids were deleted.
+ * The memory of a watcher process: for each published object the hash of its projection and its
+ * version, and which uids were deleted.
  *
- * What must stay true: nothing here is needed for a right result. A forgotten object is published in full once more.
+ * What must stay true: nothing here is needed for a right result. A forgotten object is published
+ * in full once more.
  *
  * Not here: its effects (telling.ts). Some 200 bytes an object, its uid included.
  */

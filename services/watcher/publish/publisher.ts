@@ -1,9 +1,12 @@
 /**
- * Puts the events of a cluster on the log, all in its partition: gathered into appends, one append at a time.
+ * Puts the events of a cluster on the log, all in its partition: gathered into appends, one append
+ * at a time.
  *
- * What must stay true: records are on the log in the order in which they were published; `settled` resolves only when everything published before is acknowledged.
- * Callers wait for `room` between pages and batches, so the queue stays bounded. A deletion says how long ago it may have been observed when it is sent, and a
- * heartbeat how long ago there was a sign of life, each time that it is tried: the log gives it the time of the append, and the cluster may have been restored
+ * What must stay true: records are on the log in the order in which they were published; `settled`
+ * resolves only when everything published before is acknowledged. Callers wait for `room` between
+ * pages and batches, so the queue stays bounded. A deletion says how long ago it may have been
+ * observed when it is sent, and a heartbeat how long ago there was a sign of life, each time that
+ * it is tried: the log gives it the time of the append, and the cluster may have been restored
  * since, or lost.
  *
  * Not here: which partition it is (assignment.ts), what is published (telling.ts).
@@ -128,7 +131,10 @@ export class Publisher {
     this.#isPumping = false
   }
 
-  /** For events about one object: every other event is the watcher's own, and no reader waits for it. */
+  /**
+   * For events about one object: every other event is the watcher's own, and no reader waits for
+   * it.
+   */
   #seen({ type }: Tellable): Pick<Appending, 'seenMs'> {
     switch (type) {
       case 'ObjectAdded':

@@ -117,7 +117,9 @@ export class Telling {
     return 'fine'
   }
 
-  /** Closes the relist: what it did not list is forgotten, and the watch continues from its version. */
+  /**
+   * Closes the relist: what it did not list is forgotten, and the watch continues from its version.
+   */
   finishSync(version: ResourceVersion): SyncId {
     const sync = this.#sync
     if (sync === undefined) throw new Error('A relist was finished that never began.')
@@ -140,7 +142,10 @@ export class Telling {
     return sync.id
   }
 
-  /** Whether a list's version is older than the published one, so that it cannot belong to the same cluster epoch. */
+  /**
+   * Whether a list's version is older than the published one, so that it cannot belong to the same
+   * cluster epoch.
+   */
   isBehind(version: ResourceVersion): boolean {
     return this.#position !== null && isOlder(version, this.#position)
   }
@@ -175,7 +180,8 @@ export class Telling {
     const known = this.#sightings.get(uid)
     const deleted = this.#deps.deletions.get(this.#kindKey, uid)
     if (deleted !== undefined) {
-      // A deletion is final: something newer of the same object is a restore, which a list will show.
+      // A deletion is final: something newer of the same object is a restore, which a list will
+      // show.
       return this.#ignoreOlder(isOlder(deleted, resourceVersion) ? 'doubted' : 'fine')
     }
     if (known !== undefined && isOlder(resourceVersion, known.version)) {

@@ -1,12 +1,17 @@
 /**
- * Entries of `Touched` gathered for one kind, until they are sent or a later event of their object is published.
+ * Entries of `Touched` gathered for one kind, until they are sent or a later event of their object
+ * is published.
  *
- * What must stay true: of each uid only the newest entry is held, and none that is older than the last published event of it.
+ * What must stay true: of each uid only the newest entry is held, and none that is older than the
+ * last published event of it.
  */
 import type { TouchedEntry } from '../../../core/model/event.ts'
 import type { Uid } from '../../../core/model/object.ts'
 
-/** The bound of one record: users of other servers' kinds may type long uids, and a record has a limit. */
+/**
+ * The bound of one record: users of other servers' kinds may type long uids, and a record has a
+ * limit.
+ */
 const MOST_BYTES = 256 * 1024
 /** No character of a string takes more in UTF-8. */
 const CHARACTER_BYTES = 3

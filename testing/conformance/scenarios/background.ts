@@ -1,4 +1,7 @@
-/** Background deletion: which objects are deleted with their last owner, which stay, and which policy counts when the request names none. */
+/**
+ * Background deletion: which objects are deleted with their last owner, which stay, and which
+ * policy counts when the request names none.
+ */
 import {
   CONFIG_MAP,
   DEPLOYMENT,

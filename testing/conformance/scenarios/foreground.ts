@@ -1,4 +1,7 @@
-/** Foreground deletion: which objects wait for which, what blocks, and what a second request changes. */
+/**
+ * Foreground deletion: which objects wait for which, what blocks, and what a second request
+ * changes.
+ */
 import { CONFIG_MAP, DEPLOYMENT, POD, REPLICA_SET, SECRET } from '../../process/objects.ts'
 import {
   PRIORITY_CLASS,

@@ -1,4 +1,7 @@
-/** Wrong references: other namespaces, other coordinates, versions and kinds that are not served, one uid twice. */
+/**
+ * Wrong references: other namespaces, other coordinates, versions and kinds that are not served,
+ * one uid twice.
+ */
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,
@@ -515,7 +518,9 @@ function inBothOrders(
   ]
 }
 
-/** Of a kind of the core group, of a custom one, and of an owner that is there under a good name. */
+/**
+ * Of a kind of the core group, of a custom one, and of an owner that is there under a good name.
+ */
 async function takesNamed(world: World, badNames: readonly string[]): Promise<void> {
   const owner = await world.make(CONFIG_MAP, 'owner')
   const right = await world.make(SECRET, 'right', { owners: [owner] })

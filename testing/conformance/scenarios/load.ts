@@ -1,4 +1,7 @@
-/** High load: many owners in several ways, more than a cache holds, objects that a client keeps writing to. */
+/**
+ * High load: many owners in several ways, more than a cache holds, objects that a client keeps
+ * writing to.
+ */
 import { CONFIG_MAP, type Made, POD, SECRET } from '../../process/objects.ts'
 import { REPLICATION_CONTROLLER } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'

@@ -1,4 +1,7 @@
-/** Orphan deletion: dependents live on without the reference, also late ones, and the last request decides. */
+/**
+ * Orphan deletion: dependents live on without the reference, also late ones, and the last request
+ * decides.
+ */
 import { CONFIG_MAP, POD, SECRET } from '../../process/objects.ts'
 import { PRIORITY_CLASS, REALM, REPLICATION_CONTROLLER, WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'

@@ -1,4 +1,6 @@
-/** Refusals of the cluster: a denied object delays only itself, and is deleted when that is allowed. */
+/**
+ * Refusals of the cluster: a denied object delays only itself, and is deleted when that is allowed.
+ */
 import { eventually } from '../../eventually.ts'
 import {
   CONFIG_MAP,
@@ -106,7 +108,10 @@ function rulesFor(operation: Operation): object {
   return { apiGroups: [''], apiVersions: ['v1'], operations, resources: ['secrets'] }
 }
 
-/** Denies this to Secrets of the namespace called `denied…`; ends when the answered binding is removed. */
+/**
+ * Denies this to Secrets of the namespace called `denied…`; ends when the answered binding is
+ * removed.
+ */
 async function refuse(
   world: World,
   operation: Operation,

@@ -1,4 +1,7 @@
-/** A collector that is killed in the middle, or was not there when it happened: the result is the same. */
+/**
+ * A collector that is killed in the middle, or was not there when it happened: the result is the
+ * same.
+ */
 import { CLUSTER_ROLE, CONFIG_MAP, type Made, remove, SECRET } from '../../process/objects.ts'
 import { canary } from '../canary.ts'
 import { define, PASSING, REALM, WIDGET } from '../kinds.ts'

@@ -1,4 +1,7 @@
-/** Ownership cycles: no object outside owns them, so they are deleted when one member is deleted, and not before. */
+/**
+ * Ownership cycles: no object outside owns them, so they are deleted when one member is deleted,
+ * and not before.
+ */
 import { CONFIG_MAP, type Made, SECRET } from '../../process/objects.ts'
 import { WIDGET } from '../kinds.ts'
 import type { Scenario } from '../scenario.ts'

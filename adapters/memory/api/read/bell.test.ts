@@ -1,4 +1,7 @@
-/** A watch on a kind that never changes leaves nothing behind: not with each bookmark, not at its end. */
+/**
+ * A watch on a kind that never changes leaves nothing behind: not with each bookmark, not at its
+ * end.
+ */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../clock.ts'

@@ -1,5 +1,6 @@
 /**
- * Time as one watch needs it: it wakes the watch at a change, for a bookmark, at its end, and when its reader has left.
+ * Time as one watch needs it: it wakes the watch at a change, for a bookmark, at its end, and when
+ * its reader has left.
  *
  * Not here: what the watch then sends (watch.ts).
  */
@@ -8,7 +9,10 @@ import type { Random } from '../../../../ports/random.ts'
 import type { Collection } from '../collection.ts'
 import { isTrue } from '../request.ts'
 
-/** Without a requested timeout, a watch ends after this and up to as much again, so that not all end at once. */
+/**
+ * Without a requested timeout, a watch ends after this and up to as much again, so that not all end
+ * at once.
+ */
 const DEFAULT_TIMEOUT_MS = 30 * 60_000
 /** A last bookmark comes this long before the end. */
 const FAREWELL_MS = 2_000
@@ -68,7 +72,8 @@ export class Bell implements AsyncDisposable {
     this.#wake = resolve
     const takeBack = collection.whenChanged(resolve)
     await promise
-    // Woken otherwise, for example for a bookmark: a kind that never changes would keep one callback for each.
+    // Woken otherwise, for example for a bookmark: a kind that never changes would keep one
+    // callback for each.
     takeBack()
   }
 

@@ -1,7 +1,8 @@
 /**
  * The columns under which `kubectl get` shows a kind, and their contents.
  *
- * What must stay true: names and order are kube-apiserver's; a cell is computed from the one object alone.
+ * What must stay true: names and order are kube-apiserver's; a cell is computed from the one object
+ * alone.
  *
  * Not here: how a Table is written (representation.ts).
  */

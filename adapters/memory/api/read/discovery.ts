@@ -1,5 +1,6 @@
 /**
- * The discovery of the server: groups, versions, resources, in the old documents and in the aggregated one.
+ * The discovery of the server: groups, versions, resources, in the old documents and in the
+ * aggregated one.
  *
  * What must stay true: both have the same content, computed from the registry at each request.
  *

@@ -1,9 +1,11 @@
 /**
- * OpenAPI as far as kubectl asks for it: which paths take a field validation and a dry run, and the fields of each kind, for `explain`.
+ * OpenAPI as far as kubectl asks for it: which paths take a field validation and a dry run, and the
+ * fields of each kind, for `explain`.
  *
- * What must stay true: no patch here offers the strategic kind; kubectl then computes its patches from its own types, which know every
- * merge key, rather than from these schemas, which know none. The second version, which kubectl takes for kinds that the third one has not,
- * describes nothing: then kubectl validates nothing by itself, and reports that there is no such kind.
+ * What must stay true: no patch here offers the strategic kind; kubectl then computes its patches
+ * from its own types, which know every merge key, rather than from these schemas, which know none.
+ * The second version, which kubectl takes for kinds that the third one has not, describes nothing:
+ * then kubectl validates nothing by itself, and reports that there is no such kind.
  *
  * Not here: the fields of a kind (schema.ts); the server itself keeps bodies as they come.
  */
@@ -18,7 +20,10 @@ const PARAMETERS = ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => {
 })
 
 const V2 = { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1' }, paths: {} }
-/** The same as a Document of gnostic's openapi_v2: its version, then its info with title and version. */
+/**
+ * The same as a Document of gnostic's openapi_v2: its version, then its info with title and
+ * version.
+ */
 const V2_PROTOBUF = '\x0a\x032.0\x12\x10\x0a\x0aKubernetes\x12\x02v1'
 const V2_PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 

@@ -1,8 +1,9 @@
 /**
  * LIST: pages of one consistent state in key order.
  *
- * What must stay true: all pages of a list come from the snapshot of its first one; when that is no longer held the list ends with 410
- * and never with a mixture, unless the client asks for one with the token it gets.
+ * What must stay true: all pages of a list come from the snapshot of its first one; when that is no
+ * longer held the list ends with 410 and never with a mixture, unless the client asks for one with
+ * the token it gets.
  *
  * Not here: GET (api-server.ts), WATCH (watch.ts), how objects are written (representation.ts).
  */

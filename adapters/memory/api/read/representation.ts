@@ -1,8 +1,9 @@
 /**
- * How objects are written: whole, as metadata only, or as rows of a table, as the Accept header demands.
+ * How objects are written: whole, as metadata only, or as rows of a table, as the Accept header
+ * demands.
  *
- * What must stay true: the metadata form never holds a body; items of a list are written one by one, so that a list of any length
- * costs no memory of its own.
+ * What must stay true: the metadata form never holds a body; items of a list are written one by
+ * one, so that a list of any length costs no memory of its own.
  *
  * Not here: which objects (read.ts, watch.ts), the columns (column.ts).
  */

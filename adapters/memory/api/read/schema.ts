@@ -1,10 +1,12 @@
 /**
  * The fields of the built-in kinds, as schemas of OpenAPI v3, which `kubectl explain` shows.
  *
- * What must stay true: they are kube-apiserver's, shortened (schema.tsv, which a test compares with the real one; from Kubernetes v1.36,
- * Apache-2.0). Nothing is validated by them. The text is read when it is requested and not before.
+ * What must stay true: they are kube-apiserver's, shortened (schema.tsv, which a test compares with
+ * the real one; from Kubernetes v1.36, Apache-2.0). Nothing is validated by them. The text is read
+ * when it is requested and not before.
  *
- * Not here: documents and paths (openapi.ts), schemas of custom kinds, which their CustomResourceDefinitions contain.
+ * Not here: documents and paths (openapi.ts), schemas of custom kinds, which their
+ * CustomResourceDefinitions contain.
  */
 import { readFileSync } from 'node:fs'
 import type { Kind } from '../kind.ts'
@@ -50,7 +52,10 @@ function all(): ReadonlyMap<string, Known> {
   return known
 }
 
-/** A line for each schema (name, type, description), and after it an indented one for each of its fields; `!` is a required one. */
+/**
+ * A line for each schema (name, type, description), and after it an indented one for each of its
+ * fields; `!` is a required one.
+ */
 function readSchemas(text: string): ReadonlyMap<string, Known> {
   const lines = text.trim().split('\n')
   const heads = lines.flatMap((line) => columnsOf(line)[0] || [])

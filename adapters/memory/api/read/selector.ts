@@ -1,7 +1,8 @@
 /**
  * Label and field selectors of lists, watches and collection deletes.
  *
- * What must stay true: a field that a kind does not offer is refused, never ignored: ignoring one would list too much.
+ * What must stay true: a field that a kind does not offer is refused, never ignored: ignoring one
+ * would list too much.
  */
 import type { Kind } from '../kind.ts'
 import { type ApiObject, isJsonObject } from '../object.ts'

@@ -1,6 +1,6 @@
 /**
- * Objects are kept under one version and sent under the requested one. Versions differ in nothing but the name, except Events, whose
- * two groups have different names for the same fields.
+ * Objects are kept under one version and sent under the requested one. Versions differ in nothing
+ * but the name, except Events, whose two groups have different names for the same fields.
  */
 import { groupVersion, type Kind } from '../kind.ts'
 import type { ApiObject } from '../object.ts'

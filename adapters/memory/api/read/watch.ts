@@ -1,8 +1,9 @@
 /**
  * WATCH: the changes after a version, line by line, with bookmarks, until the time is up.
  *
- * What must stay true: nothing is skipped. For a version that the history no longer reaches, and a reader that it has left behind, the
- * watch gets an error or ends. A version in the future is answered with silence, as by the real server.
+ * What must stay true: nothing is skipped. For a version that the history no longer reaches, and a
+ * reader that it has left behind, the watch gets an error or ends. A version in the future is
+ * answered with silence, as by the real server.
  *
  * Not here: the history (collection.ts).
  */
@@ -99,7 +100,8 @@ async function* stream(
     } else if (bell.takeBookmark()) {
       if (storage.version >= from) yield teller.bookmark(storage.version)
     } else {
-      // Nothing may be awaited between the read of the history and this, or a change in between would wake no watch.
+      // Nothing may be awaited between the read of the history and this, or a change in between
+      // would wake no watch.
       await bell.rung(collection)
     }
   }

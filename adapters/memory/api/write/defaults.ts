@@ -1,5 +1,6 @@
 /**
- * The fields that the server fills in at creation, for the few kinds where kubectl or a controller would stumble without.
+ * The fields that the server fills in at creation, for the few kinds where kubectl or a controller
+ * would stumble without.
  *
  * Not here: full defaulting (bodies are opaque), values that depend on other objects.
  */

@@ -1,8 +1,9 @@
 /**
- * The rules of a DELETE that need nothing but the object and the options (B67 to B70): preconditions, the changes of the
- * collector's finalizers, grace, marking.
+ * The rules of a DELETE that need nothing but the object and the options (B67 to B70):
+ * preconditions, the changes of the collector's finalizers, grace, marking.
  *
- * What must stay true: precedence is explicit option, then a finalizer already there, then the kind's default (B67).
+ * What must stay true: precedence is explicit option, then a finalizer already there, then the
+ * kind's default (B67).
  *
  * Not here: carrying it out (removal.ts).
  */
@@ -39,7 +40,9 @@ const DEFAULT_GRACE_SECONDS = 30
 const POLICIES = ['Foreground', 'Background', 'Orphan']
 const OPTIONS = { kind: 'DeleteOptions', group: 'meta.k8s.io' }
 
-/** A body hides the query altogether, `dryRun` included: that is how a dry run in the URL deletes. */
+/**
+ * A body hides the query altogether, `dryRun` included: that is how a dry run in the URL deletes.
+ */
 export function deleteOptionsIn(request: ApiRequest, query: URLSearchParams): DeleteOptions {
   const hasBody = request.body !== null && request.body !== ''
   const given = hasBody
@@ -145,7 +148,10 @@ function isOfCollector(finalizer: string): boolean {
   return finalizer === FINALIZER_ORPHAN || finalizer === FINALIZER_FOREGROUND
 }
 
-/** The grace period of this DELETE: none, one that is pending already, or the seconds it gets (also none of them). */
+/**
+ * The grace period of this DELETE: none, one that is pending already, or the seconds it gets (also
+ * none of them).
+ */
 export type Grace = 'none' | 'pending' | { readonly seconds: number; readonly endsAtMs: number }
 
 export function graceOf(

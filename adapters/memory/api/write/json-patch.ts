@@ -1,8 +1,9 @@
 /**
- * RFC 6902 on immutable JSON: the result shares the parts that a patch does not touch with the original.
+ * RFC 6902 on immutable JSON: the result shares the parts that a patch does not touch with the
+ * original.
  *
- * What must stay true: a test that fails, or a path that is not there, fails the whole patch; a value that lacks a field differs from
- * one that has it as false.
+ * What must stay true: a test that fails, or a path that is not there, fails the whole patch; a
+ * value that lacks a field differs from one that has it as false.
  *
  * Not here: which answer a failure gets (patch.ts).
  */

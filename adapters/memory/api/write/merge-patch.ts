@@ -1,9 +1,11 @@
 /**
- * RFC 7386, and the strategic merge patch that kubectl and client-go send for built-in kinds: lists of named things are merged by
- * their key, with `$patch`, `$deleteFromPrimitiveList`, `$setElementOrder` and `$retainKeys` as directives.
+ * RFC 7386, and the strategic merge patch that kubectl and client-go send for built-in kinds: lists
+ * of named things are merged by their key, with `$patch`, `$deleteFromPrimitiveList`,
+ * `$setElementOrder` and `$retainKeys` as directives.
  *
- * What must stay true: no directive is ever stored. Merge keys depend on the name of the field, which is unambiguous among the
- * kinds served here except for `ports` (three keys, distinguished by the fields of the entries).
+ * What must stay true: no directive is ever stored. Merge keys depend on the name of the field,
+ * which is unambiguous among the kinds served here except for `ports` (three keys, distinguished by
+ * the fields of the entries).
  *
  * Not here: custom resources (they have no strategic merge), RFC 6902 (json-patch.ts).
  */
@@ -19,7 +21,10 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
   return result
 }
 
-/** Lists that are merged, and by which field of their entries; an empty one marks a set of plain values. */
+/**
+ * Lists that are merged, and by which field of their entries; an empty one marks a set of plain
+ * values.
+ */
 const MERGE_KEYS: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type'],
   addresses: ['type'],
@@ -116,7 +121,10 @@ function retained(document: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([field]) => keys.includes(field)))
 }
 
-/** In the requested order; entries that it does not name stay after their present predecessors, at the end. */
+/**
+ * In the requested order; entries that it does not name stay after their present predecessors, at
+ * the end.
+ */
 function ordered(
   list: readonly unknown[],
   order: readonly unknown[],

@@ -1,7 +1,9 @@
 /**
- * The metadata that a write may contain: fields that only the server sets, refusals (B70, B71), and which differences count as a change.
+ * The metadata that a write may contain: fields that only the server sets, refusals (B70, B71), and
+ * which differences count as a change.
  *
- * What must stay true: uid, creation and deletion are the server's; nothing that arrives in a body can set or clear them.
+ * What must stay true: uid, creation and deletion are the server's; nothing that arrives in a body
+ * can set or clear them.
  *
  * Not here: spec and status, which are opaque (write.ts).
  */
@@ -35,7 +37,10 @@ export interface Checked {
   readonly warnings: readonly string[]
 }
 
-/** The body of a write as an object of this kind, with what the server would not take from it left out. */
+/**
+ * The body of a write as an object of this kind, with what the server would not take from it left
+ * out.
+ */
 export function readObject(body: JsonObject, kind: Kind, apiVersion: string): ApiObject {
   if (kind.custom && typeof body['kind'] !== 'string') {
     const must = `the object provided is unrecognized (must be of type ${kind.kind})`
@@ -102,7 +107,9 @@ export function updatedMetadata(before: Metadata, given: Metadata): Metadata {
   }
 }
 
-/** Throws Invalid with all that is wrong; drops exact duplicates of references with a warning (B71). */
+/**
+ * Throws Invalid with all that is wrong; drops exact duplicates of references with a warning (B71).
+ */
 export function checkObject(kind: Kind, object: ApiObject): Checked {
   const { metadata } = object
   const causes = [
@@ -132,7 +139,10 @@ export function checkObject(kind: Kind, object: ApiObject): Checked {
   }
 }
 
-/** The limits of an update: it may not change the identity, or add a finalizer to an object that is being deleted (B70). */
+/**
+ * The limits of an update: it may not change the identity, or add a finalizer to an object that is
+ * being deleted (B70).
+ */
 export function checkUpdate(kind: Kind, before: Metadata, given: Metadata): void {
   const causes: Cause[] = []
   if (given.uid !== undefined && given.uid !== before.uid) {

@@ -1,10 +1,11 @@
 /**
  * Applies the body of a PATCH by its content type and says how a bad one is refused.
  *
- * What must stay true: a failed test is a 422 with empty details, which distinguishes it from a validation error; custom resources
- * have no strategic merge.
+ * What must stay true: a failed test is a 422 with empty details, which distinguishes it from a
+ * validation error; custom resources have no strategic merge.
  *
- * Not here: which fields may be changed (metadata.ts). Server-side apply is taken as a merge: there are no managed fields here.
+ * Not here: which fields may be changed (metadata.ts). Server-side apply is taken as a merge: there
+ * are no managed fields here.
  */
 
 import type { Kind } from '../kind.ts'

@@ -1,11 +1,13 @@
 /**
- * Carries out a DELETE (B69): marks an object that has finalizers or a grace period to wait for, removes any other, answers as
- * the server does.
+ * Carries out a DELETE (B69): marks an object that has finalizers or a grace period to wait for,
+ * removes any other, answers as the server does.
  *
- * What must stay true: an object is removed exactly once, in `Storage.remove`, and only without finalizers. Some kinds answer a
- * removal with the object (pods, services, service accounts, volumes and claims), all others with a Status.
+ * What must stay true: an object is removed exactly once, in `Storage.remove`, and only without
+ * finalizers. Some kinds answer a removal with the object (pods, services, service accounts,
+ * volumes and claims), all others with a Status.
  *
- * Not here: the rules (deletion.ts), namespaces and CustomResourceDefinitions, which wait for their content (sweep.ts).
+ * Not here: the rules (deletion.ts), namespaces and CustomResourceDefinitions, which wait for their
+ * content (sweep.ts).
  */
 import type { Clock } from '../../../../ports/clock.ts'
 import { DEFINITION, type Kind, NAMESPACE } from '../kind.ts'
@@ -68,7 +70,10 @@ export function remove(
   return { object: options.isDryRun ? next : storage.remove(kind, next), isGone: true }
 }
 
-/** In the background and without conditions: how a namespace or a CustomResourceDefinition deletes its content. */
+/**
+ * In the background and without conditions: how a namespace or a CustomResourceDefinition deletes
+ * its content.
+ */
 export function removeInBackground(context: RemovalContext, kind: Kind, object: ApiObject): void {
   remove(context, kind, object, BACKGROUND)
 }

@@ -1,7 +1,8 @@
 /**
  * The Scale of a workload: its replicas, seen alone.
  *
- * Not here: custom kinds' own paths to their replicas (theirs are taken to be `.spec.replicas`, `.status.replicas`).
+ * Not here: custom kinds' own paths to their replicas (theirs are taken to be `.spec.replicas`,
+ * `.status.replicas`).
  */
 import { type ApiObject, objectAt } from '../object.ts'
 

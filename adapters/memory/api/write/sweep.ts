@@ -1,9 +1,10 @@
 /**
- * Namespaces and CustomResourceDefinitions are deleted last: when one is deleted its content is deleted first, and it follows once
- * nothing is left.
+ * Namespaces and CustomResourceDefinitions are deleted last: when one is deleted its content is
+ * deleted first, and it follows once nothing is left.
  *
- * What must stay true: nothing is swept from under an object's finalizers; while content lingers the sweep stays open. A
- * CustomResourceDefinition ignores propagation policies: it has a finalizer of its own and never waits or orphans.
+ * What must stay true: nothing is swept from under an object's finalizers; while content lingers
+ * the sweep stays open. A CustomResourceDefinition ignores propagation policies: it has a finalizer
+ * of its own and never waits or orphans.
  *
  * Not here: the refusal to create in a namespace that is being deleted (write.ts).
  */

@@ -1,6 +1,6 @@
 /**
- * Chance, where an API server uses it: uids and the ends of generated names. All of it comes from the Random port, so that a
- * simulation with the same seed sees the same uids.
+ * Chance, where an API server uses it: uids and the ends of generated names. All of it comes from
+ * the Random port, so that a simulation with the same seed sees the same uids.
  */
 import type { Random } from '../../../../ports/random.ts'
 

@@ -1,8 +1,9 @@
 /**
  * POST, PUT and PATCH: a new object, or a new state of an existing one.
  *
- * What must stay true: a write that changes nothing takes no version and is sent to no watch; an update that empties the finalizers of
- * an object that is being deleted removes it; spec and status are changed by their own paths only, where a kind has both.
+ * What must stay true: a write that changes nothing takes no version and is sent to no watch; an
+ * update that empties the finalizers of an object that is being deleted removes it; spec and status
+ * are changed by their own paths only, where a kind has both.
  *
  * Not here: validation of metadata (metadata.ts), DELETE (removal.ts).
  */
@@ -144,7 +145,10 @@ function checkNewMetadata(call: Call, { metadata }: ApiObject): void {
   }
 }
 
-/** It must be there, and may not be on its way out; nor may the CustomResourceDefinition of a custom kind. */
+/**
+ * It must be there, and may not be on its way out; nor may the CustomResourceDefinition of a custom
+ * kind.
+ */
 function checkNamespace({ storage }: WriteContext, { kind, address }: Call, name = ''): void {
   if (kind.custom) {
     const definition = storage.get(DEFINITION, '', kind.store)?.object

@@ -1,7 +1,9 @@
 /**
- * Reads the values of `lineage` or `history`, in both framings: by the schema that the writer had, as today's record.
+ * Reads the values of `lineage` or `history`, in both framings: by the schema that the writer had,
+ * as today's record.
  *
- * What must stay true: a schema that is not known is an error that says what to do; nothing is guessed.
+ * What must stay true: a schema that is not known is an error that says what to do; nothing is
+ * guessed.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +33,9 @@ export class Decoder<Value> {
     this.#registry = registry
   }
 
-  /** Single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body. */
+  /**
+   * Single-object encoding: C3 01, the fingerprint, the body. By a registry: 00, the id, the body.
+   */
   async decode(bytes: Buffer): Promise<Value> {
     if (bytes[0] === 0) {
       const id = bytes.readInt32BE(1)

@@ -1,9 +1,11 @@
 /**
- * Reads `lineage` from its beginning, prints a table of the existing objects, a line each, and with --follow a line for every change after that; with --spans
- * reads `history` and prints when each object existed and referenced which owner. It needs kafkajs, avsc and the folder schemas/, and nothing of Kinfold's code.
+ * Reads `lineage` from its beginning, prints a table of the existing objects, a line each, and with
+ * --follow a line for every change after that; with --spans reads `history` and prints when each
+ * object existed and referenced which owner. It needs kafkajs, avsc and the folder schemas/, and
+ * nothing of Kinfold's code.
  *
- * What must stay true: an entry whose schema is not known ends the program, with a sentence: skipping it would leave the table wrong. Nothing is committed, so
- * each start reads everything.
+ * What must stay true: an entry whose schema is not known ends the program, with a sentence:
+ * skipping it would leave the table wrong. Nothing is committed, so each start reads everything.
  */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -34,7 +36,8 @@ kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
 const kafka = new kafkajs.Kafka({
   clientId: 'lineage-table',
   brokers: flags.brokers.split(','),
-  // Where the brokers want it: ssl: { ca: [readFileSync('ca.pem')] }, sasl: { mechanism: 'scram-sha-512', username, password }
+  // Where the brokers want it: ssl: { ca: [readFileSync('ca.pem')] }, sasl: { mechanism:
+  // 'scram-sha-512', username, password }
   logLevel: kafkajs.logLevel.ERROR,
 })
 const admin = kafka.admin()
@@ -51,7 +54,8 @@ const groupId = `lineage-table-${randomUUID()}`
 const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false })
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => consumer.disconnect())
-// Entries of aborted transactions and marks of ends count here, though nothing is handed out for them.
+// Entries of aborted transactions and marks of ends count here, though nothing is handed out for
+// them.
 consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) => {
   if (BigInt(lastOffset) + 1n < (ends.get(partition) ?? 0n)) return
   if (ends.delete(partition) && ends.size === 0) void show()

@@ -1,8 +1,9 @@
 /**
- * When each object existed, and when it referenced which owner, of `history`: a line for each such span, once it has ended.
+ * When each object existed, and when it referenced which owner, of `history`: a line for each such
+ * span, once it has ended.
  *
- * What must stay true: an entry without `object` changes none of it, nor does one that comes again. What an object was before its first entry, if that is not
- * `created`, is not known (`?`).
+ * What must stay true: an entry without `object` changes none of it, nor does one that comes again.
+ * What an object was before its first entry, if that is not `created`, is not known (`?`).
  */
 import type { KafkaMessage } from 'kafkajs'
 import { Decoder } from './decoder.ts'

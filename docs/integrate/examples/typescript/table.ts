@@ -61,7 +61,10 @@ export function kindOf(kind: string, group: string): string {
   return group === '' ? kind : `${kind}.${group}`
 }
 
-/** Fields between tabs. What is not printable ASCII is written as \u{…}, so no name can break the line or the terminal. */
+/**
+ * Fields between tabs. What is not printable ASCII is written as \u{…}, so no name can break the
+ * line or the terminal.
+ */
 export function lineOf(fields: readonly string[]): string {
   const escaped = (text: string) =>
     text.replace(/[^ -~]|\\/gu, (each) => `\\u{${each.codePointAt(0)!.toString(16)}}`)

@@ -1,4 +1,7 @@
-/** A table of bytes against a plain map: it knows the last value put, or nothing; its memory has a bound; an entry that is read stays. */
+/**
+ * A table of bytes against a plain map: it knows the last value put, or nothing; its memory has a
+ * bound; an entry that is read stays.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

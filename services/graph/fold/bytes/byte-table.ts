@@ -1,10 +1,13 @@
 /**
- * Values by key, as bytes outside of V8's heap: V8's garbage collector never marks, moves or counts any of it.
+ * Values by key, as bytes outside of V8's heap: V8's garbage collector never marks, moves or counts
+ * any of it.
  *
- * A ring buffer: a new entry is put after the last one, and when it is full the oldest is evicted. An entry that was read since it was put gets a second chance: it is
- * put again. Each owner has keys of its own. Keys of an owner that was closed are no longer read, and so are evicted.
+ * A ring buffer: a new entry is put after the last one, and when it is full the oldest is evicted.
+ * An entry that was read since it was put gets a second chance: it is put again. Each owner has
+ * keys of its own. Keys of an owner that was closed are no longer read, and so are evicted.
  *
- * What must stay true: a key's answer is the last value put for it, or "unknown". No more than `limit` bytes are taken, and an eighth of it for the index.
+ * What must stay true: a key's answer is the last value put for it, or "unknown". No more than
+ * `limit` bytes are taken, and an eighth of it for the index.
  *
  * Not here: the meaning of the values (decoded-values.ts).
  */
@@ -19,10 +22,16 @@ const LARGEST_SHARE = 16
 const LONGEST_KEY = 1_024
 /** Second chances that one put gives, so that it takes no longer than others. */
 const MOST_CHANCES = 16
-/** Entries are no more than one for so many bytes of the limit; of those of ours a key alone takes about as many. */
+/**
+ * Entries are no more than one for so many bytes of the limit; of those of ours a key alone takes
+ * about as many.
+ */
 const BYTES_AN_ENTRY = 128
 
-/** An entry begins with these numbers of 32 bits, then its key and its value. It begins and ends at a multiple of 8 bytes. */
+/**
+ * An entry begins with these numbers of 32 bits, then its key and its value. It begins and ends at
+ * a multiple of 8 bytes.
+ */
 const SIZE = 0
 const HASH = 1
 const OWNER = 2

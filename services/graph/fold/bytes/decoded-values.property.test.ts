@@ -1,4 +1,7 @@
-/** A remembered value equals the store's answer, whatever was read or written before; and no decoded object outlives the batch. */
+/**
+ * A remembered value equals the store's answer, whatever was read or written before; and no decoded
+ * object outlives the batch.
+ */
 import { deepEqual, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,11 +1,15 @@
 /**
- * Values of a store as they were last read or written: a fold reads a cluster, a kind or an owner again with every record.
+ * Values of a store as they were last read or written: a fold reads a cluster, a kind or an owner
+ * again with every record.
  *
- * Nearly all of them are remembered as bytes: to decode one again costs a microsecond, and an object that lives for longer than a batch costs V8's garbage
- * collector more. Decoded values are remembered until the batch ends; for longer only the few that every record reads, and some nodes with a long list of
- * owners: each answer about one of the owners reads the list again, which takes as long as all else that the answer costs (T10).
+ * Nearly all of them are remembered as bytes: to decode one again costs a microsecond, and an
+ * object that lives for longer than a batch costs V8's garbage collector more. Decoded values are
+ * remembered until the batch ends; for longer only the few that every record reads, and some nodes
+ * with a long list of owners: each answer about one of the owners reads the list again, which takes
+ * as long as all else that the answer costs (T10).
  *
- * What must stay true: it only ever answers what the store answers; every write of the store is reported here. Bounded, by forgetting.
+ * What must stay true: it only ever answers what the store answers; every write of the store is
+ * reported here. Bounded, by forgetting.
  *
  * Not here: changes that are not stored yet (core/graph/graph.ts).
  */

@@ -1,6 +1,6 @@
 /**
- * A sighting of an object with many owner references, or the result of a command about one, of which
- * the log has what changed: made whole again from the state.
+ * A sighting of an object with many owner references, or the result of a command about one, of
+ * which the log has what changed: made whole again from the state.
  *
  * What must stay true: it follows from the state and the record alone. It is taken for what the
  * watcher saw only where the state has the very content that the edits are of, and what comes of
@@ -46,7 +46,10 @@ function objectOf(
   return projectionHash(whole) === hash ? whole : undefined
 }
 
-/** The list is the state's, or the state's without what the command dropped: the watch may be ahead of the result. */
+/**
+ * The list is the state's, or the state's without what the command dropped: the watch may be ahead
+ * of the result.
+ */
 export function wholeResult(state: StateReader, event: CommandSettled): CommandSettled {
   const { cluster, object, list } = event
   if (object === null || list === null) return event

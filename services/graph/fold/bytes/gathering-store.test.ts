@@ -1,4 +1,7 @@
-/** A store that gathers commits keeps the contract of a store; the store below it is always at some earlier whole commit with its checkpoint. */
+/**
+ * A store that gathers commits keeps the contract of a store; the store below it is always at some
+ * earlier whole commit with its checkpoint.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

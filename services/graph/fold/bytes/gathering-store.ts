@@ -1,8 +1,11 @@
 /**
- * A write-behind store: several commits are gathered, so that a key that changes in each of them is written once.
+ * A write-behind store: several commits are gathered, so that a key that changes in each of them is
+ * written once.
  *
- * What must stay true: every read sees every write, in points, pages and views alike; one write has whole commits with the checkpoint of the last one. So after a crash the store is as it
- * was some commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last commit: the log is compared with that.
+ * What must stay true: every read sees every write, in points, pages and views alike; one write has
+ * whole commits with the checkpoint of the last one. So after a crash the store is as it was some
+ * commits ago, and a little more of the changelog is replayed. `checkpoint` is that of the last
+ * commit: the log is compared with that.
  *
  * Not here: changes that are not committed (core/graph/graph.ts).
  */
@@ -28,7 +31,9 @@ type Page = StoreView['page']
 
 /** Keys that begin with it are the store's own. */
 const OWN_KEYS = '~'
-/** After the prefix of a range it makes a key of that range, after a shorter one a key of another. */
+/**
+ * After the prefix of a range it makes a key of that range, after a shorter one a key of another.
+ */
 const ANY_KEY = 'a/b/c'
 
 export class GatheringStore implements Store {
@@ -106,7 +111,10 @@ export class GatheringStore implements Store {
     await this.#store.verify(signal)
   }
 
-  /** Writes the gathered commits: when there is time, and when the store below this gets another owner. */
+  /**
+   * Writes the gathered commits: when there is time, and when the store below this gets another
+   * owner.
+   */
   async settle(): Promise<void> {
     const checkpoint = this.#checkpoint
     if (checkpoint === undefined) return
@@ -120,7 +128,10 @@ export class GatheringStore implements Store {
     }
   }
 
-  /** The same if possible: changes that are not written now are replayed. The store under this stays open. */
+  /**
+   * The same if possible: changes that are not written now are replayed. The store under this stays
+   * open.
+   */
   async leave(): Promise<void> {
     try {
       if (!this.#isWriting) await this.settle()

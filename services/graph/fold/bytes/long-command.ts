@@ -2,9 +2,9 @@
  * A command about an object with many owner references, as it is on the log: with a digest of the
  * list in place of it, and the references that it drops.
  *
- * What must stay true: the digest resists tampering, since a DELETE that met another version is sent
- * again where the list is the one it was judged by (services/reaper/decide/settle.ts). Commands with lists
- * of usual length are on the log as the fold made them.
+ * What must stay true: the digest resists tampering, since a DELETE that met another version is
+ * sent again where the list is the one it was judged by (services/reaper/decide/settle.ts).
+ * Commands with lists of usual length are on the log as the fold made them.
  *
  * Not here: how results name such a list (edited-object.ts).
  */
@@ -25,7 +25,9 @@ function keptOf(command: Extract<Command, { references: unknown }>): readonly Ow
   return [...droppedBy(command).values()].filter((reference) => reference !== undefined)
 }
 
-/** Of lists of the state, which never change: an object's commands are many where its owners are. */
+/**
+ * Of lists of the state, which never change: an object's commands are many where its owners are.
+ */
 const digests = new WeakMap<readonly OwnerReference[], string>()
 
 function digestOf(references: readonly OwnerReference[]): string {

@@ -1,6 +1,7 @@
 /**
- * Pages of stored keys with an overlay over them: all keys, in order, a page at a time; and where the number of stored keys is known, no more is asked of the
- * store, which would search for one more through all deleted keys after the last.
+ * Pages of stored keys with an overlay over them: all keys, in order, a page at a time; and where
+ * the number of stored keys is known, no more is asked of the store, which would search for one
+ * more through all deleted keys after the last.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,10 +1,13 @@
 /**
  * A page of keys as the fold needs it: of the store, with the changes of an overlay over them.
  *
- * What must stay true: exactly the first `limit` keys, whatever of them is stored yet: a replay in other batches must see the same page.
+ * What must stay true: exactly the first `limit` keys, whatever of them is stored yet: a replay in
+ * other batches must see the same page.
  *
- * LevelDB searches for the key after the last one through all deleted keys after it, which may be many. So no more keys are requested than the store holds, where that
- * number is known: a few keys that fit into one page, as with nearly every owner, are read without that search; after a cursor it is not known how many are left.
+ * LevelDB searches for the key after the last one through all deleted keys after it, which may be
+ * many. So no more keys are requested than the store holds, where that number is known: a few keys
+ * that fit into one page, as with nearly every owner, are read without that search; after a cursor
+ * it is not known how many are left.
  */
 import type { PageRequest } from '../../../../core/graph/agenda.ts'
 import type { Graph } from '../../../../core/graph/graph.ts'

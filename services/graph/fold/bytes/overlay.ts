@@ -1,7 +1,9 @@
 /**
- * Changes that are not stored yet, over a reader of the stored state: the state of a fold until its commit.
+ * Changes that are not stored yet, over a reader of the stored state: the state of a fold until its
+ * commit.
  *
- * What must stay true: every read sees every earlier change, in points and in pages alike; nothing leaves the overlay before its commit.
+ * What must stay true: every read sees every earlier change, in points and in pages alike; nothing
+ * leaves the overlay before its commit.
  *
  * Not here: bytes and disks (ports/store.ts), the meaning of the changes (core/fold.ts).
  */
@@ -75,7 +77,10 @@ interface Bucket {
   readonly keys: Set<string>
 }
 
-/** Changed keys with this prefix; `node/`, of all clusters, is read as a whole when a policy changes. */
+/**
+ * Changed keys with this prefix; `node/`, of all clusters, is read as a whole when a policy
+ * changes.
+ */
 function* overlaidKeys(buckets: Map<string, Set<string>>, prefix: string): Iterable<string> {
   if (prefix !== ALL_NODES_PREFIX) return yield* buckets.get(prefix) ?? []
   for (const [bucket, keys] of buckets) if (bucket.startsWith(prefix)) yield* keys

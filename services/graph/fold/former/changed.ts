@@ -70,7 +70,10 @@ export async function* keysChanged(
   }
 }
 
-/** Changes of one key before a position, the newest first, with what it held before each; empty: nothing. */
+/**
+ * Changes of one key before a position, the newest first, with what it held before each; empty:
+ * nothing.
+ */
 export function* changesBack(
   store: Pick<StoreReader, 'get'>,
   codec: Codec,
@@ -125,7 +128,10 @@ export async function timeOfChange(
   return times[positions.indexOf(position)]
 }
 
-/** The position of the last event before a position that changed a key; undefined: none is remembered. */
+/**
+ * The position of the last event before a position that changed a key; undefined: none is
+ * remembered.
+ */
 export function lastChangeBefore(
   store: Pick<StoreReader, 'get'>,
   codec: Codec,

@@ -1,4 +1,7 @@
-/** What a store missed is read from the log, also while that is trimmed, and what it knows is left as it is. */
+/**
+ * What a store missed is read from the log, also while that is trimmed, and what it knows is left
+ * as it is.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
@@ -16,7 +19,9 @@ const CHECKPOINT = { changelog: 0n, position: 0n }
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-/** A log with one change of a key at each position, and an empty store that has its newest value. */
+/**
+ * A log with one change of a key at each position, and an empty store that has its newest value.
+ */
 async function missed(
   changes: number,
 ): Promise<{ readonly log: MemoryLog; readonly store: MemoryStore }> {

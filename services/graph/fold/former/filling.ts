@@ -1,10 +1,11 @@
 /**
- * Fills what a store does not remember from the log, while the fold goes on: a store that was brought
- * up to the changelog remembers nothing of what changed meanwhile.
+ * Fills what a store does not remember from the log, while the fold goes on: a store that was
+ * brought up to the changelog remembers nothing of what changed meanwhile.
  *
  * What must stay true: it goes from what is remembered back, commit by commit, so the state of each
- * position that `FormerReach` names can be read all the while, and recent moments can be asked first.
- * A change that is known already is left as it is. It writes nothing: a store has one writer.
+ * position that `FormerReach` names can be read all the while, and recent moments can be asked
+ * first. A change that is known already is left as it is. It writes nothing: a store has one
+ * writer.
  *
  * Not here: what is written with each commit (former-rows.ts).
  */
@@ -21,7 +22,10 @@ import { REACH_KEY } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
 import { changedRow, reachOf } from './former-rows.ts'
 
-/** Offsets of the log that are looked through for records at once, and changes of a step, unless one record has more. */
+/**
+ * Offsets of the log that are looked through for records at once, and changes of a step, unless one
+ * record has more.
+ */
 const PAGE_OFFSETS = 64n
 const STEP_CHANGES = 2_000
 
@@ -47,8 +51,8 @@ export class Filling {
   }
 
   /**
-   * What to write next; none where all is filled. Nothing below a position that is forgotten: chains of
-   * changes would lead to some that are gone.
+   * What to write next; none where all is filled. Nothing below a position that is forgotten:
+   * chains of changes would lead to some that are gone.
    */
   async step(forgotten = 0n): Promise<readonly StoreChange[]> {
     try {

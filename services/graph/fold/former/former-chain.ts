@@ -2,9 +2,9 @@
  * In which records a key was changed: a list for each key, its newest part beside the key's last
  * change, older parts in rows of their own.
  *
- * What must stay true: a part of the list begins behind the one that it names as older, and that one
- * is known by its last number, which never changes. Numbers of records that are forgotten may stay in
- * a list: what lies so far back is not asked.
+ * What must stay true: a part of the list begins behind the one that it names as older, and that
+ * one is known by its last number, which never changes. Numbers of records that are forgotten may
+ * stay in a list: what lies so far back is not asked.
  *
  * Not here: what is in a record (former-record.ts).
  */
@@ -93,8 +93,8 @@ export function putNumber(
 }
 
 /**
- * Numbers of the records of a key: the first one that is not before a position, then those before it,
- * the newest first. `behind`: the one that follows the first, if there is one.
+ * Numbers of the records of a key: the first one that is not before a position, then those before
+ * it, the newest first. `behind`: the one that follows the first, if there is one.
  */
 export function* numbersBack(
   store: Reader,

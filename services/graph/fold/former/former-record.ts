@@ -26,8 +26,8 @@ export interface Folded {
 }
 
 /**
- * A record is closed behind the event with which it has so many bytes before it is deflated: to read
- * one old value all of its record is inflated.
+ * A record is closed behind the event with which it has so many bytes before it is deflated: to
+ * read one old value all of its record is inflated.
  */
 const RECORD_BYTES = 16 * 1024
 /** Most of it is keys that are alike: the fastest level finds them. */

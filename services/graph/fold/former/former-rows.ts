@@ -1,12 +1,13 @@
 /**
- * What a store keeps of each change of a fact: what the key held before. So the state can be read as
- * it was before any event that is not older than the store remembers (store-at.ts).
+ * What a store keeps of each change of a fact: what the key held before. So the state can be read
+ * as it was before any event that is not older than the store remembers (store-at.ts).
  *
  * What must stay true: rows are in one write with the changes that they are of, so a store that has
  * folded a commit has them. A store that was brought up to the changelog, which has none, remembers
  * from there on: `FormerReach` says since when nothing is missing. Old values lie in records as the
  * log has them, each with what some events changed; a record is known by the position of its last
- * event, and each key has a list of its records, so that an old value is found by reads of whole keys.
+ * event, and each key has a list of its records, so that an old value is found by reads of whole
+ * keys.
  *
  * Not here: which facts are kept (core/graph/table.ts), the lists (former-chain.ts).
  */
@@ -145,7 +146,9 @@ export async function rowsLeft(store: Pick<Store, 'get' | 'page'>): Promise<Stor
   return rows.map(([row]): StoreChange => [row, null])
 }
 
-/** The part of its list that ends with the record; with its newest change all that is kept of a key. */
+/**
+ * The part of its list that ends with the record; with its newest change all that is kept of a key.
+ */
 function forgotten(
   store: Pick<Store, 'get'>,
   codec: Codec,
@@ -165,7 +168,10 @@ export interface FormerValue {
   readonly value: Uint8Array | undefined
 }
 
-/** The first change of a key that is not before a position; undefined where it has not changed since. */
+/**
+ * The first change of a key that is not before a position; undefined where it has not changed
+ * since.
+ */
 export function formerAt(
   store: Pick<Store, 'get'>,
   codec: Codec,

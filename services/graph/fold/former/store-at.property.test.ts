@@ -84,7 +84,10 @@ async function copied(from: Store, to: Store, { lt } = { lt: '~' }): Promise<voi
   await to.write([...gone, ...(await from.page(range)).rows], checkpoint)
 }
 
-/** As a task does that takes over with this store, and commits nothing yet but an event that changes nothing. */
+/**
+ * As a task does that takes over with this store, and commits nothing yet but an event that changes
+ * nothing.
+ */
 async function filled({ log, late: store }: Lived): Promise<void> {
   const { position } = store.checkpoint() ?? { position: 0n }
   const checkpoint = { changelog: 0n, position }

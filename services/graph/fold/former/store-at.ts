@@ -1,6 +1,6 @@
 /**
- * A store as it was before the event at a position: a question that reads it does not know that it is
- * not the store of now.
+ * A store as it was before the event at a position: a question that reads it does not know that it
+ * is not the store of now.
  *
  * What must stay true: a key holds what it held before the first change at or behind the position,
  * else what it holds now. A page reads what the keys hold now before it reads what they held: what

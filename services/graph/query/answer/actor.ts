@@ -1,10 +1,13 @@
 /**
- * Who asked for a deletion, as the audit log of its cluster says, and how certain it is that the request was this one.
+ * Who asked for a deletion, as the audit log of its cluster says, and how certain it is that the
+ * request was this one.
  *
- * What must stay true: it is told and never decided by. An answer says how the request was found: by Audit-ID or by uid it is this object's; by name and time, or by
- * collection and time, it is a guess, and is called one. A request that says another uid is of another object.
+ * What must stay true: it is told and never decided by. An answer says how the request was found:
+ * by Audit-ID or by uid it is this object's; by name and time, or by collection and time, it is a
+ * guess, and is called one. A request that says another uid is of another object.
  *
- * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts), who may see it (question.ts).
+ * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts),
+ * who may see it (question.ts).
  */
 import type { Phase } from '../../../../core/model/node.ts'
 import type { History } from '../../../../core/model/record.ts'
@@ -19,8 +22,11 @@ import type { Named } from '../index/history-index.ts'
 import type { Clusters } from '../view/clusters.ts'
 
 /**
- * - `audit-id`: it has the id of a command about this very object. - `uid`: the audit log says the uid. - `name-and-time`: it was about that name, and answered within
- * seconds of the deletion. - `collection-and-time`: about all of its kind in its namespace, the same way.
+ * - `audit-id`: it has the id of a command about this very object.
+ * - `uid`: the audit log says the uid.
+ * - `name-and-time`: it was about that name, and answered within
+ * seconds of the deletion. - `collection-and-time`: about all of its kind in its namespace, the
+ * same way.
  */
 export const ACTOR_MATCHES = ['audit-id', 'uid', 'name-and-time', 'collection-and-time'] as const
 
@@ -45,7 +51,10 @@ export interface ActorParts {
 /** As it was, with its cluster. */
 export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespace' | 'name' | 'uid'>
 
-/** How far the clocks of API server and log, and what lies between a deletion and its record, may be apart in a guess. */
+/**
+ * How far the clocks of API server and log, and what lies between a deletion and its record, may be
+ * apart in a guess.
+ */
 const SLACK_MS = 5_000
 /** How far clocks that are in order are apart, with what lies in between. */
 const CLOCK_MS = 1_000
@@ -69,7 +78,9 @@ export interface KnownLife {
   readonly unseenSince: number | null
 }
 
-/** Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits. */
+/**
+ * Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits.
+ */
 export async function actorOf(
   parts: ActorParts,
   object: DeletedObject,
@@ -205,7 +216,9 @@ function guessOf({ name }: Actor): ActorMatch {
   return name === '' ? 'collection-and-time' : 'name-and-time'
 }
 
-/** A kubelet ends pods that others asked to delete, so its requests count where there is no other. */
+/**
+ * A kubelet ends pods that others asked to delete, so its requests count where there is no other.
+ */
 function askingIn(found: readonly Actor[]): readonly Actor[] {
   const asking = found.filter((each) => !isKubelet(each))
   return asking.length === 0 ? found : asking
@@ -243,8 +256,9 @@ function distanceOf({ from, at }: Actor, first: number, last: number): number {
 export const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 'orphaning'])
 
 /**
- * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a list or a GET did, or a watch that was behind: that says nothing of
- * the time. A deletionTimestamp is never before the request, but for parts of a second.
+ * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a
+ * list or a GET did, or a watch that was behind: that says nothing of the time. A deletionTimestamp
+ * is never before the request, but for parts of a second.
  */
 function signOf({ history, deletedAt }: KnownLife): number | undefined {
   const isGone = ({ change, evidence }: History): boolean =>

@@ -3,9 +3,9 @@
  * dependents, what is done, what remains, and why. Of a namespace: over all that is in it.
  *
  * What must stay true: what is there, and what was, is read from the graph of one moment, and from
- * nothing else; only the names in a namespace are the index's. A dependent references its owner by uid
- * and coordinates; what is in a namespace of the same name that came later is no part of it. The work
- * is bounded, and an answer that is cut says so; others get their turn between pages.
+ * nothing else; only the names in a namespace are the index's. A dependent references its owner by
+ * uid and coordinates; what is in a namespace of the same name that came later is no part of it.
+ * The work is bounded, and an answer that is cut says so; others get their turn between pages.
  *
  * Not here: what would happen (plan.ts).
  */
@@ -33,7 +33,10 @@ const SKEW_MS = 2_000
 const CHANGES_LIMIT = 2_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
-/** While somebody follows: how often it is looked at again at most, and how many times longer than a look took. */
+/**
+ * While somebody follows: how often it is looked at again at most, and how many times longer than a
+ * look took.
+ */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
 /** How long and how often it is looked whether a deletion begins. */
@@ -41,7 +44,9 @@ const BEGIN_MS = 5_000
 const BEGIN_LOOK_MS = 200
 
 /**
- * - `reaping`: asked of the cluster, not confirmed yet. - `blocked`: see `blocked`. - `waiting`: being deleted, for dependents.
+ * - `reaping`: asked of the cluster, not confirmed yet.
+ * - `blocked`: see `blocked`.
+ * - `waiting`: being deleted, for dependents.
  * - `queued`: not its turn yet. - `unknown`: in a partition that is being restored.
  */
 export type Progress = keyof Cascade['progress']
@@ -63,9 +68,15 @@ export interface CascadeAnswer {
 export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
   cascade(view: View, root: Named, sight?: Sight): Promise<CascadeAnswer | undefined>
-  /** It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait until that is seen. */
+  /**
+   * It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait
+   * until that is seen.
+   */
   begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
-  /** An answer now and whenever it is another, until it is over or the signal aborts. `sightOf` says before each of them what it shows. */
+  /**
+   * An answer now and whenever it is another, until it is over or the signal aborts. `sightOf` says
+   * before each of them what it shows.
+   */
   follow(
     view: View,
     root: Named,
@@ -246,7 +257,10 @@ class Walk {
     return looked && nodePhase(looked.node)
   }
 
-  /** All that is in a namespace: it is deleted with it, whoever owns it. `since`: its deletion began. */
+  /**
+   * All that is in a namespace: it is deleted with it, whoever owns it. `since`: its deletion
+   * began.
+   */
   async content(root: Named, since: number | null): Promise<void> {
     const { view, index, limit } = this.#options
     const end = view.node(root.uid) === undefined ? index.lastOf(view.cluster, root.uid) : undefined

@@ -1,5 +1,6 @@
 /**
- * F71: a chain of owners ten thousand deep is folded, walked both ways, explained, planned, dumped and printed without a stack that grows with it.
+ * F71: a chain of owners ten thousand deep is folded, walked both ways, explained, planned, dumped
+ * and printed without a stack that grows with it.
  */
 import { equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Why an object was deleted: by a collector, for its owners, or by anybody else, for reasons of their own. */
+/**
+ * Why an object was deleted: by a collector, for its owners, or by anybody else, for reasons of
+ * their own.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { History } from '../../../../core/model/record.ts'

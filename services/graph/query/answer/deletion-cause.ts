@@ -4,8 +4,8 @@
  * its namespace, or by anybody else, whose cause is nowhere else.
  *
  * What must stay true: where a user or another controller deleted it, nothing follows from it: a
- * controller scales and cleans up for reasons that no record says. What is inferred is called so. It
- * is read from fields of records; no sentence is read back.
+ * controller scales and cleans up for reasons that no record says. What is inferred is called so.
+ * It is read from fields of records; no sentence is read back.
  *
  * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
  */
@@ -50,7 +50,10 @@ export interface Ended {
 
 /** Two watches may report one moment so far apart. */
 const SKEW_MS = 2_000
-/** An owner whose deletion is recorded so much later was there: a watch that is behind by more has no term. */
+/**
+ * An owner whose deletion is recorded so much later was there: a watch that is behind by more has
+ * no term.
+ */
 const BEHIND_MS = 60_000
 const NOBODY_KNOWS: Cause = { type: 'unknown', at: null, begun: null }
 
@@ -87,7 +90,10 @@ function ofNamespace(ended: Ended, begun: History | undefined): Cause {
   return { type: 'namespace', begun: { from, to: latestOf(ended, begun) } }
 }
 
-/** By then it is recorded what a controller followed. Behind an outage each watch reports in its own time. */
+/**
+ * By then it is recorded what a controller followed. Behind an outage each watch reports in its own
+ * time.
+ */
 function latestOf({ unseenSince }: Ended, { at }: History): number {
   return at + (unseenSince === null ? SKEW_MS : BEHIND_MS)
 }
@@ -106,7 +112,10 @@ function ofCommand(history: readonly History[], auditId: string): Cause {
   return command === undefined ? NOBODY_KNOWS : { type: 'owner', at: command.at, isInferred: false }
 }
 
-/** The last verdict, where it was that no owner is left: what came after its deletion began says nothing of why. */
+/**
+ * The last verdict, where it was that no owner is left: what came after its deletion began says
+ * nothing of why.
+ */
 function decidedIn(history: readonly History[]): History | undefined {
   const last = history.findLast(({ change }) => change === 'verdict')
   if (last === undefined || last.evidence === null || last.evidence === 'orphaning')

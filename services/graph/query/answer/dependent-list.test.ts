@@ -1,4 +1,7 @@
-/** Direct dependents are listed a page at a time, and whatever changes between two pages, what references the owner throughout is listed once. */
+/**
+ * Direct dependents are listed a page at a time, and whatever changes between two pages, what
+ * references the owner throughout is listed once.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'

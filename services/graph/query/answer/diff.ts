@@ -1,10 +1,10 @@
 /**
- * What differs between two moments of one cluster, a page at a time: along what changed between them,
- * so it costs that, and not what there is.
+ * What differs between two moments of one cluster, a page at a time: along what changed between
+ * them, so it costs that, and not what there is.
  *
- * What must stay true: a page is a part of the difference of the two lists of object-list.ts. An object
- * counts at its last change before the later moment, so none is listed twice. One that came or went
- * with the watch of its kind is counted as left out, and never as added or deleted.
+ * What must stay true: a page is a part of the difference of the two lists of object-list.ts. An
+ * object counts at its last change before the later moment, so none is listed twice. One that came
+ * or went with the watch of its kind is counted as left out, and never as added or deleted.
  *
  * Not here: whether the moments can be asked (view/open-view.ts), who deleted what is deleted
  * (record/diff-question.ts).

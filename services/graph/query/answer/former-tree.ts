@@ -2,8 +2,8 @@
  * The tree of an object that was deleted: what it owned, or what owned it, just before its deletion
  * began, each object as it is now.
  *
- * What must stay true: what references it still, or by now, is in it, too; where its past is not kept
- * that is said.
+ * What must stay true: what references it still, or by now, is in it, too; where its past is not
+ * kept that is said.
  *
  * Not here: a tree at a moment (tree.ts), who deleted it (record/attribution.ts).
  */
@@ -81,8 +81,8 @@ async function grownBefore(
 }
 
 /**
- * An owner that was deleted before its dependent was is no part of that moment: whom it named itself
- * is read just before its own deletion. Answers with why some may be missing.
+ * An owner that was deleted before its dependent was is no part of that moment: whom it named
+ * itself is read just before its own deletion. Answers with why some may be missing.
  */
 async function addFormerOwners(
   parts: FormerParts,

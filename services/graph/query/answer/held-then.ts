@@ -1,8 +1,8 @@
 /**
  * What was held at a moment of the past, in the clusters that this process has.
  *
- * What must stay true: a cluster that cannot be asked about the moment is named in `partial`, and where
- * none can be, that is refused.
+ * What must stay true: a cluster that cannot be asked about the moment is named in `partial`, and
+ * where none can be, that is refused.
  *
  * Not here: what is held in a view, of whatever moment (held.ts).
  */
@@ -74,7 +74,10 @@ async function openedOr(open: OpenView, view: View, at: Asked): Promise<View | R
   }
 }
 
-/** Who cannot be asked, of all, `partial` aside; throws where that is everybody: what is left would be no answer. */
+/**
+ * Who cannot be asked, of all, `partial` aside; throws where that is everybody: what is left would
+ * be no answer.
+ */
 export function leftOut(
   all: readonly OwnHeld[],
   asked: readonly ClusterRef[],

@@ -1,10 +1,13 @@
 /**
  * What is held, by what, and what would let it go; and the plan that an approval is of.
  *
- * What must stay true: it reads what is committed and changes nothing. A digest names the very set that the fold of its cluster compares with its own; there is
- * none while that is in doubt. Processes name clusters to each other by id: only who asks all of them knows which names two of them share.
+ * What must stay true: it reads what is committed and changes nothing. A digest names the very set
+ * that the fold of its cluster compares with its own; there is none while that is in doubt.
+ * Processes name clusters to each other by id: only who asks all of them knows which names two of
+ * them share.
  *
- * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what was held at a moment of the past (held-then.ts).
+ * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what
+ * was held at a moment of the past (held-then.ts).
  */
 import { createHash } from 'node:crypto'
 import { openBreakerOf } from '../../../../core/admit/breaker.ts'
@@ -28,7 +31,10 @@ import type { Answer, Query } from './query.ts'
 /** Rows are made by cluster id, and told by a reference. */
 type Told<T> = Omit<T, 'cluster'> & { readonly cluster: ClusterId }
 
-/** Groups that are counted apart, and how often a plan is made again when what is held changed meanwhile. */
+/**
+ * Groups that are counted apart, and how often a plan is made again when what is held changed
+ * meanwhile.
+ */
 const MOST_GROUPS = 5_000
 const ATTEMPTS = 3
 
@@ -95,7 +101,10 @@ export interface OwnHeld extends Pick<HeldAnswer, 'mode' | 'total' | 'hidden'> {
 
 type Namesakes = Pick<Query, 'namesake'>
 
-/** What is held in the clusters that this process has. `readers`: of its partitions, each of which holds all orders. */
+/**
+ * What is held in the clusters that this process has. `readers`: of its partitions, each of which
+ * holds all orders.
+ */
 export async function heldIn(
   views: readonly View[],
   readers: readonly StateReader[],

@@ -4,7 +4,8 @@
  * What must stay true: it is read from the node alone. A verdict is told as it was judged, whatever
  * holds it; what holds it stands beside it.
  *
- * Not here: what prevents a command that was sent (obstacle.ts), who deleted it (deletion-cause.ts).
+ * Not here: what prevents a command that was sent (obstacle.ts), who deleted it
+ * (deletion-cause.ts).
  */
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf } from '../../../../core/model/node.ts'

@@ -1,6 +1,6 @@
 /**
- * What a tenant can do very often must not hide the rest: one object that changes 10,200 times, and one
- * name that 10,050 objects had. The answer is the right one, or it says what is missing.
+ * What a tenant can do very often must not hide the rest: one object that changes 10,200 times, and
+ * one name that 10,050 objects had. The answer is the right one, or it says what is missing.
  *
  * What must stay true: all of it is folded and indexed as in a running service.
  */

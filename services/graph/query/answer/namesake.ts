@@ -1,8 +1,10 @@
 /**
- * Objects that have the coordinates of a deleted owner under another uid: a user created it again, or a backup tool restored it. `kubectl get` shows them, so who is told that an owner is
- * gone has to be told of them, too.
+ * Objects that have the coordinates of a deleted owner under another uid: a user created it again,
+ * or a backup tool restored it. `kubectl get` shows them, so who is told that an owner is gone has
+ * to be told of them, too.
  *
- * What must stay true: found by name in the index and then read from the graph, so only what exists is named; nothing is decided by it.
+ * What must stay true: found by name in the index and then read from the graph, so only what exists
+ * is named; nothing is decided by it.
  *
  * Not here: what the owner's absence counts for (core/judge/standing.ts).
  */
@@ -20,7 +22,9 @@ const MOST_LOOKED_UP = 5
 
 export type NameIndex = Pick<HistoryIndex, 'at' | 'listed'>
 
-/** How each reference of an object stands, and why, with the namesakes of owners that were deleted. */
+/**
+ * How each reference of an object stands, and why, with the namesakes of owners that were deleted.
+ */
 export async function standsWithNamesakes(
   view: View,
   index: NameIndex,

@@ -1,4 +1,7 @@
-/** Objects are listed a page at a time, and whatever changes between two pages, what exists throughout is listed once. `OBJECTS=n` lists n of them. */
+/**
+ * Objects are listed a page at a time, and whatever changes between two pages, what exists
+ * throughout is listed once. `OBJECTS=n` lists n of them.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,9 +1,11 @@
 /**
- * Lists the objects of one cluster, a page at a time: those that exist from the store of their cluster, deleted ones from the index.
+ * Lists the objects of one cluster, a page at a time: those that exist from the store of their
+ * cluster, deleted ones from the index.
  *
- * What must stay true: pages follow keys that no change of an object moves (its uid, below its cluster and kind), so what exists throughout is listed, and
- * nothing twice. A page reads a bounded number of keys, and may hold fewer objects than were asked for, or none, before the last. What is not known here is
- * `unknown`, never deleted; kinds that are not listed yet are named.
+ * What must stay true: pages follow keys that no change of an object moves (its uid, below its
+ * cluster and kind), so what exists throughout is listed, and nothing twice. A page reads a bounded
+ * number of keys, and may hold fewer objects than were asked for, or none, before the last. What is
+ * not known here is `unknown`, never deleted; kinds that are not listed yet are named.
  *
  * Not here: which cluster a page is about (list-question.ts), who may ask (http.ts).
  */
@@ -25,7 +27,10 @@ import { PAGE_KEYS, type View } from '../view/view.ts'
 import { judgedOf, NOT_JUDGED } from './judged.ts'
 import type { Answer } from './query.ts'
 
-/** Keys that one request reads at most; more where objects are only counted, since nothing is kept of them. */
+/**
+ * Keys that one request reads at most; more where objects are only counted, since nothing is kept
+ * of them.
+ */
 export const MOST_READ = 5_000
 export const MOST_READ_TO_COUNT = 20_000
 /** Kinds that `partial` names. */
@@ -36,7 +41,10 @@ export interface ListAsked {
   readonly kind: string
   /** Undefined: any. A name takes a namespace. */
   readonly name: string | undefined
-  /** Undefined: all. Objects without a namespace are listed with every one where their kind is asked for, as kubectl does. */
+  /**
+   * Undefined: all. Objects without a namespace are listed with every one where their kind is asked
+   * for, as kubectl does.
+   */
   readonly namespace: string | undefined
   /** Only those with a namespace, or those without. */
   readonly scope?: Scope
@@ -190,7 +198,8 @@ function objectOf(
   if (last !== undefined && last.cluster !== view.cluster) return undefined
   const node = view.node(uid)
   if (node !== undefined) {
-    // One that is served in two groups may have been read below both: it is listed with the one that it has now.
+    // One that is served in two groups may have been read below both: it is listed with the one
+    // that it has now.
     const isHere = prefix === null || prefix === seenPrefix(view.cluster, node.object)
     if (!isHere) return undefined
     const references = node.object.ownerReferences

@@ -1,7 +1,9 @@
 /**
- * What keeps an object from going, or from letting go: by whom, why, since when, how often tried and when again.
+ * What keeps an object from going, or from letting go: by whom, why, since when, how often tried
+ * and when again.
  *
- * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides nothing.
+ * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides
+ * nothing.
  */
 import { identityOf } from '../../../../core/graph/identity.ts'
 import { kindStatus, watchedAt } from '../../../../core/graph/kind-status.ts'
@@ -21,8 +23,15 @@ import type { Sight } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 
 /**
- * - `refused`: by the cluster. - `stale`: it had changed meanwhile. - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been. - `held`: by the policy.
- * - `unconfirmed`: the server has deleted it or is about to, and the watch of its kind delivers nothing. - `finalizers`: of others. - `doubt`: until its kind is listed again. - `dry-run`: it would have gone.
+ * - `refused`: by the cluster.
+ * - `stale`: it had changed meanwhile.
+ * - `unresolvable`, `unverified`: an owner cannot be looked up, or has not been.
+ * - `held`: by the policy.
+ * - `unconfirmed`: the server has deleted it or is about to, and the watch of its kind delivers
+ *   nothing.
+ * - `finalizers`: of others.
+ * - `doubt`: until its kind is listed again.
+ * - `dry-run`: it would have gone.
  */
 export type Obstacle = Unshaped<AnsweredObstacle>
 
@@ -63,13 +72,19 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
   return { ...untried('finalizers', `finalizers ${others.join(', ')}`), since }
 }
 
-/** Longer than the watch of an idle kind takes to deliver a deletion. Log time goes from heartbeat to heartbeat, so those of two lie in between. */
+/**
+ * Longer than the watch of an idle kind takes to deliver a deletion. Log time goes from heartbeat
+ * to heartbeat, so those of two lie in between.
+ */
 const LATE_MS = CONFIRM_MS + 5_000
 
 /** Dependents of one owner that are looked at for what it waits for. */
 const MOST_LOOKED_AT = 500
 
-/** Of an owner that waits for dependents: the first of them that no watch confirms. Null when there is none among those looked at. */
+/**
+ * Of an owner that waits for dependents: the first of them that no watch confirms. Null when there
+ * is none among those looked at.
+ */
 export async function obstacleOfWaiting(
   view: View,
   owner: Node,
@@ -92,7 +107,10 @@ export async function obstacleOfWaiting(
   return null
 }
 
-/** The server has removed it, or is about to, and nothing was delivered of its kind since it was asked to: its watch may be broken. */
+/**
+ * The server has removed it, or is about to, and nothing was delivered of its kind since it was
+ * asked to: its watch may be broken.
+ */
 function unconfirmedOf({ facts }: View, node: Node): Obstacle | null {
   const { object, attempt } = node
   const phase = nodePhase(node)
@@ -138,7 +156,10 @@ function lookupOf({ facts }: View, node: Node): Look | undefined {
   return looks.sort((a, b) => b.count - a.count)[0]
 }
 
-/** With the time of the verdict, where the attempt tells none; null where it is older than the newest entries of history. */
+/**
+ * With the time of the verdict, where the attempt tells none; null where it is older than the
+ * newest entries of history.
+ */
 export async function withFirstSeen(
   index: Pick<Histories, 'history'>,
   cluster: ClusterId,

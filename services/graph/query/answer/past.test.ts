@@ -1,4 +1,7 @@
-/** A moment of the past over HTTP: what is answered, and what is refused because nobody could answer it rightly. */
+/**
+ * A moment of the past over HTTP: what is answered, and what is refused because nobody could answer
+ * it rightly.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

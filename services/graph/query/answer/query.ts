@@ -1,7 +1,9 @@
 /**
- * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on, and why it stands as it does.
+ * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on,
+ * and why it stands as it does.
  *
- * What must stay true: it reads what is committed and changes nothing; an answer that may be incomplete says so.
+ * What must stay true: it reads what is committed and changes nothing; an answer that may be
+ * incomplete says so.
  */
 import type { Node } from '../../../../core/model/node.ts'
 import { admissionOf, nodePhase } from '../../../../core/model/node.ts'
@@ -30,7 +32,10 @@ import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
 
 export interface Selector {
-  /** `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty: any. */
+  /**
+   * `Pod`, `pods`, `deployments.apps`, `Deployment.v1.apps`; upper and lower case alike; empty:
+   * any.
+   */
   readonly kind: string
   readonly name: string
   readonly namespace: string
@@ -95,7 +100,9 @@ export interface Query {
   why(view: View, object: Named, sight?: Sight): Promise<Answer<Why>>
   /** Who deleted it; null of one that is there. */
   deletion(view: View, object: Named): Promise<Answer<Deletion | null> & When>
-  /** What to add to the verdict on an object where its deleted owner was created again; else empty. */
+  /**
+   * What to add to the verdict on an object where its deleted owner was created again; else empty.
+   */
   namesake(view: View, node: Node): Promise<string>
 }
 
@@ -107,7 +114,10 @@ export type DeletionOf = (
 ) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
 
 interface When {
-  /** Append time at which a deletion was over or, where it is not, had begun; null where that is not known. */
+  /**
+   * Append time at which a deletion was over or, where it is not, had begun; null where that is not
+   * known.
+   */
   readonly at: number | null
 }
 
@@ -290,7 +300,10 @@ function asOwner(owner: KnownOwner): AsOwner {
   return { ...known, proof: { evidence, at, position } }
 }
 
-/** Of one record: what was decided, before what was asked for because of it. All else stays in its order. */
+/**
+ * Of one record: what was decided, before what was asked for because of it. All else stays in its
+ * order.
+ */
 export function verdictsFirst<T extends Pick<History, 'change' | 'partition' | 'position'>>(
   history: readonly T[],
 ): T[] {

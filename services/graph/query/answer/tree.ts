@@ -1,10 +1,11 @@
 /**
  * What hangs on an object, or what it hangs on, level by level.
  *
- * What must stay true: each object is told once with what hangs on it, in the same order whoever is asked; a tree that was cut says so. What hangs on an object
- * names it by its uid and coordinates.
+ * What must stay true: each object is told once with what hangs on it, in the same order whoever is
+ * asked; a tree that was cut says so. What hangs on an object names it by its uid and coordinates.
  *
- * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and drawings (cli/ask/tree.ts).
+ * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and
+ * drawings (cli/ask/tree.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
 import { ownerPlace } from '../../../../core/graph/owner-place.ts'
@@ -24,7 +25,10 @@ import { judgedOf, NOT_JUDGED } from './judged.ts'
 
 /** Nodes that one tree holds at most; then it says that it was cut. */
 export const TREE_LIMIT = 10_000
-/** Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no end. */
+/**
+ * Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no
+ * end.
+ */
 const TREE_LEVELS = 256
 export interface TreeNode extends Omit<Unshaped<AnsweredNode>, 'children'> {
   readonly children: TreeNode[]
@@ -33,7 +37,10 @@ export interface TreeNode extends Omit<Unshaped<AnsweredNode>, 'children'> {
 /** Of a tree that was cut. */
 const MORE = '; "kinfold get --owned-by KIND/NAME" lists all dependents of one of them'
 
-/** Adds to a root what is next to it, level by level, each object once; answers with why it was cut, if it was. */
+/**
+ * Adds to a root what is next to it, level by level, each object once; answers with why it was cut,
+ * if it was.
+ */
 export async function grow(
   cluster: ClusterId,
   top: TreeNode,

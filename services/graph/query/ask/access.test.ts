@@ -1,6 +1,7 @@
 /**
- * Who may read in one namespace is answered about an object of it by plan, cascade, dependents and held: what that user may not get is counted, and nothing else
- * of it is in the answer. The same questions of a user who may see the whole graph show that there is something to hide.
+ * Who may read in one namespace is answered about an object of it by plan, cascade, dependents and
+ * held: what that user may not get is counted, and nothing else of it is in the answer. The same
+ * questions of a user who may see the whole graph show that there is something to hide.
  */
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,10 +1,13 @@
 /**
- * Who may ask what of the graph: orders take a right of their own, a question about one object takes the right to get it, all else the right to the graph.
+ * Who may ask what of the graph: orders take a right of their own, a question about one object
+ * takes the right to get it, all else the right to the graph.
  *
- * What must stay true: what a question tells is told to nobody who may not get it in its own cluster; in doubt it is hidden. What an answer holds of other
- * objects is reviewed by kind and namespace (`sight`).
+ * What must stay true: what a question tells is told to nobody who may not get it in its own
+ * cluster; in doubt it is hidden. What an answer holds of other objects is reviewed by kind and
+ * namespace (`sight`).
  *
- * Not here: who somebody is (runtime/http/principal.ts), asking the cluster (runtime/http/authority.ts).
+ * Not here: who somebody is (runtime/http/principal.ts), asking the cluster
+ * (runtime/http/authority.ts).
  */
 import type { FastifyRequest } from 'fastify'
 import { factsOf } from '../../../../core/graph/facts.ts'
@@ -22,7 +25,10 @@ import { HIDDEN, type Sight, WHOLE } from '../view/sight.ts'
 
 /** Distinct kinds and namespaces that one answer is reviewed for; what lies beyond is hidden. */
 const MOST_REVIEWED = 200
-/** For so long one answer is reviewed, which may keep others waiting (question.ts); what is not by then is hidden. */
+/**
+ * For so long one answer is reviewed, which may keep others waiting (question.ts); what is not by
+ * then is hidden.
+ */
 const REVIEW_MS = 10_000
 
 type Place = Coordinates & { readonly cluster: string }
@@ -150,7 +156,9 @@ export class Access {
     return view && factsOf(view.reader, cluster).kind({ group, kind })?.resource
   }
 
-  /** Of a user whose rights count; who showed a token of the file, or is local, may do everything. */
+  /**
+   * Of a user whose rights count; who showed a token of the file, or is local, may do everything.
+   */
   async #may(request: FastifyRequest, { cluster, wanted, isFresh }: Asked): Promise<boolean> {
     const { authority } = this.#parts
     const { user, by } = principalOf(request)

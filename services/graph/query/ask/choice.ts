@@ -1,9 +1,12 @@
 /**
- * Which object a question means: its words read, and the one chosen of all that have that name or had it.
+ * Which object a question means: its words read, and the one chosen of all that have that name or
+ * had it.
  *
- * What must stay true: what is there comes before what was there last; what could be meant twice is refused with both.
+ * What must stay true: what is there comes before what was there last; what could be meant twice is
+ * refused with both.
  *
- * Not here: finding by name (query.ts), what is said where nothing is found (not-found.ts), who may see it (access.ts).
+ * Not here: finding by name (query.ts), what is said where nothing is found (not-found.ts), who may
+ * see it (access.ts).
  */
 
 import type { FastifyRequest } from 'fastify'
@@ -50,7 +53,10 @@ export function selector(asked: Record<string, string | undefined>): Selector {
   return { kind: kind ?? '', name: name ?? '', namespace: namespace ?? 'default', cluster, uid }
 }
 
-/** The cluster that the question is about. Where but one has the name, it knows best which object of it is meant. */
+/**
+ * The cluster that the question is about. Where but one has the name, it knows best which object of
+ * it is meant.
+ */
 export async function clusterOf(
   asking: Asking,
   asked: Selector,
@@ -64,8 +70,8 @@ export async function clusterOf(
 }
 
 /**
- * The cluster that a question about a moment of the past is about: where but one had such an object then, that one. What several had then may be meant twice, also where
- * only one of them has it now.
+ * The cluster that a question about a moment of the past is about: where but one had such an object
+ * then, that one. What several had then may be meant twice, also where only one of them has it now.
  */
 async function clusterOfPast(asking: Asking, asked: Selector, at: AskedMoment): Promise<ClusterId> {
   const any = await asking.query.find({ ...asked, kind: '' })
@@ -101,7 +107,10 @@ function clusterIn({ object }: Match): ClusterId {
   return object.cluster
 }
 
-/** What is there now, if anything is, else what was there last; and what else has that name or had it once: in another cluster, or before it was made anew. */
+/**
+ * What is there now, if anything is, else what was there last; and what else has that name or had
+ * it once: in another cluster, or before it was made anew.
+ */
 export async function choose(
   asking: Asking,
   asked: Selector,
@@ -121,7 +130,10 @@ export async function choose(
   throw await ambiguous(asking, asked, there)
 }
 
-/** In the cluster of a view, at its moment: of now what is there, of the past what was there then, else what was there last before it. */
+/**
+ * In the cluster of a view, at its moment: of now what is there, of the past what was there then,
+ * else what was there last before it.
+ */
 export async function chooseIn(asking: Asking, asked: Selector, view: View): Promise<Chosen> {
   const { cluster, moment } = view
   if (moment === null) return await choose(asking, asked, cluster)

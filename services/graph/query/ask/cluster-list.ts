@@ -1,10 +1,12 @@
 /**
- * `GET /v1/clusters`: the clusters that were ever watched, how each stands, and how fresh what is known of it is.
+ * `GET /v1/clusters`: the clusters that were ever watched, how each stands, and how fresh what is
+ * known of it is.
  *
- * What must stay true: each cluster is counted by the process that has it. One that cannot be asked is listed all the same, without a status, and `partial` says why:
- * what is unknown is never fine.
+ * What must stay true: each cluster is counted by the process that has it. One that cannot be asked
+ * is listed all the same, without a status, and `partial` says why: what is unknown is never fine.
  *
- * Not here: what is held, object by object (held.ts), what watchers and reapers know: whether a cluster is connected, and its lock (metrics).
+ * Not here: what is held, object by object (held.ts), what watchers and reapers know: whether a
+ * cluster is connected, and its lock (metrics).
  */
 import type { FastifyInstance } from 'fastify'
 import { pausedBecause } from '../../../../core/admit/directive.ts'

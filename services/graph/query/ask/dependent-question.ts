@@ -1,10 +1,11 @@
 /**
  * `GET /v1/dependents`: the direct dependents of one object, a page at a time.
  *
- * What must stay true: `continue` leads on below the same object, whatever has its name by then. It holds the uid of that object, which who asks may get, and no
- * name.
+ * What must stay true: `continue` leads on below the same object, whatever has its name by then. It
+ * holds the uid of that object, which who asks may get, and no name.
  *
- * Not here: what is on a page (dependent-list.ts), which object is meant and who may ask (question.ts).
+ * Not here: what is on a page (dependent-list.ts), which object is meant and who may ask
+ * (question.ts).
  */
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../../../../runtime/http/problem.ts'

@@ -1,10 +1,12 @@
 /**
- * The graph in DOT, with the attributes that the dump of kube-controller-manager's collector has, and the cluster: all vertices, then all edges.
+ * The graph in DOT, with the attributes that the dump of kube-controller-manager's collector has,
+ * and the cluster: all vertices, then all edges.
  *
- * What must stay true: it is written while it is read, in the order of uids of one cluster after the other; an owner that is no node is a vertex of
- * its own, under its own uid (upstream stores it under its dependent's), beside the first object that references it. A reference that bears the uid of
- * an object and names another leads to a vertex of its own, never to that object. Of several processes each writes its own clusters, and none is held in
- * memory while they are put together.
+ * What must stay true: it is written while it is read, in the order of uids of one cluster after
+ * the other; an owner that is no node is a vertex of its own, under its own uid (upstream stores it
+ * under its dependent's), beside the first object that references it. A reference that bears the
+ * uid of an object and names another leads to a vertex of its own, never to that object. Of several
+ * processes each writes its own clusters, and none is held in memory while they are put together.
  */
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import {
@@ -24,7 +26,10 @@ import type { Clusters, KnownCluster } from '../view/clusters.ts'
 import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
-/** Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component is cut, and such owners may be told twice. */
+/**
+ * Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component
+ * is cut, and such owners may be told twice.
+ */
 const DUMP_LIMIT = 100_000
 
 export const DOT = 'text/vnd.graphviz'
@@ -36,7 +41,10 @@ const CLOSING = '}'
 const COMMENT = '  // '
 
 export interface GraphDump {
-  /** The components, in both directions, of these uids; of none: everything. `doubts`: what it may lack. */
+  /**
+   * The components, in both directions, of these uids; of none: everything. `doubts`: what it may
+   * lack.
+   */
   dot(
     views: readonly View[],
     uids: readonly Uid[],
@@ -80,7 +88,10 @@ function incomplete(doubt: string): string {
   return `${COMMENT}This may be incomplete: ${doubt}\n`
 }
 
-/** What several processes write, as one graph. Each waits with its edges until the vertices of all are read. */
+/**
+ * What several processes write, as one graph. Each waits with its edges until the vertices of all
+ * are read.
+ */
 export async function* joinedDot(
   all: readonly AsyncIterable<string | Uint8Array>[],
   partial: string,
@@ -230,7 +241,10 @@ class Component {
   }
 }
 
-/** A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has the same one. */
+/**
+ * A uid, as upstream has it; with its cluster before it where another cluster (a restored copy) has
+ * the same one.
+ */
 class VertexKeys {
   readonly #clusters: Clusters
   readonly #index: Pick<HistoryIndex, 'lastOf'>
@@ -251,7 +265,10 @@ class VertexKeys {
     return uid
   }
 
-  /** Of the owner that a reference names; of one that bears the uid of another object, its coordinates with it. */
+  /**
+   * Of the owner that a reference names; of one that bears the uid of another object, its
+   * coordinates with it.
+   */
   async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
     const { uid } = reference
     // Of what was never seen here, no process knows whether another cluster names it, too.
@@ -263,7 +280,9 @@ class VertexKeys {
     return [key, `${kind}.${group}`, node.object.namespace, name].join('/')
   }
 
-  /** Also what was deleted, and what another process has: the index knows of both, a moment later. */
+  /**
+   * Also what was deleted, and what another process has: the index knows of both, a moment later.
+   */
   async #isIn(other: KnownCluster, uid: Uid): Promise<boolean> {
     const view = this.#clusters.view(other)
     if (view?.node(uid) !== undefined) return true
@@ -298,7 +317,10 @@ function nodeText(view: View, key: string, node: Node): string {
   })
 }
 
-/** Of an owner that is no node: all that is known is what the reference says, and whether it is proven absent. */
+/**
+ * Of an owner that is no node: all that is known is what the reference says, and whether it is
+ * proven absent.
+ */
 function missingText(
   { facts, name }: View,
   key: string,
@@ -354,7 +376,10 @@ function vertexText(key: string, attributes: Attributes): string {
   return `  ${quote(key)} [\n${pairs.join('')}  ];\n`
 }
 
-/** References hold whatever users typed: only quotes and backslashes mean anything to DOT, and control characters nothing to anybody. */
+/**
+ * References hold whatever users typed: only quotes and backslashes mean anything to DOT, and
+ * control characters nothing to anybody.
+ */
 export function quote(text: string): string {
   const escaped = text
     .replace(/[\\"]/g, '\\$&')

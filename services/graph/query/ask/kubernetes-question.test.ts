@@ -1,4 +1,7 @@
-/** What is shaped like an API server's answer holds the same objects as `/v1/objects`, is as whole as it says, and tells no more to anybody. */
+/**
+ * What is shaped like an API server's answer holds the same objects as `/v1/objects`, is as whole
+ * as it says, and tells no more to anybody.
+ */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Authority } from '../../../../runtime/http/authority.ts'

@@ -1,10 +1,14 @@
 /**
- * `/apis/kinfold.dev/v1`: objects as an API server would list them, for `kubectl` and simple tools; below `/clusters/NAME` those of one cluster.
+ * `/apis/kinfold.dev/v1`: objects as an API server would list them, for `kubectl` and simple tools;
+ * below `/clusters/NAME` those of one cluster.
  *
- * What must stay true: the same objects and the same rights as `/v1/objects` (a list takes the right to see the whole graph) and `/v1/why` (one object takes the right
- * to get it). A list that is not whole has a `continue`; what else may be missing is in the header Warning, which kubectl prints.
+ * What must stay true: the same objects and the same rights as `/v1/objects` (a list takes the
+ * right to see the whole graph) and `/v1/why` (one object takes the right to get it). A list that
+ * is not whole has a `continue`; what else may be missing is in the header Warning, which kubectl
+ * prints.
  *
- * Not here: shapes (api/kubernetes-document.ts, kubernetes-table.ts), routes (api/kubernetes-route.ts).
+ * Not here: shapes (api/kubernetes-document.ts, kubernetes-table.ts), routes
+ * (api/kubernetes-route.ts).
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

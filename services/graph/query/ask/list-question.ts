@@ -1,12 +1,16 @@
 /**
  * `GET /v1/objects`: the objects of all clusters or of one, a page at a time.
  *
- * What must stay true: a page is about one cluster, answered by the process that has it; `continue` leads through all clusters, in the order of their ids. It
- * holds a uid at most, and no name but one that was asked for. A cluster that cannot be asked is passed over, and `partial` says so; where only that one is asked for, it is refused.
+ * What must stay true: a page is about one cluster, answered by the process that has it; `continue`
+ * leads through all clusters, in the order of their ids. It holds a uid at most, and no name but
+ * one that was asked for. A cluster that cannot be asked is passed over, and `partial` says so;
+ * where only that one is asked for, it is refused.
  *
- * A moment of the past is the same in all clusters where it is a time; one by position is of one partition, and clusters of others are left out.
+ * A moment of the past is the same in all clusters where it is a time; one by position is of one
+ * partition, and clusters of others are left out.
  *
- * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph (http.ts), since a cursor and its pages tell of everything.
+ * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph
+ * (http.ts), since a cursor and its pages tell of everything.
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -50,7 +54,10 @@ interface Cursor {
   readonly after: string
 }
 
-/** It cannot be asked, or not about that moment: nobody else's answer waits for one cluster that is silent, or of which something was forgotten. */
+/**
+ * It cannot be asked, or not about that moment: nobody else's answer waits for one cluster that is
+ * silent, or of which something was forgotten.
+ */
 const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 
 const START: Cursor = { cluster: '', after: '' }

@@ -1,7 +1,9 @@
 /**
- * Says why no object is what a question asks for: there is no such cluster, no such kind, or none of that name, and what is nearest to it.
+ * Says why no object is what a question asks for: there is no such cluster, no such kind, or none
+ * of that name, and what is nearest to it.
  *
- * What must stay true: it is said to those only who may see the whole graph (question.ts); the words are those of the question, over HTTP as in a terminal.
+ * What must stay true: it is said to those only who may see the whole graph (question.ts); the
+ * words are those of the question, over HTTP as in a terminal.
  */
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { ClusterRef } from '../../api/document.ts'
@@ -141,11 +143,17 @@ function isClusterScoped({ scope }: KnownKind): boolean {
   return scope === 'Cluster'
 }
 
-/** Each watcher of today records one, at its start (services/watcher/kind/catalog.ts): only what an older one recorded has none. */
+/**
+ * Each watcher of today records one, at its start (services/watcher/kind/catalog.ts): only what an
+ * older one recorded has none.
+ */
 const UNRECORDED =
   'its watcher recorded no reason, as older versions do not; restart it with this version, then "kinfold doctor" names the reason'
 
-/** Where nobody watches the kind, none of its objects is ever seen; where it is not listed yet, not yet. */
+/**
+ * Where nobody watches the kind, none of its objects is ever seen; where it is not listed yet, not
+ * yet.
+ */
 function unwatched(meant: readonly KnownKind[] = []): string {
   const reasons = meant.map(({ group, kind, phase, reason }) => {
     const name = group === '' ? kind : `${kind}.${group}`

@@ -1,4 +1,7 @@
-/** What people ask before, while and after something goes: plan, cascade, what is held, and the graph in DOT. */
+/**
+ * What people ask before, while and after something goes: plan, cascade, what is held, and the
+ * graph in DOT.
+ */
 
 import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,9 +1,11 @@
 /**
  * The questions people ask over HTTP: tree, why, cascade, plan, what is held, and the graph in DOT.
  *
- * What must stay true: they change nothing; what costs much is answered one at a time, each client's in turn.
+ * What must stay true: they change nothing; what costs much is answered one at a time, each
+ * client's in turn.
  *
- * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the answers themselves.
+ * Not here: health, streams of records, listening (http.ts), who has the cluster (forward.ts), the
+ * answers themselves.
  */
 
 import { Readable } from 'node:stream'
@@ -65,7 +67,9 @@ export interface QuestionParts extends ListParts {
   readonly clockNote?: (() => string) | undefined
 }
 
-/** What costs much is done one at a time: a plan holds an overlay meanwhile. These wait, by client. */
+/**
+ * What costs much is done one at a time: a plan holds an overlay meanwhile. These wait, by client.
+ */
 const WAITING = { total: 64, floor: 1, groupFloor: 16 }
 /** Objects that a plan lists, unless it is asked for another number, and at most. */
 const PLAN_LISTED = 500
@@ -91,8 +95,8 @@ function byTime({ object: a }: Match, { object: b }: Match): number {
 }
 
 /**
- * Answers about the one object that is meant, and that who asks may get, from the store that has its cluster, and names that cluster. A reply that was sent is
- * passed on.
+ * Answers about the one object that is meant, and that who asks may get, from the store that has
+ * its cluster, and names that cluster. A reply that was sent is passed on.
  */
 export type About = <K extends DocumentKind>(
   kind: K,
@@ -222,7 +226,9 @@ export function aboutOne(parts: QuestionParts): About {
   }
 }
 
-/** What is checked of the kind that a question has: the compiler cannot see that the rest is there. */
+/**
+ * What is checked of the kind that a question has: the compiler cannot see that the rest is there.
+ */
 function documentOfOne<K extends DocumentKind>(
   kind: K,
   told: Answered<MadeOfOne<K>>,
@@ -268,7 +274,8 @@ function addCascade(server: FastifyInstance, parts: QuestionParts, about: About)
 
 function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): void {
   const { access, clusters, forwarding, open, planner, query } = parts
-  // Only what is computed here waits for its turn: two processes that wait for each other's would wait for ever.
+  // Only what is computed here waits for its turn: two processes that wait for each other's would
+  // wait for ever.
   const oneAtATime = inTurn('questions', parts.cuts)
   server.get('/v1/held', async (request, reply) => {
     const scope = await heldScope(access, request)
@@ -413,7 +420,9 @@ function notGoing({ moment }: View, object: Named, cluster: ClusterRef): never {
   )
 }
 
-/** On a command line: this very object, whatever has its name by then. Two clusters may share uids. */
+/**
+ * On a command line: this very object, whatever has its name by then. Two clusters may share uids.
+ */
 function wordsFor({ uid }: Named, { scope }: ClusterRef): string {
   return `${shellWord(`uid:${uid}`)} --cluster ${shellWord(scope)}`
 }

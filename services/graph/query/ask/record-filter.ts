@@ -1,8 +1,9 @@
 /**
  * Which records of a stream are meant, and which of them who asks may see.
  *
- * What must stay true: of a record of what who asks may not list in its own cluster nothing is said, not even that there is one: by namespace, kind and time
- * of what is asked for that would say what others do. In doubt it is left out.
+ * What must stay true: of a record of what who asks may not list in its own cluster nothing is
+ * said, not even that there is one: by namespace, kind and time of what is asked for that would say
+ * what others do. In doubt it is left out.
  *
  * Not here: reading the log (record-stream.ts).
  */
@@ -20,9 +21,14 @@ import { namedClusters } from './not-found.ts'
 import { refuseUnknownKind } from './unknown-kind.ts'
 
 export interface RecordFilter {
-  /** The one cluster whose process has to answer, since it alone knows what may be listed there; null: any process. */
+  /**
+   * The one cluster whose process has to answer, since it alone knows what may be listed there;
+   * null: any process.
+   */
   readonly only: ClusterId | null
-  /** The clusters that are asked for; undefined: all, those included that no partition was given to. */
+  /**
+   * The clusters that are asked for; undefined: all, those included that no partition was given to.
+   */
   readonly clusters: readonly KnownCluster[] | undefined
   /** False: it is not asked for, whatever its record says. */
   isOfClusters(key: string): boolean

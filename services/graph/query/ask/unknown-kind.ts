@@ -1,7 +1,9 @@
 /**
- * Refuses a question about a kind that no cluster serves, or ever served: an empty answer would be taken for one of "nothing".
+ * Refuses a question about a kind that no cluster serves, or ever served: an empty answer would be
+ * taken for one of "nothing".
  *
- * What must stay true: a kind is unknown only where the kinds of every cluster that is asked can be read here, whole; in doubt the question is answered.
+ * What must stay true: a kind is unknown only where the kinds of every cluster that is asked can be
+ * read here, whole; in doubt the question is answered.
  */
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'

@@ -1,4 +1,7 @@
-/** The index of who asked for deletions follows what there is, and what keeps it from reading ends no process. */
+/**
+ * The index of who asked for deletions follows what there is, and what keeps it from reading ends
+ * no process.
+ */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

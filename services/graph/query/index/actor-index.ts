@@ -45,7 +45,10 @@ export interface ActorIndex {
   keptSince(): number
   /** When the newest request that is known of a cluster was answered; undefined: none ever was. */
   newest(cluster: ClusterId): number | undefined
-  /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
+  /**
+   * Waits a moment for all that the log holds now; answers with how many entries of that it has not
+   * read yet.
+   */
   caughtUp(): Promise<bigint>
 }
 
@@ -75,7 +78,10 @@ export function createActorIndex({
     return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
   }
 
-  /** False when there was nothing new. A log that is older than this topic has nothing of it, and cannot be read. */
+  /**
+   * False when there was nothing new. A log that is older than this topic has nothing of it, and
+   * cannot be read.
+   */
   async function follow(): Promise<boolean> {
     const { start, end } = await log.bounds('actors', 0)
     const next = position()
@@ -153,7 +159,8 @@ export function createActorIndex({
           const isNew = await follow()
           pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
         } catch (error) {
-          // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
+          // It has read more than the log holds, or is damaged: it is only an index, so it begins
+          // again.
           if (isOutdated(error)) await store.wipe()
           else if (!isAway(error)) throw error
         }

@@ -34,7 +34,10 @@ export function groupPrefix(of: Pick<Actor, 'cluster' | 'namespace' | 'name' | '
   return `of/${[of.cluster, of.namespace, of.name, of.group].map(part).join('/')}/`
 }
 
-/** A client may choose the Audit-ID, and one for many requests: all else that tells them apart is there, too. */
+/**
+ * A client may choose the Audit-ID, and one for many requests: all else that tells them apart is
+ * there, too.
+ */
 export function actorKey(actor: Actor): string {
   const { resource, user, uid, at, auditId } = actor
   const whose = [part(resource), part(user), uidPart(uid ?? '')].join('/')

@@ -1,5 +1,6 @@
 /**
- * `continue` of an answer that comes in pages: where the next page begins, and of which question it is.
+ * `continue` of an answer that comes in pages: where the next page begins, and of which question it
+ * is.
  *
  * What must stay true: a cursor of another question is refused, whatever its places look like, so
  * nobody skips what that one would have shown. It holds places, uids and clusters, and no name but

@@ -1,10 +1,10 @@
 /**
- * What is left of forgetting an object whose keys in an index are many: a page of them is removed at
- * a time, and where the next one begins is kept in the store until none is left.
+ * What is left of forgetting an object whose keys in an index are many: a page of them is removed
+ * at a time, and where the next one begins is kept in the store until none is left.
  *
  * What must stay true: the mark is written with the position of the record that said to forget, so
- * nothing is left behind by a crash. What happened after the object was forgotten, or in a life after
- * it, is not over and stays.
+ * nothing is left behind by a crash. What happened after the object was forgotten, or in a life
+ * after it, is not over and stays.
  *
  * Not here: which objects are forgotten, and when (core/observe, history-index.ts).
  */
@@ -17,7 +17,9 @@ export const FORGOTTEN_AT_ONCE = 2_000
 export interface Forgetting {
   /** Of the keys that are removed. */
   readonly prefix: string
-  /** Append time at which it was forgotten, in milliseconds: what was appended later is not over. */
+  /**
+   * Append time at which it was forgotten, in milliseconds: what was appended later is not over.
+   */
   readonly at: number
   /** Position from which the object is there again with the same uid; null: it is not. */
   readonly again: number | null

@@ -1,4 +1,7 @@
-/** The index rests on the log and nothing rests on the index: what keeps it from reading must not end the process that folds. */
+/**
+ * The index rests on the log and nothing rests on the index: what keeps it from reading must not
+ * end the process that folds.
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

@@ -1,9 +1,12 @@
 /**
- * Finds objects by name, their history and what clusters are called, in a store of its own that follows `lineage` and `history`.
+ * Finds objects by name, their history and what clusters are called, in a store of its own that
+ * follows `lineage` and `history`.
  *
- * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far it has come. A null value of `lineage` is taken only once all
- * history before it was: what is forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is history of whom the reference names, by
- * uid and coordinates, and never of another object that has the uid: anybody may write it into a reference.
+ * What must stay true: nothing else rests on it; it may lag or be rebuilt, and answers say how far
+ * it has come. A null value of `lineage` is taken only once all history before it was: what is
+ * forgotten stays forgotten, in whatever order the two are read. What a GET said of an owner is
+ * history of whom the reference names, by uid and coordinates, and never of another object that has
+ * the uid: anybody may write it into a reference.
  *
  * Not here: what objects were at a moment (fold/former).
  */
@@ -37,9 +40,15 @@ import {
 const PAGE_LIMIT = 500
 const PAGES_PER_ROUND = 4
 const PAUSE_MS = 200
-/** A pause is longer each time that nothing came, up to this: looking costs requests where the log is on other machines. */
+/**
+ * A pause is longer each time that nothing came, up to this: looking costs requests where the log
+ * is on other machines.
+ */
 const IDLE_PAUSE_MS = 1_000
-/** It must never compete with the fold: while more than so many entries come in a pause it stands back, until so many wait. */
+/**
+ * It must never compete with the fold: while more than so many entries come in a pause it stands
+ * back, until so many wait.
+ */
 const BURST_ENTRIES = 200n
 const MOST_WAITING = 200_000n
 /** How long a question waits for what the log holds already, and how often it looks. */
@@ -65,7 +74,9 @@ export interface Newest<T> {
 export interface IndexBegin {
   /** Of the first entry that it read. */
   readonly offset: bigint
-  /** It holds all entries that were appended since then, in milliseconds; null where it missed none. */
+  /**
+   * It holds all entries that were appended since then, in milliseconds; null where it missed none.
+   */
   readonly at: number | null
 }
 
@@ -73,7 +84,10 @@ export interface HistoryIndex extends NameIndex {
   run(signal: AbortSignal): Promise<void>
   /** In each cluster that ever had one with this uid. */
   withUid(uid: Uid): Promise<NamesFound>
-  /** All that were ever seen, gone ones included, with their keys, in an order that nothing changes: those behind a key, or (empty) the first. */
+  /**
+   * All that were ever seen, gone ones included, with their keys, in an order that nothing changes:
+   * those behind a key, or (empty) the first.
+   */
   all(after: string): AsyncIterable<readonly [key: string, last: Indexed]>
   /** As the last record of one of its objects has it. */
   clusterName(cluster: ClusterId): string | undefined
@@ -87,7 +101,9 @@ export interface HistoryIndex extends NameIndex {
     limit: number,
     before?: bigint,
   ): Promise<Newest<readonly [offset: bigint, entry: History]>>
-  /** A page of the same, from an offset on; each with its own. Where it is full there may be more. */
+  /**
+   * A page of the same, from an offset on; each with its own. Where it is full there may be more.
+   */
   entries(
     of: Identity,
     from: bigint,
@@ -101,7 +117,10 @@ export interface HistoryIndex extends NameIndex {
   begin(partition: number): IndexBegin | undefined
   /** Entries of the log it has not read yet. */
   lagEntries(): Promise<bigint>
-  /** Waits a moment for all that the log holds now; answers with how many entries of that it has not read yet. */
+  /**
+   * Waits a moment for all that the log holds now; answers with how many entries of that it has not
+   * read yet.
+   */
   caughtUp(): Promise<bigint>
 }
 
@@ -112,7 +131,10 @@ export function createHistoryIndex(
   store: Store,
 ): HistoryIndex {
   const topics = ['history', 'lineage'] as const
-  /** To be taken between any two entries: one of an object with many owners costs as much as hundreds of others. */
+  /**
+   * To be taken between any two entries: one of an object with many owners costs as much as
+   * hundreds of others.
+   */
   const turns = new Turns(clock)
 
   function positionOf(topic: Topic, partition: number): bigint {
@@ -131,7 +153,8 @@ export function createHistoryIndex(
     } catch (error) {
       if (!isOutdated(error)) throw error
       const { start } = await log.bounds(topic, partition)
-      // What was trimmed before it was ever read is no loss; what is beyond the end is, and what was trimmed in between: it begins again.
+      // What was trimmed before it was ever read is no loss; what is beyond the end is, and what
+      // was trimmed in between: it begins again.
       if (known >= start || (topic !== 'lineage' && known > 0n)) throw error
       return { page: await log.read(topic, partition, start, options), from: start }
     }
@@ -149,7 +172,8 @@ export function createHistoryIndex(
   }
 
   /**
-   * With the first page: history that was trimmed before it was read is missing, and readers have to know since when none is.
+   * With the first page: history that was trimmed before it was read is missing, and readers have
+   * to know since when none is.
    */
   async function beginning(partition: number, from: bigint): Promise<StoreChange[]> {
     if (begin(partition) !== undefined) return []
@@ -371,7 +395,10 @@ export function createHistoryIndex(
   /** Ends a pause that is longer than others, because nothing had come. */
   let wake: AbortController | undefined
 
-  /** Of those who ask before its ends are looked up: one question may ask for each of hundreds of clusters, and each look is a request to a broker. */
+  /**
+   * Of those who ask before its ends are looked up: one question may ask for each of hundreds of
+   * clusters, and each look is a request to a broker.
+   */
   let joined: Promise<bigint> | undefined
   let looking: Promise<unknown> = Promise.resolve()
 
@@ -433,7 +460,8 @@ export function createHistoryIndex(
           const isNew = isBurst || (await followAll())
           pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
         } catch (error) {
-          // It has read more than the log holds, or is damaged: it is only an index, so it begins again.
+          // It has read more than the log holds, or is damaged: it is only an index, so it begins
+          // again.
           if (isOutdated(error)) await store.wipe()
           else if (!isAway(error)) throw error
         }

@@ -1,4 +1,7 @@
-/** Parts of keys are read back as they were written, and have no separator, whatever a cluster calls its uids. */
+/**
+ * Parts of keys are read back as they were written, and have no separator, whatever a cluster calls
+ * its uids.
+ */
 import { equal, ok } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,7 +1,8 @@
 /**
  * Parts of the keys of an index.
  *
- * What must stay true: as in core/graph/key.ts, printable ASCII without a bare separator. What is read back is what was written, whatever text it is.
+ * What must stay true: as in core/graph/key.ts, printable ASCII without a bare separator. What is
+ * read back is what was written, whatever text it is.
  */
 
 export function part(text: string): string {
@@ -19,7 +20,10 @@ for (let digit = 0; digit < NO_DIGIT; digit++) DIGITS[digit.toString(16).charCod
 const SHORT_LENGTH = 23
 const short = Buffer.from(SHORT.padEnd(SHORT_LENGTH))
 
-/** A uid, which each object has in several keys: a UUID in 23 characters (base64url) instead of 36. By hand, since it takes a tenth of what a Buffer does. */
+/**
+ * A uid, which each object has in several keys: a UUID in 23 characters (base64url) instead of 36.
+ * By hand, since it takes a tenth of what a Buffer does.
+ */
 export function uidPart(uid: string): string {
   if (uid.length !== UUID_LENGTH) return part(uid)
   let length = SHORT.length

@@ -1,8 +1,11 @@
 /**
- * How far back the log reaches: since when nothing is missing of a partition of `history` or `events`.
+ * How far back the log reaches: since when nothing is missing of a partition of `history` or
+ * `events`.
  *
- * What must stay true: it is never earlier than what is whole, so whoever asks about an earlier time can be refused. Topics are trimmed by Kinfold alone (their own
- * retention is off: docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event that any partition still has (fold/retention.ts).
+ * What must stay true: it is never earlier than what is whole, so whoever asks about an earlier
+ * time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
+ * docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event
+ * that any partition still has (fold/retention.ts).
  *
  * Not here: where the index of histories begins (history-index.ts).
  */
@@ -27,7 +30,8 @@ export async function reachOf(log: Log, topic: ReachTopic): Promise<readonly Rea
   const oldest = await oldestEvent(log)
   const partitions = Array.from({ length: log.partitions(topic) }, (_, each) => each)
   const all = await Promise.all(partitions.map((each) => ownReach(log, topic, each, oldest)))
-  // Of what was never trimmed nobody wrote down when it began: no later than the oldest that is there.
+  // Of what was never trimmed nobody wrote down when it began: no later than the oldest that is
+  // there.
   const begun = earlier(oldest, ...all.map(({ earliest }) => earliest))
   return all.map((reach) => (reach.isWhole ? { ...reach, earliest: begun } : reach))
 }

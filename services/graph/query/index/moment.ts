@@ -1,7 +1,9 @@
 /**
- * A moment of the past: by append time, in each partition all entries up to it; by position, all entries of one partition before it.
+ * A moment of the past: by append time, in each partition all entries up to it; by position, all
+ * entries of one partition before it.
  *
- * Not here: durations, which only who asks can count back from now (cli/reach/moment.ts), whether a moment can be asked (past.ts).
+ * Not here: durations, which only who asks can count back from now (cli/reach/moment.ts), whether a
+ * moment can be asked (past.ts).
  */
 import { Problem } from '../../../../runtime/http/problem.ts'
 
@@ -9,7 +11,10 @@ export type Asked =
   | { readonly type: 'time'; readonly at: number }
   | { readonly type: 'position'; readonly partition: number; readonly position: bigint }
 
-/** What is before it holds; `at`: the append time of the first entry that does not, or the time that was asked. */
+/**
+ * What is before it holds; `at`: the append time of the first entry that does not, or the time that
+ * was asked.
+ */
 export type Moment =
   | { readonly type: 'time'; readonly at: number }
   | { readonly type: 'position'; readonly position: number; readonly at: number }

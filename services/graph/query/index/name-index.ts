@@ -1,6 +1,6 @@
 /**
- * Finds objects by cluster, kind, namespace and name: those that have a name now, and those that had
- * it, the last deleted first.
+ * Finds objects by cluster, kind, namespace and name: those that have a name now, and those that
+ * had it, the last deleted first.
  *
  * What must stay true: what exists has a key of its own ("there"), so however many had its name
  * before, it is found by one search. Who reads a part is told what kind of part: `lacks`. A former
@@ -56,7 +56,10 @@ export interface NameAsked {
   readonly name: string
   /** Undefined: in all. */
   readonly cluster?: ClusterId | undefined
-  /** Of those that were deleted, the ones before this time and after it, in ms. Undefined: the last ones. */
+  /**
+   * Of those that were deleted, the ones before this time and after it, in ms. Undefined: the last
+   * ones.
+   */
   readonly at?: number | undefined
 }
 
@@ -73,19 +76,33 @@ export interface NameIndex {
   named(asked: NameAsked): Promise<NamesFound>
   /** Uids of those that have these coordinates. */
   at(cluster: ClusterId, place: Coordinates): AsyncIterable<Uid>
-  /** What exists or existed in a namespace under a name of few changes; not all of a large namespace is looked through. */
+  /**
+   * What exists or existed in a namespace under a name of few changes; not all of a large namespace
+   * is looked through.
+   */
   near(namespace: string, name: string): Promise<readonly Indexed[]>
-  /** What exists or existed under a name, in any namespace; not all of very many namespaces are looked through. */
+  /**
+   * What exists or existed under a name, in any namespace; not all of very many namespaces are
+   * looked through.
+   */
   anywhere(name: string): Promise<readonly Indexed[]>
   /** All that exist, or existed, in a namespace. */
   within(cluster: ClusterId, namespace: string): AsyncIterable<Indexed>
-  /** Uids of objects whose reference with that uid is unresolvable, so that the graph has no edge of it. */
+  /**
+   * Uids of objects whose reference with that uid is unresolvable, so that the graph has no edge of
+   * it.
+   */
   unresolved(cluster: ClusterId, uid: Uid, limit: number): Promise<readonly Uid[]>
-  /** All that have the name, or had it: those behind a key, or (empty) the first, in an order that nothing changes. */
+  /**
+   * All that have the name, or had it: those behind a key, or (empty) the first, in an order that
+   * nothing changes.
+   */
   listed(asked: NamesListed, after: string): AsyncIterable<readonly [key: string, last: Indexed]>
 }
 
-/** Of one kind in one cluster, that have a name, that were deleted before a moment, and after it. */
+/**
+ * Of one kind in one cluster, that have a name, that were deleted before a moment, and after it.
+ */
 export const MOST_OF_A_KIND = 100
 /** Kinds, each in each cluster, that are looked through for one name. */
 const MOST_KINDS = 2_000
@@ -275,7 +292,9 @@ function timeText(at: number): string {
   )
 }
 
-/** Two letters that changed places, or one too many: looked for by name, among however many others. */
+/**
+ * Two letters that changed places, or one too many: looked for by name, among however many others.
+ */
 function slipsOf(name: string): readonly string[] {
   const slips = Array.from(name, (letter, at) => {
     const [before, after] = [name.slice(0, at), name.slice(at + 1)]

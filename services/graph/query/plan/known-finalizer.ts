@@ -1,11 +1,13 @@
 /**
- * Finalizers of Kubernetes that its own controllers remove from what is deleted: at once, or once something holds.
+ * Finalizers of Kubernetes that its own controllers remove from what is deleted: at once, or once
+ * something holds.
  *
- * What must stay true: `once` is null only where the controller waits for nothing but the deletion itself. A plan
- * foresees that removal alone; whatever else has a finalizer is never assumed to be removed.
+ * What must stay true: `once` is null only where the controller waits for nothing but the deletion
+ * itself. A plan foresees that removal alone; whatever else has a finalizer is never assumed to be
+ * removed.
  *
- * Not here: the finalizers of foreground and orphan deletion, which the collector removes (core/judge/completion.ts),
- * and those of other projects, of which nothing is known.
+ * Not here: the finalizers of foreground and orphan deletion, which the collector removes
+ * (core/judge/completion.ts), and those of other projects, of which nothing is known.
  */
 import type { ObjectMeta } from '../../../../core/model/object.ts'
 import { foreignFinalizers } from '../answer/obstacle.ts'
@@ -18,9 +20,11 @@ interface KnownFinalizer {
 }
 
 const KNOWN: ReadonlyMap<string, KnownFinalizer> = new Map([
-  // pkg/controller/job/job_controller.go: canRemoveFinalizer, syncOrphanPod. It is also the name of an annotation.
+  // pkg/controller/job/job_controller.go: canRemoveFinalizer, syncOrphanPod. It is also the name of
+  // an annotation.
   ['batch.kubernetes.io/job-tracking', { kind: 'Pod', by: 'the Job controller', once: null }],
-  // k8s.io/cloud-provider, controllers/service: the finalizer is removed after EnsureLoadBalancerDeleted.
+  // k8s.io/cloud-provider, controllers/service: the finalizer is removed after
+  // EnsureLoadBalancerDeleted.
   [
     'service.kubernetes.io/load-balancer-cleanup',
     { kind: 'Service', by: 'the cloud', once: 'its load balancer is deleted' },
@@ -42,7 +46,10 @@ function knownOn({ group, kind }: ObjectMeta, finalizer: string): KnownFinalizer
   return group === '' && known?.kind === kind ? known : undefined
 }
 
-/** What is left of the finalizers of others when the object is deleted, as far as it can be foreseen. */
+/**
+ * What is left of the finalizers of others when the object is deleted, as far as it can be
+ * foreseen.
+ */
 export function finalizersLeft(object: ObjectMeta): readonly string[] {
   return foreignFinalizers(object.finalizers).filter((each) => knownOn(object, each)?.once !== null)
 }

@@ -1,9 +1,10 @@
 /**
- * One plan being made: what each command that the rehearsed fold issues would do to its object, as the API server would have it, and what then stands
- * in the way.
+ * One plan being made: what each command that the rehearsed fold issues would do to its object, as
+ * the API server would have it, and what then stands in the way.
  *
- * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is noted and never
- * assumed, but for what Kubernetes itself removes (known-finalizer.ts); it ends at its limit.
+ * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's
+ * finalizer) is noted and never assumed, but for what Kubernetes itself removes
+ * (known-finalizer.ts); it ends at its limit.
  *
  * Not here: what is told of it (plan.ts), the fold over an overlay (rehearsal.ts).
  */
@@ -86,7 +87,8 @@ export class PlanRun {
     const carryOut = this.#carryOut.bind(this)
     const isEnough = (): boolean => this.isCut
     while (await this.#rehearsal.settle(carryOut, isEnough)) {
-      // What is on its way already is removed without being asked again, and so may its dependents be.
+      // What is on its way already is removed without being asked again, and so may its dependents
+      // be.
       const going = await this.#lookAtDependents()
       for (const { object } of going) this.#leave(object)
       if (going.length === 0) break
@@ -188,7 +190,10 @@ export class PlanRun {
     this.#rehearsal.tell(object, null)
   }
 
-  /** Of all that was deleted: notes what keeps dependents, and returns those that are on their way already. */
+  /**
+   * Of all that was deleted: notes what keeps dependents, and returns those that are on their way
+   * already.
+   */
   async #lookAtDependents(): Promise<readonly Node[]> {
     const going = new Map<Uid, Node>()
     const owners = [...this.#fates.values()].filter(({ isDeleted }) => isDeleted)
@@ -209,7 +214,10 @@ export class PlanRun {
     if (fate !== undefined) fate.blockedBecause = because
   }
 
-  /** Of how many objects what absence is the ground. No hold delays those that the API server deletes `along`. */
+  /**
+   * Of how many objects what absence is the ground. No hold delays those that the API server
+   * deletes `along`.
+   */
   evidence(along: readonly Uid[] = []): Map<Evidence, number> {
     const counts = new Map<Evidence, number>()
     const notHeld = new Set(along)
@@ -257,7 +265,10 @@ function ownersText(references: ObjectMeta['ownerReferences']): string {
   return named.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait for. */
+/**
+ * It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait
+ * for.
+ */
 function isLeaving({ deletion, object }: Node): boolean {
   return deletion?.isGone === true || (object.deletedAt !== null && object.finalizers.length === 0)
 }

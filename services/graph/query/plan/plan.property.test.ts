@@ -1,6 +1,7 @@
 /**
- * A plan is what then happens: in random worlds a deletion is planned, then done on a model of an API server, with the fold deciding and every call
- * carried out; what went, what lost references and what is stuck must be what the plan said.
+ * A plan is what then happens: in random worlds a deletion is planned, then done on a model of an
+ * API server, with the fold deciding and every call carried out; what went, what lost references
+ * and what is stuck must be what the plan said.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -65,7 +66,8 @@ class Loop {
       this.#tell(event)
       return true
     }
-    // A reaper has many calls under way, so a DELETE does not wait for a finalizer that goes meanwhile.
+    // A reaper has many calls under way, so a DELETE does not wait for a finalizer that goes
+    // meanwhile.
     const first = this.#commands.findIndex(({ type }) => type !== 'RemoveFinalizer')
     const [command] = this.#commands.splice(Math.max(0, first), 1)
     if (command === undefined) return false
@@ -94,7 +96,10 @@ async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Prom
   return made?.answer as Plan
 }
 
-/** Of each object that is not as it was, and of the root: that it went, is being deleted, or has fewer references. */
+/**
+ * Of each object that is not as it was, and of the root: that it went, is being deleted, or has
+ * fewer references.
+ */
 function changes(
   before: ReadonlyMap<string, ObjectMeta>,
   after: ReadonlyMap<string, ObjectMeta>,
@@ -133,8 +138,9 @@ function worldOf(actions: readonly Action[]): Loop {
 
 for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`a plan to delete with ${cascade} is what then happens`, async () => {
-    // A dependent that does not block, and asks to orphan its own, is deleted in the foreground while its owner waits and as it asks when that has gone:
-    // which comes first is a race, here as upstream (docs/inside/semantics.md).
+    // A dependent that does not block, and asks to orphan its own, is deleted in the foreground
+    // while its owner waits and as it asks when that has gone: which comes first is a race, here as
+    // upstream (docs/inside/semantics.md).
     const hasOrphaning = cascade !== 'Foreground'
     const actions = life({ hasOrphaning, hasKindsGone: false, maxLength: 25 })
     await fc.assert(

@@ -1,10 +1,13 @@
 /**
- * What would happen if an object were deleted: all of its dependents, by a rehearsal in which every command takes effect as the API server would have it.
+ * What would happen if an object were deleted: all of its dependents, by a rehearsal in which every
+ * command takes effect as the API server would have it.
  *
- * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up, somebody else's finalizer) is named as a blocker and
- * never assumed; a plan that was cut, made while the graph changed, or in part hidden, says so and has no digest.
+ * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up,
+ * somebody else's finalizer) is named as a blocker and never assumed; a plan that was cut, made
+ * while the graph changed, or in part hidden, says so and has no digest.
  *
- * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts), words and tables (cli/ask/plan.ts).
+ * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts),
+ * words and tables (cli/ask/plan.ts).
  */
 import { brokenBecause } from '../../../../core/admit/breaker.ts'
 import { pausedBecause } from '../../../../core/admit/directive.ts'
@@ -64,7 +67,8 @@ export function createPlanner(planLimit: number = PLAN_LIMIT): Planner {
         try {
           await run.make(node.object, cascade, along?.uids)
         } catch (error) {
-          // Read while it changed, the graph may contradict itself; otherwise it is as impossible as ever.
+          // Read while it changed, the graph may contradict itself; otherwise it is as impossible
+          // as ever.
           const isExplained = view.partial() !== '' || (await rehearsal.hasChanged())
           if (!(error instanceof InvariantError) || !isExplained) throw error
           isTorn = true
@@ -154,7 +158,9 @@ function unsynced({ facts }: View): string {
   return monitored <= synced ? '' : `${monitored - synced} kinds of the cluster are not listed yet`
 }
 
-/** What the orders and the policy of now would have wait; the plan itself is the same without them. */
+/**
+ * What the orders and the policy of now would have wait; the plan itself is the same without them.
+ */
 function holdsOf(
   { facts }: View,
   namespaces: ReadonlySet<string>,

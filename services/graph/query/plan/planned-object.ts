@@ -1,4 +1,7 @@
-/** What a plan says of one object: its effect, why, in which order it is told, and what the digest is made of. */
+/**
+ * What a plan says of one object: its effect, why, in which order it is told, and what the digest
+ * is made of.
+ */
 import { createHash } from 'node:crypto'
 import type { ObjectMeta } from '../../../../core/model/object.ts'
 import type { Evidence } from '../../../../core/model/proof.ts'
@@ -7,7 +10,8 @@ import type { Turns } from '../../turns.ts'
 import { removedText, waitsText } from './known-finalizer.ts'
 
 /**
- * - `deleted`: removed. - `stuck`: its deletion is requested, and it exists until others remove finalizers.
+ * - `deleted`: removed.
+ * - `stuck`: its deletion is requested, and it exists until others remove finalizers.
  * - `kept`: loses a reference and has another owner. - `orphaned`: loses a reference, as was asked.
  * - `blocked`: it cannot be judged, so it stays; or it keeps an owner waiting.
  */

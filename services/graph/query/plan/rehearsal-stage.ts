@@ -1,7 +1,9 @@
 /**
- * What a rehearsal folds over: an overlay over what is committed, as if the policy let everything act and a day had passed.
+ * What a rehearsal folds over: an overlay over what is committed, as if the policy let everything
+ * act and a day had passed.
  *
- * What must stay true: what is read of the store is noted, so that it can be seen whether it is still so.
+ * What must stay true: what is read of the store is noted, so that it can be seen whether it is
+ * still so.
  *
  * Not here: folding over it (rehearsal.ts).
  */
@@ -48,8 +50,9 @@ export function stageOf({ store, cluster, codec }: View): Stage {
 }
 
 /**
- * A key once changed in the overlay is its own for good, so the store's are passed over; how far a range begins with such is remembered. Otherwise each look
- * at an owner's dependents would begin with all that went.
+ * A key once changed in the overlay is its own for good, so the store's are passed over; how far a
+ * range begins with such is remembered. Otherwise each look at an owner's dependents would begin
+ * with all that went.
  */
 function unchangedPages(store: Pick<Store, 'page'>, { changes }: Graph): Pick<Store, 'page'> {
   const passed = new Map<string, { readonly from: string; readonly to: string }>()
@@ -101,7 +104,9 @@ function later(state: ClusterState): ClusterState {
   return { ...state, now: state.now + LATER_MS, nextDue: Number.MAX_SAFE_INTEGER }
 }
 
-/** What a plan rests on, of the keys that other objects' lives do not change; undefined for others. */
+/**
+ * What a plan rests on, of the keys that other objects' lives do not change; undefined for others.
+ */
 export function textOf(key: string, value: StateValue | undefined): string | undefined {
   if (key.startsWith('node/')) {
     return value?.type === 'Node' ? `${value.position} ${nodePhase(value)}` : 'none'

@@ -1,9 +1,9 @@
 /**
- * A rehearsal: the real fold over an overlay of the store, with its commands handed to the caller instead of a reaper, and what the caller says came
- * of them given to the fold as a watch would.
+ * A rehearsal: the real fold over an overlay of the store, with its commands handed to the caller
+ * instead of a reaper, and what the caller says came of them given to the fold as a watch would.
  *
- * What must stay true: nothing is written anywhere; the policy is that everything provable acts, what is under way for real counts for nothing, and nobody
- * waits for a kind that is out of sync.
+ * What must stay true: nothing is written anywhere; the policy is that everything provable acts,
+ * what is under way for real counts for nothing, and nobody waits for a kind that is out of sync.
  *
  * Not here: what the API server would do with a command (plan.ts).
  */
@@ -23,7 +23,9 @@ import { stageOf, textOf } from './rehearsal-stage.ts'
 const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
 
-/** A command that the fold issued, and the object that it is about as it stands in the rehearsal. */
+/**
+ * A command that the fold issued, and the object that it is about as it stands in the rehearsal.
+ */
 export interface Issued {
   readonly command: Command
   readonly node: Node | undefined
@@ -76,7 +78,10 @@ export class Rehearsal {
     )
   }
 
-  /** Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell more. False when `isEnough` says to stop. */
+  /**
+   * Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell
+   * more. False when `isEnough` says to stop.
+   */
   async settle(carryOut: (issued: Issued) => void, isEnough: () => boolean): Promise<boolean> {
     for (const event of this.#queue) {
       if (isEnough()) return false

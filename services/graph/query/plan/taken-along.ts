@@ -1,8 +1,9 @@
 /**
- * What an API server deletes along with an object by itself, whoever owns it: all that is in a namespace, all objects of a kind that is defined.
+ * What an API server deletes along with an object by itself, whoever owns it: all that is in a
+ * namespace, all objects of a kind that is defined.
  *
- * What must stay true: what is not known here is named as lacking, or as left out where the settings say so, and never
- * counted as nothing.
+ * What must stay true: what is not known here is named as lacking, or as left out where the
+ * settings say so, and never counted as nothing.
  *
  * Not here: what follows from their deletion (plan-run.ts).
  */
@@ -25,7 +26,10 @@ export interface TakenAlong {
   readonly uids: readonly Uid[]
   /** Why that may not be all; empty when it is. */
   readonly lacking: string
-  /** Kinds that the settings leave out, whose objects are no part of any answer; empty where none was. */
+  /**
+   * Kinds that the settings leave out, whose objects are no part of any answer; empty where none
+   * was.
+   */
   readonly leftOut: string
 }
 
@@ -125,7 +129,10 @@ async function unseenKinds(view: View): Promise<UnseenKinds> {
   return { unknown, leftOut }
 }
 
-/** Events are no part of any graph. What cannot be listed or deleted has no objects that go with a namespace. */
+/**
+ * Events are no part of any graph. What cannot be listed or deleted has no objects that go with a
+ * namespace.
+ */
 function mayHide(kind: string, { phase, reason }: Kind): boolean {
   if (phase === 'unsynced') return true
   return phase === 'unmonitored' && kind !== 'Event' && !NO_OBJECTS.test(reason)

@@ -1,7 +1,9 @@
 /**
- * Which clusters there are, what they are called, which partition each of them is, and whether that is in this process.
+ * Which clusters there are, what they are called, which partition each of them is, and whether that
+ * is in this process.
  *
- * What must stay true: a cluster is the partition that its record in `control` names; nobody guesses one.
+ * What must stay true: a cluster is the partition that its record in `control` names; nobody
+ * guesses one.
  *
  * Not here: what to do when another process has it (forward.ts).
  */
@@ -24,7 +26,9 @@ const FRESH_MS = 1_000
 
 export interface KnownCluster {
   readonly id: ClusterId
-  /** Where another process has it: as the record of an object said last; the id before there is any. */
+  /**
+   * Where another process has it: as the record of an object said last; the id before there is any.
+   */
   readonly name: string
   readonly partition: number
 }
@@ -45,7 +49,9 @@ export interface Clusters {
   resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined>
   /** Of a partition that this process has. */
   readerOf(partition: LocalPartition): StateReader
-  /** Of each partition that this process has: for orders and policies, which all partitions hold. */
+  /**
+   * Of each partition that this process has: for orders and policies, which all partitions hold.
+   */
   readers(): readonly StateReader[]
 }
 

@@ -1,8 +1,9 @@
 /**
  * One request sent on to another graph process, and the mark by which that one knows it.
  *
- * What must stay true: it ends within its time or with its caller; a process that no longer has what is asked for is told apart from one that cannot be
- * reached; what may have had an effect there is never sent again. Only a path of ours is asked, whatever the caller wrote before it.
+ * What must stay true: it ends within its time or with its caller; a process that no longer has
+ * what is asked for is told apart from one that cannot be reached; what may have had an effect
+ * there is never sent again. Only a path of ours is asked, whatever the caller wrote before it.
  *
  * Not here: who is asked, and how often (forward.ts).
  */

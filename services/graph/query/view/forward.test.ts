@@ -1,4 +1,7 @@
-/** Several graph processes share the clusters: whichever is asked, the one that has the cluster answers, or a sentence says why nobody does. */
+/**
+ * Several graph processes share the clusters: whichever is asked, the one that has the cluster
+ * answers, or a sentence says why nobody does.
+ */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
@@ -432,7 +435,10 @@ test('an order that rests on how a cluster stands is carried out where it is; a 
   )
 })
 
-/** A reaper that makes dry runs only answers so. Answers with how many objects of the cluster there were. */
+/**
+ * A reaper that makes dry runs only answers so. Answers with how many objects of the cluster there
+ * were.
+ */
 async function refuseDeletes({ log }: GraphGroup, cluster: string): Promise<number> {
   let count = 0
   for (let partition = 0; partition < PARTITIONS; partition++) {

@@ -1,11 +1,14 @@
 /**
- * Answers a question where its cluster is: here, or by sending the request whole to the process that has the cluster and passing its answer on.
+ * Answers a question where its cluster is: here, or by sending the request whole to the process
+ * that has the cluster and passing its answer on.
  *
- * What must stay true: a request is sent on once only: a process that was sent one and does not have what it names says so, and the sender looks again who
- * has it. After that it is refused with a sentence; it is never answered without the cluster. The caller's own `Authorization` goes along, so rights are
- * checked where the answer is made.
+ * What must stay true: a request is sent on once only: a process that was sent one and does not
+ * have what it names says so, and the sender looks again who has it. After that it is refused with
+ * a sentence; it is never answered without the cluster. The caller's own `Authorization` goes
+ * along, so rights are checked where the answer is made.
  *
- * A question over all clusters is sent to every process that has some, each of which answers whole for its own clusters.
+ * A question over all clusters is sent to every process that has some, each of which answers whole
+ * for its own clusters.
  *
  * Not here: one call (forward-call.ts), which partition a cluster is (clusters.ts).
  */
@@ -18,10 +21,16 @@ import type { Answer } from './forward-call.ts'
 import { call, markOf, moved, strange } from './forward-call.ts'
 import { isClosed, lacking, type View } from './view.ts'
 
-/** How often it is looked up who has a cluster, and the wait before the second time; longer before each. */
+/**
+ * How often it is looked up who has a cluster, and the wait before the second time; longer before
+ * each.
+ */
 const ATTEMPTS = 3
 const ATTEMPT_WAIT_MS = 100
-/** Until an answer begins: of one question (a client waits for two minutes), and of each process that is asked the same. */
+/**
+ * Until an answer begins: of one question (a client waits for two minutes), and of each process
+ * that is asked the same.
+ */
 const ANSWER_MS = 110_000
 const GATHER_MS = 30_000
 const TAKEN_OVER = 'it was taken over by another process just now'
@@ -47,7 +56,10 @@ export interface Gathering<T> {
 }
 
 export interface Forwarding {
-  /** `work` answers from the one store that has the cluster; where another process has it, the reply is that process'. */
+  /**
+   * `work` answers from the one store that has the cluster; where another process has it, the reply
+   * is that process'.
+   */
   answered<T>(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -60,7 +72,10 @@ export interface Forwarding {
     reply: FastifyReply,
     gathering: Gathering<T>,
   ): Promise<{ readonly all: readonly Gathered<T>[]; readonly partial: string }>
-  /** Of a request by which another process gathers: all clusters of the partitions that it names. Undefined when it is none. */
+  /**
+   * Of a request by which another process gathers: all clusters of the partitions that it names.
+   * Undefined when it is none.
+   */
   ownOf(request: FastifyRequest, reply: FastifyReply): Promise<readonly View[] | undefined>
 }
 
@@ -203,7 +218,10 @@ const PASSED = [
   ...['content-type', 'x-content-type-options', 'etag', 'cache-control', 'vary', 'warning'],
 ]
 
-/** As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there breaks off here. */
+/**
+ * As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there
+ * breaks off here.
+ */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {
   for (const name of PASSED) {
     const value = headers[name]

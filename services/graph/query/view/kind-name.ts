@@ -1,7 +1,8 @@
 /**
  * The words by which people name a kind, compared with the kinds that a cluster serves.
  *
- * What must stay true: a kind is unknown only where the kinds of every cluster that is meant can be read here.
+ * What must stay true: a kind is unknown only where the kinds of every cluster that is meant can be
+ * read here.
  *
  * Not here: short names (kind-word.ts).
  */
@@ -31,8 +32,8 @@ export async function kindsIn(view: View): Promise<readonly KnownKind[]> {
 }
 
 /**
- * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here the plural is the regular one, and the version any: the
- * process that has the cluster looks again.
+ * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here
+ * the plural is the regular one, and the version any: the process that has the cluster looks again.
  */
 export function isKind(
   word: string,

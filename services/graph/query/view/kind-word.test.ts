@@ -1,4 +1,6 @@
-/** A kind's short names are those that its cluster gives it, and no name of a kind is taken for one. */
+/**
+ * A kind's short names are those that its cluster gives it, and no name of a kind is taken for one.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../../../adapters/memory/clock.ts'

@@ -1,9 +1,10 @@
 /**
- * The short names and plurals of kinds, as each cluster's own API server gives them (`po`, `deploy`, `wd` of a CustomResourceDefinition): its watcher leaves
- * them with the kind's watermark, which any process reads.
+ * The short names and plurals of kinds, as each cluster's own API server gives them (`po`,
+ * `deploy`, `wd` of a CustomResourceDefinition): its watcher leaves them with the kind's watermark,
+ * which any process reads.
  *
- * What must stay true: a word that is the name of a kind anywhere is no short name, as with kubectl. While the log cannot be reached, what was read last
- * is believed.
+ * What must stay true: a word that is the name of a kind anywhere is no short name, as with
+ * kubectl. While the log cannot be reached, what was read last is believed.
  *
  * Not here: names that are not short (kind-name.ts).
  */

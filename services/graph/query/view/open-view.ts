@@ -2,8 +2,8 @@
  * The one door to what a question reads: a cluster as it is now, or as it was at a moment.
  *
  * What must stay true: a moment that cannot be asked is refused here, and nowhere else: 410 for one
- * that is remembered no longer, 425 for one that the fold has not passed, 503 while the store is being
- * restored. Every other reader of a view does not know which moment it answers.
+ * that is remembered no longer, 425 for one that the fold has not passed, 503 while the store is
+ * being restored. Every other reader of a view does not know which moment it answers.
  *
  * Not here: how the store of then is read (fold/former/store-at.ts).
  */
@@ -17,7 +17,9 @@ import { firstSince } from '../../fold/retention.ts'
 import type { Asked } from '../index/moment.ts'
 import type { View } from './view.ts'
 
-/** How long a question waits for the fold to pass the moment that it names, and how often it looks. */
+/**
+ * How long a question waits for the fold to pass the moment that it names, and how often it looks.
+ */
 const PASS_MS = 1_000
 const PASS_LOOK_MS = 20
 
@@ -108,8 +110,8 @@ export function createOpenView({
 }
 
 /**
- * What was read of a moment counts only where it was remembered all the while: to be called with what
- * reads it. Throws `Problem` 410 otherwise.
+ * What was read of a moment counts only where it was remembered all the while: to be called with
+ * what reads it. Throws `Problem` 410 otherwise.
  */
 export async function readThen<T>(view: View, read: () => Promise<T>): Promise<T> {
   try {

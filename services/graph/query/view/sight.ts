@@ -1,8 +1,9 @@
 /**
  * What of a cluster one answer shows, where who asks may not see all of it.
  *
- * What must stay true: what is not shown is counted as one number, and nothing else is said of it: no name or uid, and no count by kind or namespace. So where
- * a question names a namespace or a kind, nothing is counted (`LEFT_OUT`).
+ * What must stay true: what is not shown is counted as one number, and nothing else is said of it:
+ * no name or uid, and no count by kind or namespace. So where a question names a namespace or a
+ * kind, nothing is counted (`LEFT_OUT`).
  *
  * Not here: how rights are checked (access.ts).
  */

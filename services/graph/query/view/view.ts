@@ -1,8 +1,10 @@
 /**
- * What is committed of one cluster, for one question: its nodes, owners and edges in the one store that has them.
+ * What is committed of one cluster, for one question: its nodes, owners and edges in the one store
+ * that has them.
  *
- * What must stay true: it reads and changes nothing. The store goes on changing while a long question is answered, so each read is of its moment; a
- * store that is closed meanwhile throws, and is never read as empty.
+ * What must stay true: it reads and changes nothing. The store goes on changing while a long
+ * question is answered, so each read is of its moment; a store that is closed meanwhile throws, and
+ * is never read as empty.
  *
  * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
@@ -136,7 +138,9 @@ export class View {
     return this.facts.isNamed(owner.uid, owner)
   }
 
-  /** Uids of the objects that reference it as an owner, in the order of keys, from a part of one on. */
+  /**
+   * Uids of the objects that reference it as an owner, in the order of keys, from a part of one on.
+   */
   async *dependents(owner: Identity, from?: string, pageKeys?: number): AsyncIterable<Uid> {
     for await (const [key] of this.entries(edgesOf(owner), from, pageKeys)) yield lastPart(key)
   }
@@ -177,7 +181,10 @@ export class View {
     return this.moment?.position ?? Number.MAX_SAFE_INTEGER
   }
 
-  /** Everything stored under a prefix, from a key below it on, a page at a time, with turns for others in between. */
+  /**
+   * Everything stored under a prefix, from a key below it on, a page at a time, with turns for
+   * others in between.
+   */
   async *entries(
     prefix: string,
     from: string = '',
