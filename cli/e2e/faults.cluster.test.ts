@@ -189,6 +189,8 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
       return verdicts.every((it) => it === 'keep' || it === 'none') || verdicts.join()
     }
     await eventually('what is left has its verdict', stays, PATIENCE)
+    // To say so it may have looked at owners once more.
+    await kinfold.settled()
   })
 
   test('leave a log that settles every command and folds the same again', async () => {
