@@ -1,12 +1,12 @@
 /**
  * docs/integrate/asyncapi.json: the public topics, `lineage` and `history`, as AsyncAPI 3 has them,
- * with the schemas that are written today.
+ * with the schemas that are written today, which are in schemas/public, too.
  *
  * What must stay true: it contains nothing that is not in the code (pages.ts). Topics that are
  * Kinfold's own are not in it: they may change with any release.
  */
 import { recordSchemas } from '../adapters/avro/codec.ts'
-import { fingerprintOf } from '../adapters/avro/schema.ts'
+import { fingerprintOf, type Schema } from '../adapters/avro/schema.ts'
 import { DELETE_RETENTION_MS } from '../adapters/kafka/topics.ts'
 import { VERSION } from '../cli/print/version.ts'
 import { COMPACTED } from '../ports/log.ts'
@@ -59,6 +59,23 @@ export function asyncApi(): string {
 
 type Channel = (typeof CHANNELS)[number]
 
+/**
+ * schemas/public: each public record in one file with all the records in it, for consumers, who
+ * need not know of which those are.
+ */
+export function publicSchemas(): readonly { readonly file: string; readonly text: string }[] {
+  return CHANNELS.map(({ topic, type }) => ({
+    file: `schemas/public/${topic}.avsc`,
+    text: `${JSON.stringify(schemaOf(type), null, 2)}\n`,
+  }))
+}
+
+function schemaOf(type: Channel['type']): Schema {
+  const [record] = recordSchemas([type])
+  if (record === undefined) throw new Error(`no schema of ${type}`)
+  return record.current
+}
+
 function channelOf({ topic, type, summary }: Channel): object {
   const isCompacted = COMPACTED.has(topic)
   return {
@@ -85,16 +102,15 @@ function operationOf(topic: string, summary: string): object {
 }
 
 function messageOf({ topic, type, summary }: Channel): object {
-  const [record] = recordSchemas([type])
-  if (record === undefined) throw new Error(`no schema of ${type}`)
+  const schema = schemaOf(type)
   return {
     name: type,
     title: type,
     summary,
-    description: `In Avro's single-object encoding: C3 01, the schema's fingerprint in 8 bytes (${fingerprintOf(record.current)} as a number, little-endian), the body. With a schema registry in Confluent's frame: 00, 4 bytes of id, the body.`,
+    description: `In Avro's single-object encoding: C3 01, the schema's fingerprint in 8 bytes (${fingerprintOf(schema)} as a number, little-endian), the body. With a schema registry in Confluent's frame: 00, 4 bytes of id, the body.`,
     contentType: CLOUD_EVENT_CONTENT_TYPE,
     headers: headersOf(topic, type),
-    payload: { schemaFormat: 'application/vnd.apache.avro;version=1.9.0', schema: record.current },
+    payload: { schemaFormat: 'application/vnd.apache.avro;version=1.9.0', schema },
     bindings: {
       kafka: {
         key: {

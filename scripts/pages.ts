@@ -2,8 +2,8 @@
  * `npm run pages` writes docs/inside/invariants.md and docs/inside/faults.md from the rows in the
  * code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
  * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from
- * the commands (cli-page.ts), docs/integrate/asyncapi.json from the topics and schemas
- * (asyncapi-page.ts), docs/integrate/openapi.json and http.md from the routes (services/graph/api),
+ * the commands (cli-page.ts), docs/integrate/asyncapi.json and schemas/public from the topics and
+ * schemas (asyncapi-page.ts), docs/integrate/openapi.json and http.md from the routes (services/graph/api),
  * and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again
@@ -16,7 +16,7 @@ import { openApi } from '../services/graph/api/openapi.ts'
 import * as catalogue from '../sim/catalogue.ts'
 import { CHECKERS } from '../sim/check/checkers.ts'
 import { BY_THEMSELVES, FAULTS, UNCOVERED } from '../sim/fault/faults.ts'
-import { asyncApi } from './asyncapi-page.ts'
+import { asyncApi, publicSchemas } from './asyncapi-page.ts'
 import { cliPage } from './cli-page.ts'
 import { httpPage } from './http-page.ts'
 import { pageFiles } from './page.ts'
@@ -44,6 +44,7 @@ export async function pages(root: string): Promise<readonly Page[]> {
     { file: 'docs/inside/faults.md', text: faultsPage(texts.filter(({ file }) => isTest(file))) },
     { file: 'docs/ask/cli.md', text: await cliPage() },
     { file: 'docs/integrate/asyncapi.json', text: asyncApi() },
+    ...publicSchemas(),
     { file: 'docs/integrate/openapi.json', text: openApi() },
     { file: 'docs/integrate/http.md', text: httpPage() },
     ...(await pageFiles()),

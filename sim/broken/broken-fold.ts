@@ -480,7 +480,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     ],
     by: {
       file: 'core/judge/verdict.test.ts',
-      test: 'is held bulk when the cluster went back in time since',
+      test: 'is delete bulk held when the cluster went back in time since',
     },
   },
   {

@@ -20,33 +20,18 @@ type decoder[Value any] struct {
 	registry      *sr.Client
 }
 
-// newDecoder takes the record's file as the last one, behind those of the records in it.
-func newDecoder[Value any](folder, registry string, files ...string) (*decoder[Value], error) {
+func newDecoder[Value any](folder, registry, record string) (*decoder[Value], error) {
 	d := &decoder[Value]{
 		reader:        avro.MustSchemaFor[Value](avro.WithNamespace("kinfold")),
 		byFingerprint: map[[8]byte]*avro.Schema{},
 		byID:          map[int]*avro.Schema{},
 	}
-	names := &avro.SchemaCache{}
-	record := files[len(files)-1]
-	for _, file := range files[:len(files)-1] {
-		text, err := os.ReadFile(filepath.Join(folder, file+".avsc"))
-		if err != nil {
-			return nil, err
-		}
-		if _, err := names.Parse(string(text)); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.add(names, filepath.Join(folder, record+".avsc")); err != nil {
-		return nil, err
-	}
 	former, err := filepath.Glob(filepath.Join(folder, "history", record, "*.avsc"))
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range former {
-		if err := d.add(&avro.SchemaCache{}, file); err != nil {
+	for _, file := range append(former, filepath.Join(folder, "public", record+".avsc")) {
+		if err := d.add(file); err != nil {
 			return nil, err
 		}
 	}
@@ -56,12 +41,12 @@ func newDecoder[Value any](folder, registry string, files ...string) (*decoder[V
 	return d, err
 }
 
-func (d *decoder[Value]) add(names *avro.SchemaCache, file string) error {
+func (d *decoder[Value]) add(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	writer, err := names.Parse(string(text))
+	writer, err := avro.Parse(string(text))
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,7 @@ type known struct {
 }
 
 func newSpans(schemas, registry string) (view, error) {
-	files := []string{"owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history"}
-	decoder, err := newDecoder[History](schemas, registry, files...)
+	decoder, err := newDecoder[History](schemas, registry, "history")
 	return &spans{decoder: decoder, objects: map[string]*known{}}, err
 }
 

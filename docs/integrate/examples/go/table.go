@@ -36,7 +36,7 @@ type table struct {
 }
 
 func newTable(schemas, registry string) (view, error) {
-	decoder, err := newDecoder[Lineage](schemas, registry, "lineage-owner", "known-hold", "lineage")
+	decoder, err := newDecoder[Lineage](schemas, registry, "lineage")
 	return &table{decoder: decoder, objects: map[string]Lineage{}}, err
 }
 

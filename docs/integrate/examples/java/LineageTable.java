@@ -32,8 +32,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 public final class LineageTable {
   /** What is printed of a topic. */
   private interface View {
-    /** The schemas of the records in an entry, and its own at the end. */
-    List<String> files();
+    /** Its topic, whose name is that of its schema's file, too. */
+    String topic();
 
     /** Answers the lines of a change. `entry`: null for a null value. */
     List<String> take(String key, GenericRecord entry);
@@ -46,12 +46,10 @@ public final class LineageTable {
 
   private LineageTable(File schemas, View view) throws IOException {
     this.view = view;
-    var parser = new Schema.Parser();
-    Schema schema = null;
-    for (var file : view.files()) schema = parser.parse(new File(schemas, file + ".avsc"));
+    var schema = new Schema.Parser().parse(new File(schemas, "public/" + view.topic() + ".avsc"));
     decoder = new BinaryMessageDecoder<>(GenericData.get(), schema);
     // What a former version wrote is read as today's record: fields that it lacked have their defaults.
-    var former = new File(schemas, "history/" + view.files().get(view.files().size() - 1)).listFiles();
+    var former = new File(schemas, "history/" + view.topic()).listFiles();
     for (var file : former == null ? new File[0] : former) decoder.addSchema(new Schema.Parser().parse(file));
   }
 
@@ -63,7 +61,7 @@ public final class LineageTable {
     }
     var view = flags.containsKey("spans") ? new Spans() : new Table();
     new LineageTable(new File(flags.get("schemas")), view)
-        .run(flags.get("brokers"), flags.get("application") + "." + view.files().get(view.files().size() - 1), flags.containsKey("follow"));
+        .run(flags.get("brokers"), flags.get("application") + "." + view.topic(), flags.containsKey("follow"));
   }
 
   private void run(String brokers, String topic, boolean follows) {
@@ -124,8 +122,8 @@ public final class LineageTable {
     private final Map<String, GenericRecord> objects = new HashMap<>();
     private boolean isShown;
 
-    public List<String> files() {
-      return List.of("lineage-owner", "known-hold", "lineage");
+    public String topic() {
+      return "lineage";
     }
 
     public List<String> take(String key, GenericRecord lineage) {
@@ -165,9 +163,8 @@ public final class LineageTable {
 
     private final Map<String, Known> objects = new HashMap<>();
 
-    public List<String> files() {
-      return List.of(
-          "owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history");
+    public String topic() {
+      return "history";
     }
 
     public List<String> take(String key, GenericRecord entry) {

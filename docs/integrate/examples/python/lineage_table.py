@@ -17,14 +17,13 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from fastavro import schemaless_reader
-from fastavro.schema import fingerprint, load_schema, load_schema_ordered, to_parsing_canonical_form
+from fastavro.schema import fingerprint, load_schema, to_parsing_canonical_form
 
 
 class Decoder:
-    def __init__(self, topic, schemas, files, registry):
-        """files: the record's own at the end, behind those of the records in it."""
-        self.reader = load_schema_ordered([schemas / f"{file}.avsc" for file in files])
-        former = [load_schema(file) for file in sorted(schemas.glob(f"history/{files[-1]}/*.avsc"))]
+    def __init__(self, topic, schemas, record, registry):
+        self.reader = load_schema(schemas / f"public/{record}.avsc")
+        former = [load_schema(file) for file in sorted(schemas.glob(f"history/{record}/*.avsc"))]
         self.writers = {crc64(schema): schema for schema in [self.reader, *former]}
         self.context = SerializationContext(topic, MessageField.VALUE)
         # The subject is the record's name: other strategies ask the registry for one of the topic.
@@ -56,7 +55,7 @@ def crc64(schema):
 class Table:
     """The existing objects. Of each key the last entry counts; `gone` and a null value end it."""
 
-    files = ["lineage-owner", "known-hold", "lineage"]
+    record = "lineage"
 
     def __init__(self):
         self.objects = {}
@@ -88,7 +87,7 @@ class Spans:
     An entry without `object` changes none of it, nor does one that comes again. What an object was before its first
     entry, if that is not `created`, is not known (`?`). Times are in milliseconds since 1970."""
 
-    files = ["owner-reference", "known-hold", "chunk-name", "added-chunk", "long-owners", "known-object", "history"]
+    record = "history"
 
     def __init__(self):
         # Of each object the beginnings of its open spans: by the text of the owner, or "" for its existence.
@@ -141,8 +140,8 @@ def main():
     flags.add_argument("--spans", action="store_true")
     options = flags.parse_args()
     view = Spans() if options.spans else Table()
-    topic = f"{options.application}.{view.files[-1]}"
-    decoder = Decoder(topic, options.schemas, view.files, options.registry)
+    topic = f"{options.application}.{view.record}"
+    decoder = Decoder(topic, options.schemas, view.record, options.registry)
     consumer = Consumer({
         "bootstrap.servers": options.brokers,
         # Where the brokers want it: "security.protocol": "SASL_SSL", "ssl.ca.location", "sasl.mechanism", "sasl.username", …

@@ -17,18 +17,13 @@ export class Decoder<Value> {
   readonly #byId = new Map<number, Promise<Decode<Value>>>()
   readonly #registry: string | undefined
 
-  /** `files`: the record's own at the end, behind those of the records in it. */
-  constructor(schemas: string, files: readonly string[], registry: string | undefined) {
-    const named: Record<string, avsc.Type> = {}
-    const read = (file: string, types: Record<string, avsc.Type>): avsc.Type => {
-      const text = readFileSync(join(schemas, file), 'utf8')
-      return avsc.Type.forSchema(JSON.parse(text), { registry: types })
-    }
-    const types = files.map((file) => read(`${file}.avsc`, named))
-    this.#reader = types.at(-1)!
-    const released = `history/${files.at(-1)}`
+  constructor(schemas: string, record: string, registry: string | undefined) {
+    const read = (file: string): avsc.Type =>
+      avsc.Type.forSchema(JSON.parse(readFileSync(join(schemas, file), 'utf8')))
+    this.#reader = read(`public/${record}.avsc`)
+    const released = `history/${record}`
     const former = existsSync(join(schemas, released)) ? readdirSync(join(schemas, released)) : []
-    const writers = [this.#reader, ...former.map((file) => read(`${released}/${file}`, {}))]
+    const writers = [this.#reader, ...former.map((file) => read(`${released}/${file}`))]
     this.#byFingerprint = new Map(writers.map((each) => [fingerprintOf(each), this.#from(each)]))
     this.#registry = registry
   }

@@ -33,9 +33,7 @@ export class Spans {
   readonly #objects = new Map<string, Known>()
 
   constructor(schemas: string, registry: string | undefined) {
-    const long = ['chunk-name', 'added-chunk', 'long-owners']
-    const files = ['owner-reference', 'known-hold', ...long, 'known-object', 'history']
-    this.#decoder = new Decoder(schemas, files, registry)
+    this.#decoder = new Decoder(schemas, 'history', registry)
   }
 
   /** Answers the spans that have ended. */

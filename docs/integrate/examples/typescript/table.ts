@@ -22,7 +22,7 @@ export class Table {
   #isShown = false
 
   constructor(schemas: string, registry: string | undefined) {
-    this.#decoder = new Decoder(schemas, ['lineage-owner', 'known-hold', 'lineage'], registry)
+    this.#decoder = new Decoder(schemas, 'lineage', registry)
   }
 
   /** Answers what is to be printed of the change. */
