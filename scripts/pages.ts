@@ -3,8 +3,8 @@
  * code: invariants and faults (sim/catalogue.ts), the checks and draws of the simulator
  * (sim/check/checkers.ts, sim/fault/faults.ts), and which tests name a row; docs/ask/cli.md from
  * the commands (cli-page.ts), docs/integrate/asyncapi.json and schemas/public from the topics and
- * schemas (asyncapi-page.ts), docs/integrate/openapi.json and http.md from the routes (services/graph/api),
- * and the page of the endpoint from web/ (page.ts).
+ * schemas (asyncapi-page.ts), docs/integrate/openapi.json and http.md from the routes
+ * (services/graph/api), and the page of the endpoint from web/ (page.ts).
  *
  * What must stay true: a page contains nothing that is not in the code, so it can be written again
  * at any time. A row that nothing checks is an error.
