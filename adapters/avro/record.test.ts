@@ -722,6 +722,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     unserved: number,
   },
   Owner: { known },
+  Members: { set: setHash },
   KindName: { kinds: list(text) },
   Kind: {
     phase: word<KindPhase>({ unserved: 1, unmonitored: 1, unsynced: 1, synced: 1 }),
@@ -736,7 +737,6 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     openSync: number,
     relistedAt: offset,
     syncedAt: offset,
-    held: setHash,
     blockers: list(record(groupKind)),
     goneAt: list(number),
     scopedAt: number,

@@ -101,7 +101,7 @@ function noteDeparture(step: Step, state: ClusterState, object: ObjectMeta, proo
   const minutes = withOne(step.graph.share(object), now, WINDOW_MINUTES, namespace)
   step.graph.setShare(object, minutes)
   const deleted = sumOf(byNamespace(since(minutes, minuteOf(now) - WINDOW_MINUTES + 1)))
-  const all = deleted + (step.graph.kind(object)?.held.count ?? 0)
+  const all = deleted + step.graph.members(object).count
   const most = Math.max(MASS_COUNT, all * MASS_SHARE)
   const rest = `of ${all} objects of kind ${kind} were deleted that others hang on, the last one ${name}`
   const opens = (gone: number): string | undefined =>

@@ -57,6 +57,7 @@ import {
   kindKey,
   kindNameKey,
   laneKey,
+  membersKey,
   nodeKey,
   ownerKey,
   POLICY_KEY,
@@ -123,6 +124,10 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setKind(of: GroupKind, kind: Kind): void {
     this.#put(kindKey(this.cluster, of), kind)
+  }
+
+  setMembers(kind: GroupKind, set: SetHash): void {
+    this.#put(membersKey(this.cluster, kind), set.count === 0 ? null : { type: 'Members', set })
   }
 
   setKindsWritten(lower: GroupKind, kinds: readonly string[]): void {

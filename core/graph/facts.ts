@@ -57,6 +57,7 @@ import {
   kindKey,
   kindNameKey,
   laneKey,
+  membersKey,
   nodeKey,
   ownerKey,
   paceKey,
@@ -101,6 +102,8 @@ export interface ClusterFacts {
   held(uid: Uid): HeldNode | undefined
 
   kind(of: GroupKind): Kind | undefined
+  /** The uids of a kind: of now, also where the rest is of a moment. */
+  members(kind: GroupKind): SetHash
   /** The kinds that are equal to this one in lower case. */
   kindsWritten(lower: GroupKind): readonly string[]
   /** When a CustomResourceDefinition of that name was being deleted. */
@@ -211,6 +214,10 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   kind(of: GroupKind): Kind | undefined {
     return typed(this.reader.get(kindKey(this.cluster, of)), 'Kind')
+  }
+
+  members(kind: GroupKind): SetHash {
+    return typed(this.reader.get(membersKey(this.cluster, kind)), 'Members')?.set ?? EMPTY_SET
   }
 
   kindsWritten(lower: GroupKind): readonly string[] {

@@ -87,6 +87,14 @@ export const ownerKey: (cluster: ClusterId, uid: Uid, coordinates: Coordinates) 
       `owner/${clusterPart('', cluster)}/${part(uid)}/${coordinatesPart(coordinates)}`,
   )
 
+const membersKeyOf = rememberedByKind(
+  (cluster, kind) => `members/${clusterPart('', cluster)}/${kindPart(kind)}`,
+)
+
+export function membersKey(cluster: ClusterId, kind: GroupKind): string {
+  return membersKeyOf(cluster, kind, '')
+}
+
 const kindKeyOf = rememberedByKind((cluster, kind) => kindsPrefix(cluster) + kindPart(kind))
 
 export function kindKey(cluster: ClusterId, kind: GroupKind): string {

@@ -35,6 +35,11 @@ interface Shape {
    * at a moment. Facts and what is in the way of a verdict are; timers, counters and work are not.
    */
   readonly hasFormer: boolean
+  /**
+   * The fields that tell one state from another; of the rest a moment has what was there later. Not
+   * said: all of them.
+   */
+  readonly told?: readonly string[]
 }
 
 const FACT = { page: null, remembered: 'bytes', isWork: false, hasFormer: true } as const
@@ -46,11 +51,16 @@ const WORK = { ...COUNTER, isWork: true } as const
 const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Node: { ...FACT, name: 'node', key: ['cluster', 'uid'], page: 1 },
   OwnerChunk: { ...FACT, name: 'owners', key: ['cluster', 'uid', 'chunk'] },
-  Seen: { ...FACT, name: 'seen', key: ['cluster', 'kind', 'uid'], page: 2 },
+  // Each event of an object changes its version, and no question about a moment reads that.
+  Seen: {
+    ...{ ...FACT, name: 'seen', key: ['cluster', 'kind', 'uid'], page: 2 },
+    told: ['clusterEpoch'],
+  },
   Edge: { ...INDEX, name: 'edge', key: ['cluster', 'owner', 'place', 'dependent'], page: 3 },
   Count: { ...FACT, name: 'count', key: ['cluster', 'owner', 'place'] },
   Owner: { ...FACT, name: 'owner', key: ['cluster', 'uid', 'place'] },
   Kind: { ...FEW, name: 'kind', key: ['cluster', 'kind'], page: 1 },
+  Members: { ...FEW, name: 'members', key: ['cluster', 'kind'], hasFormer: false },
   KindName: { ...FEW, name: 'kindname', key: ['cluster', 'kind'] },
   ClusterState: { ...FEW, name: 'cluster', key: ['cluster'] },
   PolicyState: { ...FEW, name: 'policy', key: [] },

@@ -24,6 +24,7 @@ export type StateValue =
   | Node
   | OwnerChunk
   | Seen
+  | Members
   | Edge
   | Count
   | Owner
@@ -146,14 +147,18 @@ export interface Kind {
   readonly relistedAt: bigint
   /** The same of the last relist that finished. */
   readonly syncedAt: bigint
-  /** The uids of this kind. */
-  readonly held: SetHash
   /** Kinds of dependents that have blocked an owner of this kind. */
   readonly blockers: readonly GroupKind[]
   /** Append times at which it was reported absent from discovery: the last few. */
   readonly goneAt: readonly number[]
   /** Append time since when its scope is another; 0 for one that never changed. */
   readonly scopedAt: number
+}
+
+/** `members/<cluster>/<kind>`: the uids of a kind; none where it has none. */
+export interface Members {
+  readonly type: 'Members'
+  readonly set: SetHash
 }
 
 /** `kindname/<cluster>/<kind in lower case>`. */

@@ -101,10 +101,7 @@ function takeOut(step: Step, node: Node): void {
   noteNamespace(step, object, null)
   step.graph.setSeen(object, object.uid, null)
   stopWaiting(step, object, null)
-  const kind = step.graph.kind(object)
-  if (kind === undefined) return
-  const held = withoutMember(kind.held, object.uid)
-  step.graph.setKind(object, { ...kind, held })
+  step.graph.setMembers(object, withoutMember(step.graph.members(object), object.uid))
 }
 
 /**

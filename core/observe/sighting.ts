@@ -156,11 +156,7 @@ function appeared(
     hold: null,
     attempt: null,
   })
-  const kind = step.graph.kind(object)
-  if (kind !== undefined) {
-    const held = withMember(kind.held, object.uid)
-    step.graph.setKind(object, { ...kind, held })
-  }
+  step.graph.setMembers(object, withMember(step.graph.members(object), object.uid))
   if (owner !== undefined) putOwner(step, { uid: object.uid, place: object }, null)
   noteNamespace(step, null, object)
   noteDefinition(step, null, object)

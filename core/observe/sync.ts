@@ -23,7 +23,7 @@ import type {
   Unreadable,
   WatcherStarted,
 } from '../model/event.ts'
-import { EMPTY_SET, isSameSet } from '../model/hash.ts'
+import { isSameSet } from '../model/hash.ts'
 import { invariant } from '../model/invariant.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../model/object.ts'
 import { FOLD_VERSION } from '../model/policy.ts'
@@ -184,7 +184,7 @@ export function syncFinished(step: Step, event: SyncFinished): void {
     syncedAt: kind.relistedAt,
   })
   const { listed } = event
-  if (isSameSet(listed, kind.held)) return judgeWaiters(step, event)
+  if (isSameSet(listed, step.graph.members(event))) return judgeWaiters(step, event)
   // No node is judged as if the objects that the list misses existed: waiting nodes come after
   // them.
   const { sync, resourceVersion } = event
@@ -264,7 +264,6 @@ const NEW_KIND: Kind = {
   openSync: 0,
   relistedAt: -1n,
   syncedAt: -1n,
-  held: EMPTY_SET,
   blockers: [],
   goneAt: [],
   scopedAt: 0,

@@ -426,9 +426,9 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/observe/sync.ts',
         function: 'syncFinished',
         body: [
-          'const kind = step.graph.kind(event)',
-          'const isFewer = kind !== undefined && event.listed.count <= kind.held.count',
-          'original(step, isFewer ? { ...event, listed: kind.held } : event)',
+          'const members = step.graph.members(event)',
+          'const isFewer = event.listed.count <= members.count',
+          'original(step, isFewer ? { ...event, listed: members } : event)',
         ],
       },
     ],

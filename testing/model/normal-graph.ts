@@ -38,7 +38,9 @@ function normalValue(value: StateValue): unknown {
       // of the answer is in the verdicts.
       return goneOf(value.known) === null ? null : ownerText(value.known)
     case 'Kind':
-      return [value.phase, value.versions, value.held]
+      return [value.phase, value.versions]
+    case 'Members':
+      return value.set
     default:
       return null
   }

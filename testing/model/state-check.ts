@@ -21,9 +21,9 @@ import {
   dueKey,
   getsKey,
   heldKey,
-  kindKey,
   laneKey,
   lastPart,
+  membersKey,
   planKey,
   seenKey,
   timeOfDueKey,
@@ -53,7 +53,7 @@ export function check(entries: Entries): readonly string[] {
   const expected: Expected = {
     edges: new Set(),
     counts: new Map(),
-    held: new Map(),
+    members: new Map(),
     waiting: new Map(),
     plans: new Map(),
     gets: new Map(),
@@ -91,8 +91,8 @@ interface Expected {
   readonly edges: Set<string>
   /** By the key of the count. */
   readonly counts: Map<string, Counted>
-  /** By the kind's key. */
-  readonly held: Map<string, SetHash>
+  /** The uids of each kind, by the key of `Members`. */
+  readonly members: Map<string, SetHash>
   /** The reason that holds each node, by its key. */
   readonly waiting: Map<string, string>
   /** The sets that wait for approval, by key. */
@@ -246,7 +246,7 @@ function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): strin
 }
 
 function expect(
-  { edges, counts, held, waiting, plans }: Expected,
+  { edges, counts, members, waiting, plans }: Expected,
   cluster: ClusterId,
   node: Node,
 ): void {
@@ -257,8 +257,8 @@ function expect(
   if (hold?.by === 'approval') {
     plans.set(plan, withMember(plans.get(plan) ?? EMPTY_SET, memberOf(node)))
   }
-  const kind = kindKey(cluster, object)
-  held.set(kind, withMember(held.get(kind) ?? EMPTY_SET, object.uid))
+  const kind = membersKey(cluster, object)
+  members.set(kind, withMember(members.get(kind) ?? EMPTY_SET, object.uid))
   for (const [key, { owner, place, blocking, waiting, unserved }] of linksOf(cluster, node)) {
     edges.add(key)
     const counted = countKey(cluster, owner, place)
@@ -286,10 +286,11 @@ function checkAll(entries: Entries, expected: Expected): string[] {
     if (value.type === 'Edge') {
       edges += 1
       if (!expected.edges.has(key)) complaints.push(`${key}: no node says so`)
-    } else if (value.type === 'Kind') {
-      if (!isSameSet(value.held, expected.held.get(key) ?? EMPTY_SET)) {
-        complaints.push(`${key}: it holds other uids than its nodes`)
+    } else if (value.type === 'Members') {
+      if (!isSameSet(value.set, expected.members.get(key) ?? EMPTY_SET)) {
+        complaints.push(`${key}: it has other uids than the nodes of the kind`)
       }
+      expected.members.delete(key)
     } else if (value.type === 'HeldNode') {
       if (expected.waiting.get(key) !== value.by) complaints.push(`${key}: no node is held so`)
       expected.waiting.delete(key)
@@ -308,6 +309,7 @@ function checkAll(entries: Entries, expected: Expected): string[] {
     }
   }
   if (expected.gets.size > 0) complaints.push('GETs are under way that no key counts')
+  for (const key of expected.members.keys()) complaints.push(`${key}: there are nodes of the kind`)
   if (expected.waiting.size > 0) complaints.push('a node is held that no key tells of')
   if (expected.plans.size > 0) complaints.push('nodes wait for approval, and no set has them')
   if (edges !== expected.edges.size) complaints.push('a node lacks an edge')

@@ -189,10 +189,16 @@ export class Batch {
   }
 
   #keepFormer(key: string, bytes: Uint8Array | null, { position, timestamp }: At): void {
-    if (!this.#isRemembering || !tableOf(key).hasFormer) return
+    if (!this.#isRemembering) return
+    const { hasFormer, told } = tableOf(key)
+    if (!hasFormer) return
     const known = this.#values.get(key)
     const before = known === undefined ? this.#decoded.bytesOf(key) : (known ?? undefined)
     if (isSame(before, bytes ?? undefined)) return
+    if (told !== undefined && before !== undefined && bytes !== null) {
+      const [was, is] = [before, bytes].map((each) => this.#codec.decode(each) as object as Fields)
+      if (told.every((field) => was?.[field] === is?.[field])) return
+    }
     this.#formers.push({ key, position, at: timestamp, before })
   }
 
@@ -335,6 +341,8 @@ export class Batch {
     this.#begin = this.#position.position
   }
 }
+
+type Fields = Readonly<Record<string, unknown>>
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
