@@ -24,6 +24,7 @@ import { benchRestore, type RestoreOptions } from './restore.ts'
 import { POLICY_NAMES, type PolicyName } from './rig/policy.ts'
 import type { Report } from './rig/report.ts'
 import { print } from './rig/report.ts'
+import { benchTree, type TreeOptions } from './tree.ts'
 import { benchTurns, type TurnsOptions } from './turns.ts'
 
 interface Bench {
@@ -128,6 +129,13 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     policies: [],
     isOverKafka: true,
     run: async (options) => await benchHolding(options as HoldingOptions),
+  },
+  tree: {
+    says: 'a tree over Kafka with many partitions and over an embedded log, by turns',
+    options: { partitions: 8, dependents: 100, trees: 300, pause: 250 },
+    policies: [],
+    isOverKafka: true,
+    run: async (options) => await benchTree(options as TreeOptions),
   },
   hostile: {
     says: 'the heaviest things a tenant can do: bystanders, and CPU beside the collector of kube-controller-manager',

@@ -2,12 +2,13 @@
  * The benchmarks over Kafka run to their end with real parts; their speed is in RESULTS.md and is
  * no test.
  */
-import { equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { missingKafka } from '../testing/kafka/jars.ts'
 import { benchFold } from './fold.ts'
 import { benchRestore } from './restore.ts'
 import { print } from './rig/report.ts'
+import { benchTree } from './tree.ts'
 
 const skip = missingKafka({ own: true })
 /** Kafka Streams is fetched and built by the command only. */
@@ -18,6 +19,16 @@ suite('the benchmarks over Kafka', { skip: skip ?? false }, () => {
     const report = await benchRestore({ ...OURS, keys: 5_000 })
     equal((report.measured as readonly unknown[]).length, 1)
     ok(print(report).includes('| Kinfold '))
+  })
+
+  test('a tree is asked for over Kafka as often as over an embedded log', async () => {
+    const report = await benchTree({ partitions: 2, dependents: 3, trees: 4, pause: 0 })
+    const measured = report.measured as { times: readonly number[] }[]
+    deepEqual(
+      measured.map(({ times }) => times.length),
+      [4, 4],
+    )
+    ok(print(report).includes('| Kafka, 2 partitions '))
   })
 
   test('both ways of folding fold all events, and who only writes takes all', async () => {

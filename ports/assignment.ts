@@ -9,6 +9,8 @@
  */
 
 import type { ClusterId } from '../core/model/object.ts'
+import type { Clock } from './clock.ts'
+import { FollowedTopic } from './followed-topic.ts'
 import type { Entry, Log } from './log.ts'
 import type { Codec } from './record/codec.ts'
 import { CodecError } from './record/codec.ts'
@@ -25,6 +27,21 @@ export type Assignments = ReadonlyMap<ClusterId, LoggedAssignment>
 /** By cluster. A record that cannot be read is left out. */
 export async function readAssignments(log: Log, codec: Codec): Promise<Assignments> {
   return assignmentsIn(await log.latest('control', 0), codec)
+}
+
+/** The same for a reader that asks again and again: it reads what was written since. */
+export class FollowedAssignments {
+  readonly #control: FollowedTopic
+  readonly #codec: Codec
+
+  constructor(log: Log, codec: Codec, clock: Clock) {
+    this.#control = new FollowedTopic({ log, clock, topic: 'control', prefix: ASSIGN_PREFIX })
+    this.#codec = codec
+  }
+
+  async read(): Promise<Assignments> {
+    return assignmentsIn(await this.#control.latest(), this.#codec)
+  }
 }
 
 /** Of the latest entries of `control`. */

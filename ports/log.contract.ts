@@ -315,6 +315,7 @@ function keeping(name: string, open: Open): void {
     const { log } = await open(t)
     const { start, end } = await log.bounds('history', 1)
     equal(start, end)
+    equal(await log.end('history', 1), end)
     deepEqual(await log.latest('control', 0), [])
   })
 
@@ -514,6 +515,7 @@ function holdingBack(name: string, open: Open): void {
     await held.opened
     await log.append('commands', 0, [record('behind')])
     const { end } = await log.bounds('commands', 0)
+    equal(await log.end('commands', 0), end)
     deepEqual(await keys(log, 'commands', 0), ['early'])
     deepEqual(await keys(log, 'changelog', 0), [FENCE_KEY])
     deepEqual((await read(log, 'commands', 0, end, { waitMs: 1 })).entries, [])
@@ -602,6 +604,7 @@ function closing(name: string, open: Open): void {
     await waiting
     await refuses('CLOSED', log.append('events', 0, [record('a')]))
     await refuses('CLOSED', log.bounds('events', 0))
+    await refuses('CLOSED', log.end('events', 0))
     await refuses('CLOSED', log.openTask(0))
     await rejects(commitOne(task, 'late'), LogError)
   })

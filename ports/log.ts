@@ -166,6 +166,8 @@ export interface Log extends AsyncDisposable {
     signal?: AbortSignal,
   ): Promise<Page>
   bounds(topic: Topic, partition: number): Promise<Bounds>
+  /** That of `bounds`, for half of the requests where the log is on other machines. */
+  end(topic: Topic, partition: number): Promise<bigint>
   /**
    * Of a compacted topic: from here on every null value is still there. A reader that stopped
    * before may have missed one, and holds a deleted value: it begins at the start, with nothing.

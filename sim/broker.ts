@@ -113,6 +113,7 @@ export class Broker {
         }),
       bounds: (topic, partition) =>
         pass('ask', topic, partition, () => log.bounds(topic, partition)),
+      end: (topic, partition) => pass('ask', topic, partition, () => log.end(topic, partition)),
       wholeFrom: (topic, partition) =>
         pass('ask', topic, partition, () => log.wholeFrom(topic, partition)),
       latest: (topic, partition) =>

@@ -27,7 +27,9 @@ import { checkPosition, checkRecords } from '../../ports/record/record-limit.ts'
 import { asking, BrokerError, CODE, isPassing, logErrorOf } from './failure.ts'
 import { Fetcher } from './fetcher.ts'
 import { createKafka, type Link, openLink } from './inside.ts'
+import { OffsetRequests } from './offset-requests.ts'
 import { Positions } from './positions.ts'
+import { EARLIEST, LATEST } from './protocol/list-offsets.ts'
 import { allTopicNames, type KafkaTopic, POSITIONS, topicName } from './protocol/topic-name.ts'
 import { Sender } from './sender.ts'
 import type { KafkaSettings } from './settings.ts'
@@ -56,11 +58,10 @@ export interface KafkaLogOptions {
   readonly onWarning?: (text: string) => void
   /** Between a task and its connections: for tests of network faults during a commit. */
   readonly taskLink?: (link: Link) => Link
+  /** Between reads and questions about offsets and their connections: for tests that count them. */
+  readonly readLink?: (link: Link) => Link
 }
 
-const EARLIEST = -2
-const LATEST = -1
-const READ_COMMITTED = 1
 const TOMBSTONES_MS = 0.75 * DELETE_RETENTION_MS
 /** Entries read at once to find the latest of each key. */
 const LATEST_PAGE = 10_000
@@ -128,6 +129,7 @@ export class KafkaLog implements Log {
   readonly #partitions: number
   /** For calls that are answered at once. */
   readonly #link: Link
+  readonly #offsets: OffsetRequests
   readonly #sendLink: Link
   readonly #sender: Sender
   readonly #fetcher: Fetcher
@@ -142,10 +144,12 @@ export class KafkaLog implements Log {
     const { settings, clock } = options
     this.#options = options
     this.#link = link
+    const { readLink = (link) => link } = options
+    this.#offsets = new OffsetRequests(readLink(link))
+    this.#fetcher = new Fetcher(async () => readLink(await this.#open()), clock)
     this.#partitions = partitions
     this.#sendLink = openLink(settings, options.clientId)
     this.#sender = new Sender({ link: this.#sendLink, compression: settings.compression, clock })
-    this.#fetcher = new Fetcher(async () => await this.#open(), clock)
     this.#positions = new Positions({
       append: (partition, records) => this.#append(POSITIONS, partition, records),
       read: (partition, from, limit) =>
@@ -183,12 +187,17 @@ export class KafkaLog implements Log {
     return await this.#bounds(topic, partition)
   }
 
+  async end(topic: Topic, partition: number): Promise<bigint> {
+    this.#check(topic, partition)
+    return await this.#end(topic, partition)
+  }
+
   async wholeFrom(topic: Topic, partition: number): Promise<bigint> {
     this.#check(topic, partition)
     if (!COMPACTED.has(topic)) throw invalid(`Topic ${topic} is not compacted: nothing is missing`)
     const { clock, tombstonesMs = TOMBSTONES_MS } = this.#options
     const since = await this.#offset(topic, partition, clock.now() - tombstonesMs)
-    return since ?? (await this.#bounds(topic, partition)).end
+    return since ?? (await this.#end(topic, partition))
   }
 
   async latest(topic: Topic, partition: number): Promise<readonly Entry[]> {
@@ -328,15 +337,16 @@ export class KafkaLog implements Log {
   async #bounds(topic: KafkaTopic, partition: number): Promise<Bounds> {
     const [start, end] = await Promise.all([
       this.#offset(topic, partition, EARLIEST),
-      this.#offset(topic, partition, LATEST),
+      this.#end(topic, partition),
     ])
-    // Every partition has both: an answer without one proves nothing, least of all that the
-    // partition is empty.
-    if (start === undefined || end === undefined) {
-      const message = `Partition ${partition} of ${topic} was told without its bounds: try again`
-      throw new LogError('UNAVAILABLE', message)
-    }
+    if (start === undefined) throw unbounded(topic, partition)
     return { start, end }
+  }
+
+  async #end(topic: KafkaTopic, partition: number): Promise<bigint> {
+    const end = await this.#offset(topic, partition, LATEST)
+    if (end === undefined) throw unbounded(topic, partition)
+    return end
   }
 
   /** Of the first entry that was appended then or later; undefined when there is none. */
@@ -347,14 +357,7 @@ export class KafkaLog implements Log {
   ): Promise<bigint | undefined> {
     const name = this.#name(topic)
     return await this.#retried(`looking at partition ${partition} of ${topic}`, async () => {
-      const broker = await this.#leader(name, partition)
-      const topics = [{ topic: name, partitions: [{ partition, timestamp }] }]
-      const { responses } = await asking(
-        `asking for the offsets of ${name}`,
-        async () => await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics }),
-      )
-      const offset = BigInt(responses[0]?.partitions[0]?.offset ?? -1)
-      return offset < 0n ? undefined : offset
+      return await this.#offsets.ask({ topic: name, partition, timestamp })
     })
   }
 
@@ -414,6 +417,15 @@ function positionKey(reader: string, topic: Topic, partition: number): string {
 
 function invalid(message: string): LogError {
   return new LogError('INVALID', message)
+}
+
+/**
+ * Every partition has both ends: an answer without one proves nothing, least of all that the
+ * partition is empty.
+ */
+function unbounded(topic: KafkaTopic, partition: number): LogError {
+  const message = `Partition ${partition} of ${topic} was told without its bounds: try again`
+  return new LogError('UNAVAILABLE', message)
 }
 
 function outOfRange(topic: Topic, partition: number, from: bigint): LogError {

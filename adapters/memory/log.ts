@@ -106,6 +106,10 @@ export class MemoryLog implements Log {
     return { start, end }
   }
 
+  async end(topic: Topic, partition: number): Promise<bigint> {
+    return (await this.bounds(topic, partition)).end
+  }
+
   /** Only tests compact, and keep the null values. */
   async wholeFrom(topic: Topic, partition: number): Promise<bigint> {
     return this.#partition(topic, partition).start

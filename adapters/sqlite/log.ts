@@ -165,6 +165,10 @@ export class SqliteLog implements Log {
     return { start: BigInt(start), end: BigInt(next) }
   }
 
+  async end(topic: Topic, partition: number): Promise<bigint> {
+    return (await this.bounds(topic, partition)).end
+  }
+
   /**
    * A null value outlives a day of the process that also keeps the stores up to date: none of them
    * lags so far.

@@ -73,6 +73,8 @@ export async function startSpoken<Line>(options: SpokenOptions): Promise<Spoken<
     },
     async [Symbol.asyncDispose]() {
       process.off('exit', kill)
+      // Lines may still come when the process is gone, and its CPU time with it.
+      hear = () => undefined
       child.kill('SIGTERM')
       const timer = setTimeout(kill, STOP_MS)
       await ended

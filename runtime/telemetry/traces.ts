@@ -139,6 +139,7 @@ export class Traces {
         return page
       },
       bounds: (topic, partition) => log.bounds(topic, partition),
+      end: (topic, partition) => log.end(topic, partition),
       wholeFrom: (topic, partition) => log.wholeFrom(topic, partition),
       latest: (topic, partition) => log.latest(topic, partition),
       loadPosition: (reader, topic, partition) => log.loadPosition(reader, topic, partition),

@@ -52,6 +52,7 @@ export function withCloudEvents(log: Log, parts: CloudEventParts): Log {
     read: (topic, partition, from, options, signal) =>
       log.read(topic, partition, from, options, signal),
     bounds: (topic, partition) => log.bounds(topic, partition),
+    end: (topic, partition) => log.end(topic, partition),
     wholeFrom: (topic, partition) => log.wholeFrom(topic, partition),
     latest: (topic, partition) => log.latest(topic, partition),
     loadPosition: (reader, topic, partition) => log.loadPosition(reader, topic, partition),

@@ -93,6 +93,7 @@ export function logOf(log: Log, life: Life): Log {
     append: (...args) => life.call(() => log.append(...args)),
     read: (...args) => life.call(() => log.read(...args)),
     bounds: (...args) => life.call(() => log.bounds(...args)),
+    end: (...args) => life.call(() => log.end(...args)),
     wholeFrom: (...args) => life.call(() => log.wholeFrom(...args)),
     latest: (...args) => life.call(() => log.latest(...args)),
     loadPosition: (...args) => life.call(() => log.loadPosition(...args)),

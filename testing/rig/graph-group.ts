@@ -82,25 +82,26 @@ export interface ProcessOptions {
   readonly openStore?: () => Store
   /** Called before a request that another process forwarded is handled. */
   readonly onForwarded?: () => Promise<void>
+  /** Called around each request that is handled. */
+  readonly around?: (handle: () => void) => void
 }
 
 export class GraphGroup {
-  readonly log: MemoryLog
+  readonly log: Log
   readonly partitions: number
   readonly #coordinator: MemoryCoordinator
   readonly #processes = new Set<GraphProcess>()
 
-  constructor(partitions: number, standbys = 0, from = 1_000_000) {
-    // Each record at a time of its own.
-    let now = from
+  /** The log of `from` is in memory, its first record a millisecond later. */
+  constructor(partitions: number, standbys = 0, from: number | Log = 1_000_000) {
     this.partitions = partitions
-    this.log = new MemoryLog({ partitions, clock: { ...systemClock(), now: () => ++now } })
+    this.log = typeof from === 'number' ? memoryLog(partitions, from) : from
     this.#coordinator = new MemoryCoordinator(partitions, standbys)
   }
 
   async start(options: ProcessOptions = {}): Promise<GraphProcess> {
     const { log } = this
-    const { token, authority, isReadingReviewed = false, onForwarded } = options
+    const { token, authority, isReadingReviewed = false, onForwarded, around } = options
     const clock = systemClock()
     const stop = new AbortController()
     const session = new AbortController()
@@ -138,6 +139,9 @@ export class GraphGroup {
         reply.raw.on('close', () => (forwarded.open -= 1))
         await onForwarded?.()
       })
+      if (around !== undefined) {
+        routes.addHook('onRequest', (_request, _reply, done) => around(() => done()))
+      }
       addGraphRoutes(routes, parts)
     }
     const { url, server } = await serveEndpoint(
@@ -215,4 +219,10 @@ export class GraphGroup {
   async stop(): Promise<void> {
     for (const process of [...this.#processes]) await process.stop()
   }
+}
+
+/** Each record at a time of its own. */
+function memoryLog(partitions: number, from: number): MemoryLog {
+  let now = from
+  return new MemoryLog({ partitions, clock: { ...systemClock(), now: () => ++now } })
 }

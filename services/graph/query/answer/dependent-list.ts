@@ -65,6 +65,11 @@ export interface DependentList {
 }
 
 export function createDependentList(index: HistoryIndex): DependentList {
+  async function misnamedOf(view: View, owner: Identity, sight: Sight): Promise<Misnamed> {
+    const isBehind = (await index.caughtUp()) > 0n
+    return await misnamedIn(view, index, owner, { sight, isBehind })
+  }
+
   return {
     async page(view, owner, asked, sight) {
       const { isCounted, limit, from } = asked
@@ -91,7 +96,7 @@ export function createDependentList(index: HistoryIndex): DependentList {
         if (!isShown) hidden += 1
         objects.push(dependentOf(view, node, reference, isShown))
       }
-      const misnamed = from === '' ? await misnamedIn(view, index, owner, sight) : NONE_MISNAMED
+      const misnamed = from === '' ? await misnamedOf(view, owner, sight) : NONE_MISNAMED
       const partial = [view.partial(), hiddenText(hidden)]
       return {
         answer: { objects, count, next, misnamed },

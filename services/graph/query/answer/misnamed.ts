@@ -25,17 +25,22 @@ export type MisnamedReference = Misnamed['references'][number]
 
 export const NONE_MISNAMED: Misnamed = { references: [], hidden: 0, isCut: false }
 
+export interface MisnamedAsked {
+  readonly sight: Sight
+  /** The index has not read all that the log held when the question was asked. */
+  readonly isBehind: boolean
+}
+
 /**
  * Most have an edge, to other coordinates. Those whose reference is unresolvable are found by the
  * index, which has the references of now alone: of a moment some of them may be missing.
  */
 export async function misnamedIn(
   view: View,
-  index: Pick<HistoryIndex, 'unresolved' | 'caughtUp'>,
+  index: Pick<HistoryIndex, 'unresolved'>,
   owner: Identity,
-  sight: Sight,
+  { sight, isBehind }: MisnamedAsked,
 ): Promise<Misnamed> {
-  const isBehind = (await index.caughtUp()) > 0n
   const bearers = await edgesElsewhere(view, owner)
   bearers.push(...(await index.unresolved(owner.cluster, owner.uid, MOST_READ)))
   const references: MisnamedReference[] = []

@@ -176,13 +176,11 @@ export function createQuery(
       return { matches: await matching(found, selector), lacks: mostOf(read) }
     },
     async tree(view, root, owners, sight = WHOLE) {
-      const { answer, cut } = await new Tree(view).grown(root, owners)
-      const of = view.identityOf(root)
-      const misnamed = owners ? NONE_MISNAMED : await misnamedIn(view, index, of, sight)
-      return {
-        answer: { root: answer, misnamed },
-        partial: [view.partial(), cut].filter((text) => text !== '').join('; '),
-      }
+      const { answer, cut } = owners
+        ? await ownersOf(view, root)
+        : await dependentsOf(view, index, root, sight)
+      const doubts = [view.partial(), cut].filter((text) => text !== '')
+      return { answer, partial: doubts.join('; ') }
     },
     async why(view, object, sight = WHOLE) {
       const behind = behindText(await index.caughtUp())
@@ -211,6 +209,32 @@ export function createQuery(
     },
     namesake: async (view, node) => await namesakeText(view, index, node),
   }
+}
+
+interface GrownTree {
+  readonly answer: OwnershipTree
+  readonly cut: string
+}
+
+async function ownersOf(view: View, object: Named): Promise<GrownTree> {
+  const { answer: root, cut } = await new Tree(view).grown(object, true)
+  return { answer: { root, misnamed: NONE_MISNAMED }, cut }
+}
+
+/** While the tree grows, the index catches up with the log. */
+async function dependentsOf(
+  view: View,
+  index: HistoryIndex,
+  object: Named,
+  sight: Sight,
+): Promise<GrownTree> {
+  const [{ answer: root, cut }, lag] = await Promise.all([
+    new Tree(view).grown(object, false),
+    index.caughtUp(),
+  ])
+  const asked = { sight, isBehind: lag > 0n }
+  const misnamed = await misnamedIn(view, index, view.identityOf(object), asked)
+  return { answer: { root, misnamed }, cut }
 }
 
 /** Of its name, or its id. */

@@ -142,14 +142,17 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      const { answer, partial } = await query.tree(view, object, isUp, sight)
+      // Side by side: each waits for what the log holds by now, which is one look for both.
+      const [{ answer, partial }, by] = await Promise.all([
+        query.tree(view, object, isUp, sight),
+        deletionAsShown(parts, request, view, object),
+      ])
       const { root: now } = answer
       const told =
         now.phase === 'gone'
           ? await formerTree(parts, view, now, isUp)
           : { answer: now, partial: '' }
       const root = await access.shown(request, object.cluster, told.answer)
-      const by = await deletionAsShown(parts, request, view, object)
       const doubts = [partial, told.partial, by.partial].filter((text) => text !== '')
       const deleted = { deletion: by.answer, deletedAt: by.answer && timeOf(by.at) }
       return { answer: { ...answer, root, ...deleted }, partial: doubts.join('; ') }

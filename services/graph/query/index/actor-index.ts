@@ -174,7 +174,7 @@ export function createActorIndex({
     keptSince: () => known.since,
     newest,
     async caughtUp() {
-      const { end } = await log.bounds('actors', 0)
+      const end = await log.end('actors', 0)
       const until = clock.monotonicMs() + CATCH_UP_MS
       const left = (): bigint => (end > position() ? end - position() : 0n)
       while (left() > 0n && clock.monotonicMs() < until) {

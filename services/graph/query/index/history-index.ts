@@ -168,7 +168,7 @@ export function createHistoryIndex(
   }
 
   async function isAtEnd(topic: Topic, partition: number): Promise<boolean> {
-    return positionOf(topic, partition) >= (await log.bounds(topic, partition)).end
+    return positionOf(topic, partition) >= (await log.end(topic, partition))
   }
 
   /**
@@ -379,7 +379,7 @@ export function createHistoryIndex(
     })
     return await Promise.all(
       asked.map(async ([topic, each]): Promise<[Topic, number, bigint]> => {
-        return [topic, each, (await log.bounds(topic, each)).end]
+        return [topic, each, await log.end(topic, each)]
       }),
     )
   }

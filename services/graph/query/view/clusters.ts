@@ -10,7 +10,7 @@
 import { factsOf } from '../../../../core/graph/facts.ts'
 import type { StateReader } from '../../../../core/graph/graph.ts'
 import type { ClusterId, GroupKind } from '../../../../core/model/object.ts'
-import { readAssignments } from '../../../../ports/assignment.ts'
+import { FollowedAssignments } from '../../../../ports/assignment.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
@@ -66,13 +66,14 @@ export interface ClustersParts {
 export function createClusters({ log, codec, clock, here, index }: ClustersParts): Clusters {
   const partitions = log.partitions('events')
   const kindWords = createKindWords({ log, codec, clock })
+  const assignments = new FollowedAssignments(log, codec, clock)
   let last: ReadonlyMap<ClusterId, number> | undefined
   let readAt = 0
 
   /** While the log cannot be reached, what was read last stands. */
   async function assigned(): Promise<ReadonlyMap<ClusterId, number>> {
     try {
-      const records = [...(await readAssignments(log, codec)).values()]
+      const records = [...(await assignments.read()).values()]
       last = new Map(records.map(({ cluster, partition }) => [cluster, partition]))
       readAt = clock.monotonicMs()
     } catch (error) {

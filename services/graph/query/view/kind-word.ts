@@ -10,6 +10,7 @@
  */
 import type { ClusterId, GroupKind } from '../../../../core/model/object.ts'
 import type { Clock } from '../../../../ports/clock.ts'
+import { FollowedTopic } from '../../../../ports/followed-topic.ts'
 import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import { CodecError } from '../../../../ports/record/codec.ts'
@@ -34,7 +35,7 @@ interface ClusterKind extends GroupKind {
   readonly cluster: ClusterId
 }
 
-/** Kinds come seldom, and reading them costs as much as there are kinds. */
+/** Kinds come seldom, and decoding them costs as much as there are kinds. */
 const FRESH_MS = 10_000
 
 export interface KindWordsParts {
@@ -46,6 +47,7 @@ export interface KindWordsParts {
 type NamedKind = Pick<Watermark, 'cluster' | 'group' | 'kind' | 'resource' | 'shortNames'>
 
 export function createKindWords({ log, codec, clock }: KindWordsParts): KindWords {
+  const watermarks = new FollowedTopic({ log, clock, topic: 'watermarks', prefix: '' })
   let kinds: readonly NamedKind[] = []
   let resources: ReadonlyMap<string, string> = new Map()
   let readAt: number | undefined
@@ -53,7 +55,7 @@ export function createKindWords({ log, codec, clock }: KindWordsParts): KindWord
   async function read(): Promise<readonly NamedKind[]> {
     if (readAt !== undefined && clock.monotonicMs() - readAt < FRESH_MS) return kinds
     try {
-      const marks = await log.latest('watermarks', 0)
+      const marks = await watermarks.latest()
       kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
       resources = new Map(kinds.map((each) => [keyOf(each), each.resource]))
       readAt = clock.monotonicMs()

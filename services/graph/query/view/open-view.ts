@@ -47,6 +47,9 @@ export function createOpenView({
   /** Append time of the first event that is not before it; undefined where that was trimmed. */
   async function timeAt(view: View, position: bigint): Promise<number | undefined> {
     const { partition } = view.partition
+    // Of one that changed something it is in the store.
+    const known = await view.timeOf(Number(position))
+    if (known !== undefined) return known
     try {
       const { entries } = await log.read('events', partition, position, { limit: 1, waitMs: 0 })
       return entries[0]?.timestamp ?? view.facts.state?.now ?? 0
