@@ -105,6 +105,8 @@ try {
   await picture('overview', '', async (page) => {
     await page.getByText('enforce, parity').first().waitFor()
     await page.getByText(', by namespace:').waitFor()
+    // What is asked again a moment later has all of it.
+    await page.getByText('not indexed yet').waitFor({ state: 'hidden' })
   })
   await held(join(FOLDER, 'held.png'))
 } finally {

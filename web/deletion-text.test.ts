@@ -1,8 +1,14 @@
 /** Who deleted an object, as the page says it (C2). */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Deleter } from '../cli/answer.ts'
-import { type Attributed, deletedSentence, whoText } from './deletion-text.ts'
+import type { Deleter, Deletion, Orphaned } from '../cli/answer.ts'
+import {
+  type Attributed,
+  deletedSentence,
+  type Kept,
+  orphanedSentence,
+  whoText,
+} from './deletion-text.ts'
 
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
@@ -96,3 +102,66 @@ test('a deletion that is not over says since when', () => {
     'Being deleted, asked for at an unknown time by alice.',
   )
 })
+
+const deletion = (part: Partial<Attributed>): Deletion => {
+  return { ...of(part), evidence: null, command: null, text: '' }
+}
+const orphaned: Orphaned = {
+  ...{ owner: web, at: '2026-11-26T10:22:19Z', since: '2026-11-26T10:22:18Z', isOver: true },
+  deletion: deletion({ deletedBy: by('alice') }),
+}
+const free = { phase: 'observed', references: [], verdict: null } as const
+const reference: Kept['references'][number] = {
+  ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'x', controller: null },
+  ...{ blockOwnerDeletion: null, standing: 'solid', reason: '' },
+}
+const verdict = { type: 'keep', evidence: null, because: '', basis: [] } as const
+const kept = { ...free, references: [reference], verdict }
+
+for (const [part, now, said] of [
+  [
+    {},
+    free,
+    'Deployment/web was deleted with orphan 3 min ago by alice (kubectl/v1.33.0); it stays',
+  ],
+  [
+    {},
+    kept,
+    'Deployment/web was deleted with orphan 3 min ago by alice (kubectl/v1.33.0); it stays',
+  ],
+  [
+    {},
+    { ...kept, verdict: { ...verdict, type: 'verify' } },
+    'Deployment/web was deleted with orphan 3 min ago by alice (kubectl/v1.33.0)',
+  ],
+  [
+    {},
+    { ...free, phase: 'suspect' },
+    'Deployment/web was deleted with orphan 3 min ago by alice (kubectl/v1.33.0)',
+  ],
+  [
+    { isOver: false },
+    free,
+    'Deployment/web is being deleted with orphan, asked for 3 min ago by alice (kubectl/v1.33.0); it stays',
+  ],
+  [
+    { deletion: deletion({}) },
+    free,
+    'Deployment/web was deleted with orphan 3 min ago; no audit log says by whom; it stays',
+  ],
+  [
+    { deletion: null },
+    free,
+    'Deployment/web was deleted with orphan 3 min ago; by whom is not known; it stays',
+  ],
+  [
+    { owner: { ...web, name: 'hidden', uid: 'hidden' }, deletion: null },
+    free,
+    'a Deployment that you may not see was deleted with orphan 3 min ago; it stays',
+  ],
+] as const) {
+  test(`of an object that was orphaned: "${said}"`, () => {
+    const at = Date.parse('2026-11-26T10:25:18Z')
+    equal(orphanedSentence({ ...orphaned, ...part }, now, at), `Orphaned: ${said}.`)
+  })
+}

@@ -1,13 +1,14 @@
 /**
  * Who deleted an object, in one sentence: who sent the delete, and the owner whose deletion was the
- * cause. The page, and each command that names anybody, has it from here.
+ * cause; and the owner whose deletion orphaned it. The page, and each command that names anybody,
+ * has it from here.
  *
  * What must stay true: a guess and an inference are called so; where nobody can tell, that is said,
  * and nobody is named.
  *
  * Not here: who it was (services/graph/record/attribution.ts).
  */
-import type { Deleter, DeletionList, Why } from '../cli/answer.ts'
+import type { Deleter, DeletionList, Orphaned, Why } from '../cli/answer.ts'
 import { agoText, lineOf, type Named, nameText } from './base/text.ts'
 
 export type Deletion = DeletionList['deletions'][number]
@@ -38,6 +39,29 @@ export function deletedSentence(
   const ago = unseenSince === null ? agoText(at, now) : betweenText(unseenSince, at)
   const head = isOver ? `Deleted ${ago}` : `Being deleted, asked for ${ago}`
   return `${head}${phrasesText(deletedPhrases(deletion))}.`
+}
+
+/** What is said first of an object that the deletion of its owner orphaned. */
+export type Kept = Pick<Why, 'phase' | 'references' | 'verdict'>
+
+export function orphanedSentence(orphaned: Orphaned, kept: Kept, now: number): string {
+  return phrasesText(orphanedPhrases(orphaned, kept, now))
+}
+
+/** "It stays" only where nothing is left that might delete it. */
+export function orphanedPhrases(
+  { owner, since, isOver, deletion }: Orphaned,
+  { phase, references, verdict }: Kept,
+  now: number,
+): readonly Phrase[] {
+  const ago = agoText(since, now)
+  const isHidden = owner.uid === HIDDEN
+  const what = isHidden ? `a ${owner.kind} that you may not see` : owner
+  const was = isOver ? 'was deleted with orphan' : 'is being deleted with orphan, asked for'
+  const unknown = isHidden ? [] : ['; by whom is not known']
+  const who = deletion === null ? unknown : deletedPhrases(deletion)
+  const isKept = phase === 'observed' && (references.length === 0 || verdict?.type === 'keep')
+  return ['Orphaned: ', what, ` ${was} ${ago}`, ...who, isKept ? '; it stays.' : '.']
 }
 
 /** In a cell, or behind the name of the object. */

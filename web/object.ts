@@ -17,7 +17,9 @@ import { Notice, Section, When } from './base/frame.ts'
 import { linkTo, type Place } from './base/place.ts'
 import { clusterText, kindText, lineOf, momentText, nameText } from './base/text.ts'
 import { DeletedObject } from './deleted.ts'
+import { orphanedPhrases } from './deletion-text.ts'
 import { ObjectTabs } from './object-tabs.ts'
+import { Phrases } from './record/who.ts'
 import { ObjectTree } from './tree/object-tree.ts'
 
 const NEWEST = 50
@@ -99,7 +101,7 @@ function Details({ why }: { readonly why: Why }): ComponentChild {
 }
 
 function Verdict({ why }: { readonly why: Why }): ComponentChild {
-  const { phase, verdict, admission, attempt, obstacle, asOwner } = why
+  const { phase, verdict, admission, attempt, obstacle, asOwner, orphaned } = why
   const chips: Chip[] = [
     { text: phaseText(phase ?? 'gone'), tone: phase === 'observed' ? 'good' : 'warm' },
   ]
@@ -114,6 +116,16 @@ function Verdict({ why }: { readonly why: Why }): ComponentChild {
     'div',
     null,
     h(Chips, { chips }),
+    orphaned === null
+      ? null
+      : h(
+          'p',
+          { class: 'verdict' },
+          h(Phrases, {
+            phrases: orphanedPhrases(orphaned, why, Date.now()),
+            cluster: why.cluster.scope,
+          }),
+        ),
     h('p', { class: 'verdict' }, verdictSentence(why)),
     obstacle === null
       ? null

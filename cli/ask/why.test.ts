@@ -36,6 +36,7 @@ const why: Why = {
   asOwner: null,
   deletion: null,
   deletedBy: [],
+  orphaned: null,
   history: [],
 }
 
@@ -62,6 +63,16 @@ Verdict: delete. ReplicaSet "web" no longer exists. Evidence: deleted (the delet
 Held by hold: held until 10:25:48Z (evidence deleted).
 Blocked (held): waits; since 2026-11-26T10:25:18Z, judged again when something changes.
 `,
+  )
+})
+
+test('of what was orphaned that is the first sentence', () => {
+  const owner = { group: 'apps', kind: 'Deployment', namespace: 'shop', name: 'web', uid: 'd' }
+  const orphaned = { owner, at: AT, since: AT, isOver: true, deletion: null }
+  const free = { references: [], verdict: null, admission: null, obstacle: null }
+  match(
+    told({ orphaned, ...free }),
+    /^Orphaned: Deployment\/web was deleted with orphan .* ago; .*; it stays\.\nPod\/p -n shop,/,
   )
 })
 

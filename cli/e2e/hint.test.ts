@@ -396,7 +396,7 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       }
     })
 
-    test('of a restore without an archive, of a deletion, and of a restore whose owner is deleted', async () => {
+    test('of a restore without an archive, of a deletion, and of a restore whose owner is deleted, or of a namespace', async () => {
       const refused = await terminal.run('kinfold restore deploy/web')
       equal(refused.code, 2)
       const archiving = /it is empty: a Kinfold that runs with (--archive --archive-kinds \S+)/
@@ -430,6 +430,9 @@ suite('each hint is run as it is printed,', { concurrency: true }, () => {
       const done = await terminal.run(`kinfold ${first} --yes`)
       equal(done.code, 0, done.stdout + done.stderr)
       equal((await follow(terminal, `why uid:${web} --cluster ${await idOf()}`)).code, 0)
+      const [deletions = ''] = await printedBy(terminal, 'kinfold restore ns/default')
+      equal(deletions, 'deletions -n default')
+      match((await follow(terminal, deletions)).stdout, / deployment\.apps\/web /)
     })
 
     /** But for the port, and a mode that deletes. */

@@ -104,6 +104,32 @@ suite('who, beside another collector', { skip }, () => {
     })
   }
 
+  test('Orphan: the user who deleted a Deployment is named first of the ReplicaSet that stays', async () => {
+    const { root, set } = await makeDeployment('web-orphan', 1)
+    await deleted('alice', root, 'Orphan')
+    await untilGone(plane, [root])
+    let why: Why | undefined
+    await eventually(
+      'it is known who deleted its owner',
+      async () => {
+        why = await ask<Why>(`/v1/why?uid=${set.uid}`)
+        return why.orphaned?.deletion?.deletedBy != null || JSON.stringify(why.orphaned)
+      },
+      { withinMs: AUDITED_MS },
+    )
+    deepEqual(
+      [why?.phase, why?.deletion, why?.references, why?.orphaned?.owner.uid],
+      ['observed', null, [], root.uid],
+    )
+    equal(why?.orphaned?.deletion?.deletedBy?.user, 'alice')
+    const by = 'by alice \\(kubectl/v1\\.33\\.0\\); it stays\\.'
+    const first = `Orphaned: Deployment/web-orphan was deleted with orphan \\d+ s ago ${by}`
+    match(
+      await kinfold('why', `uid:${set.uid}`),
+      new RegExp(`^${first}\\nReplicaSet/${set.name} -n default, .*\\nExists\\.\\n`),
+    )
+  })
+
   test('what the namespace controller deleted leads to who deleted the namespace, and what a user deleted in it to that user (C2)', async () => {
     const shop = await make(plane, { kind: NAMESPACE, name: 'shop' })
     const [held, one, two] = await Promise.all(

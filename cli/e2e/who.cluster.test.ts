@@ -86,6 +86,26 @@ suite('the audit webhook of a real API server', { skip }, () => {
     )
   })
 
+  test('of what Kinfold orphaned the user is said first who deleted its owner with orphan', async () => {
+    const set = await make(plane, { kind: REPLICA_SET, name: 'left' })
+    const dependent = await make(plane, { kind: SECRET, name: 'left', owners: [set] })
+    await eventually('it is observed', async () => {
+      return (await kinfold.verdicts([dependent])).join() === 'keep'
+    })
+    await remove(USER, pathOf(set), { ...DELETE, propagationPolicy: 'Orphan' })
+    await untilGone(plane, [set])
+    await eventually(
+      'it is said who deleted its owner',
+      async () => {
+        const { stdout } = await runKinfold(['why', 'secret/left', '--data', kinfold.data])
+        const who = '(?:, probably)? by alice \\(kubectl/v1\\.33\\.0\\); it stays\\.'
+        const first = `^Orphaned: ReplicaSet/left was deleted with orphan \\d+ s ago${who}\\n`
+        return new RegExp(first).test(stdout) || stdout
+      },
+      { withinMs: AUDITED_MS },
+    )
+  })
+
   test('the uid that the answer to a delete has is certain, at level Metadata, too', async () => {
     const { owner } = await makeFamily(plane, 'settings', 1)
     await remove(USER, pathOf(owner))

@@ -236,9 +236,12 @@ suite('kinfold restore, over a playground,', () => {
   })
 
   test('of a namespace it says how what was in it is restored', async () => {
-    const { code, stderr } = await kinfoldRestore('ns/shop')
-    equal(code, 2)
-    match(stderr, /^error: ns\/shop: a namespace is in no archive; create it .* object by object/m)
+    for (const words of [['ns/shop'], ['namespace', 'shop'], ['Namespaces/shop', '-n', 'other']]) {
+      const { code, stderr } = await kinfoldRestore(...words)
+      equal(code, 2)
+      match(stderr, /^error: \w+[/ ]shop: a namespace is in no archive; create it .* by object/m)
+      match(stderr, /: "kinfold deletions -n shop" lists it$/m)
+    }
   })
 
   test('--only of an object that is not in the archive says so, and restores nothing', async () => {

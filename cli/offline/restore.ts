@@ -282,9 +282,10 @@ async function rootsNamed(
 function onlyRoot(roots: readonly Root[], words: readonly string[], at: string | undefined): Root {
   const [root, another] = roots
   const asked = words.join(' ')
-  if (root === undefined && isNamespaceWord(words)) {
+  const namespace = root === undefined ? namespaceNamed(words) : ''
+  if (namespace !== '') {
     throw bad(
-      `${asked}: a namespace is in no archive; create it with kubectl, then restore what was in it, object by object: "kinfold deletions -n NAMESPACE" lists it`,
+      `${asked}: a namespace is in no archive; create it with kubectl, then restore what was in it, object by object: "kinfold deletions -n ${shellWord(namespace)}" lists it`,
     )
   }
   if (root === undefined) {
@@ -307,8 +308,9 @@ function onlyRoot(roots: readonly Root[], words: readonly string[], at: string |
   )
 }
 
-function isNamespaceWord([first = '']: readonly string[]): boolean {
-  return /^(ns|namespaces?)(\/|$)/i.test(first)
+/** The namespace that is asked for itself: `ns/shop`, or `ns shop`; empty for another object. */
+function namespaceNamed(words: readonly string[]): string {
+  return /^(?:ns|namespaces?)[/ ](.+)$/i.exec(words.join(' '))?.[1] ?? ''
 }
 
 /** What was typed, about another object. */

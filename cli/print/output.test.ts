@@ -45,6 +45,7 @@ const why: Why = {
   },
   deletion: null,
   deletedBy: [],
+  orphaned: null,
   history: [],
 }
 const planned: PlannedObject = {

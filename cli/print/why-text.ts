@@ -2,7 +2,13 @@
 
 import { shellWord } from '../../core/model/text.ts'
 import { evidenceText, labelOf, recordedText, verdictText } from '../../services/graph/api/word.ts'
-import { actorText, betweenText, deletedSentence, isGuess } from '../../web/deletion-text.ts'
+import {
+  actorText,
+  betweenText,
+  deletedSentence,
+  isGuess,
+  orphanedSentence,
+} from '../../web/deletion-text.ts'
 import type { DeletedBy, Why as WhyDocument } from '../answer.ts'
 import { paint, styleOfPhase } from './paint.ts'
 import { table, time, timeAhead } from './table.ts'
@@ -12,7 +18,7 @@ import { attemptText, stateText } from './word.ts'
 /** `moment`: of the past, in words. */
 export function tell(why: WhyDocument, moment?: string, now: number = Date.now()): string {
   const { cluster, others, object, verdict, admission, attempt, obstacle, references } = why
-  const { deletion, deletedBy, history } = why
+  const { deletion, orphaned, deletedBy, history } = why
   const at = object.namespace === '' ? '' : ` -n ${object.namespace}`
   const out = [
     `${object.kind}/${object.name}${at}, cluster ${labelOf(cluster)}, uid ${object.uid}${moment === undefined ? '' : `, ${moment}`}`,
@@ -20,6 +26,7 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
   ]
   if (others.length > 0) out.push(otherHint(others))
   if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
+  if (orphaned !== null) out.unshift(orphanedSentence(orphaned, why, now))
   for (const { kind, name, uid, standing, reason } of references) {
     const status = standing === null ? '' : `: ${standing}: ${reason}`
     out.push(`  owner ${kind}/${name} (uid ${uid})${status}`)

@@ -73,7 +73,8 @@ test('a kind that is written in lower case itself is meant before another', () =
   putNaming(world, 'replicaset')
   equal(verdictOf(world), 'keep: replicaset "web" exists')
   serve(world, 'replicaset')
-  equal(verdictOf(world), 'verify: replicaset "web" has not been seen')
+  const unknown = 'whether replicaset "web" exists is not known'
+  equal(verdictOf(world), `verify: kind replicaset.apps is not listed yet: ${unknown}`)
   deepEqual([dependentsOf(world, 'ReplicaSet'), dependentsOf(world, 'replicaset')], [0, 1])
 })
 

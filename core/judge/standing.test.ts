@@ -3,7 +3,7 @@ import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
 import { factsOf } from '../graph/facts.ts'
-import { standingOf } from './standing.ts'
+import { standingOf, standsOf } from './standing.ts'
 
 // Steps as in a story; the last word is the status of the references of the object named last.
 const cases = [
@@ -111,5 +111,57 @@ for (const [name, steps, expected, about] of cases) {
       (reference) => standingOf(factsOf(world.folder.graph, 'c'), node.object, reference).standing,
     )
     equal(standings?.join(', '), expected)
+  })
+}
+
+// What a person reads of an owner of which nothing is known: steps, and the reason.
+const reasons = [
+  ['its kind is listed without it', 'put pod/a <- rs/web', 'ReplicaSet "web" has not been seen'],
+  [
+    'its kind is not watched',
+    'serve widget unmonitored; put pod/a <- widget/x',
+    'kind Widget.example.com is not watched: whether Widget "x" exists is not known',
+  ],
+  [
+    'its kind, of the core group, is watched no more',
+    'put cm/x; put pod/a <- cm/x; serve cm unmonitored',
+    'kind ConfigMap is not watched: whether ConfigMap "x" exists is not known',
+    'pod/a',
+  ],
+  [
+    'its kind is not listed yet',
+    'serve widget; put pod/a <- widget/x',
+    'kind Widget.example.com is not listed yet: whether Widget "x" exists is not known',
+  ],
+  [
+    'its kind is listed by now',
+    'serve widget; put pod/a <- widget/x; relist widget',
+    'Widget "x" has not been seen',
+    'pod/a',
+  ],
+  [
+    'its kind is not listed since a restore of the cluster',
+    'rollback; put pod/a <- rs/web',
+    'kind ReplicaSet.apps is not listed yet: whether ReplicaSet "web" exists is not known',
+  ],
+  [
+    'it was seen, and is untrusted',
+    'put rs/web; touch rs/web other; put pod/a <- rs/web',
+    'ReplicaSet "web" is untrusted until it is listed again',
+  ],
+] as const
+
+for (const [name, steps, expected, about] of reasons) {
+  test(`says why: ${name}`, () => {
+    const world = new World()
+    world.begin()
+    const lines = steps.split('; ')
+    for (const line of lines) world.step(line)
+    const [, last = ''] = lines.at(-1)?.split(' ') ?? []
+    const facts = factsOf(world.folder.graph, 'c')
+    const node = facts.node((about ?? last).replace('/', '-'))
+    equal(node && standsOf(facts, node)[0]?.reason, expected)
+    // As it is recorded.
+    equal(node?.verdict?.because, expected)
   })
 }

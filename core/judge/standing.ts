@@ -5,6 +5,7 @@
  * is never dangling.
  */
 import type { ClusterFacts } from '../graph/facts.ts'
+import { kindStatus } from '../graph/kind-status.ts'
 import { ownerPlace } from '../graph/owner-place.ts'
 import { LATE_MS } from '../model/constant.ts'
 import type { Node, Phase } from '../model/node.ts'
@@ -111,7 +112,7 @@ export function standingOf(
       return stand('orphaned', `${name} is deleted with its dependents orphaned`, owner)
     case 'absent': {
       // It is verified once more, and that may be through the other resource.
-      if (kind.ambiguous) return ofUnknown(kind, stand, name)
+      if (kind.ambiguous) return ofUnknown(facts, { kind, place, name }, stand)
       const isLate = proof !== null && cameLate(facts, proof, namedAt)
       const how = isLate ? 'was deleted before this object referenced it' : 'no longer exists'
       return { ...stand('dangling', `${name} ${how}`, owner), isLate }
@@ -123,8 +124,9 @@ export function standingOf(
     case 'reaped':
       return stand('solid', `${name} exists`, owner)
     case 'suspect':
+      return ofUnknown(facts, { kind, place, name, isUntrusted: true }, stand)
     case 'unknown':
-      return ofUnknown(kind, stand, name)
+      return ofUnknown(facts, { kind, place, name }, stand)
   }
 }
 
@@ -138,16 +140,37 @@ function cameLate(facts: ClusterFacts, { class: cause, at }: Proof, namedAt: num
   return isMeant && facts.policy.policy.preset === 'guarded' && namedAt > at + LATE_MS
 }
 
-/** Nothing is known at these coordinates: can a verification find out? */
+/** Nothing is known, or trusted, at these coordinates: can a verification find out? */
 function ofUnknown(
-  kind: Kind,
+  facts: ClusterFacts,
+  owner: UnknownOwner,
   stand: (standing: Standing, reason: string) => Stand,
-  name: string,
 ): Stand {
+  const { kind, name } = owner
   if (kind.phase === 'unserved')
     return stand('unresolvable', `the kind of ${name} is no longer served`)
   if (kind.ambiguous) return stand('unresolvable', `several resources share the kind of ${name}`)
-  return stand('unverified', `${name} has not been seen`)
+  return stand('unverified', unknownText(facts, owner))
+}
+
+interface UnknownOwner {
+  readonly kind: Kind
+  readonly place: Coordinates
+  readonly name: string
+  /** It was observed, and that is untrusted by now. */
+  readonly isUntrusted?: boolean
+}
+
+/** Only where a complete list would have shown it is it of any meaning that it was not seen. */
+function unknownText({ state }: ClusterFacts, owner: UnknownOwner): string {
+  const { kind, place, name, isUntrusted } = owner
+  const of = place.group === '' ? place.kind : `${place.kind}.${place.group}`
+  const unknown = `whether ${name} exists is not known`
+  const status = state === undefined ? 'listing' : kindStatus(kind, place, state).type
+  if (status === 'unwatched') return `kind ${of} is not watched: ${unknown}`
+  if (isUntrusted === true) return `${name} is untrusted until it is listed again`
+  if (status === 'listing') return `kind ${of} is not listed yet: ${unknown}`
+  return `${name} has not been seen`
 }
 
 /** Exported for the questions people ask; the fold itself uses `standingOf`. */

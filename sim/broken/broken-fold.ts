@@ -70,7 +70,7 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
         file: 'core/judge/standing.ts',
         function: 'ofUnknown',
         body: [
-          'const found = original(kind, stand, name)',
+          'const found = original(...arguments)',
           "return found.standing === 'unverified' ? stand('dangling', found.reason) : found",
         ],
       },

@@ -31,6 +31,7 @@ import {
   OBSTACLE,
   OBSTACLE_FIELDS,
   OFFSET,
+  ORPHANED,
   PARTS,
   PHASE,
   PHASES,
@@ -247,6 +248,10 @@ export const WHY = document(
     deletedBy: say(
       "Who asked for its deletion, and for that of its owners that are deleted, as the cluster's audit log says; the object first. Empty where nobody can say.",
       listOf(DELETED_BY),
+    ),
+    orphaned: say(
+      'Of one that exists: the owner whose deletion with orphan removed the reference that it had, where the record proves that; null where it has got an owner since, and at a moment of the past.',
+      orNull(ORPHANED),
     ),
     others: say(
       'Other objects that have or had its name, the latest first.',

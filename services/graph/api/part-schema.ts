@@ -329,6 +329,18 @@ export const DELETION = part('Deletion', '', {
 })
 export type Deletion = TypeOf<typeof DELETION>
 
+export const ORPHANED = part('Orphaned', '', {
+  owner: say('The owner that was deleted with orphan.', record(NAMED)),
+  at: say('When the reference to it was removed.', TIME_OR_NULL),
+  since: say('When the deletion of the owner began.', TIME_OR_NULL),
+  isOver: say('The owner is deleted.', FLAG),
+  deletion: say(
+    'Who deleted the owner. Null where its deletion was first asked for without orphan, and where who asks may not get it.',
+    orNull(DELETION),
+  ),
+})
+export type Orphaned = TypeOf<typeof ORPHANED>
+
 export const PLANNED_OBJECT = part('PlannedObject', '', PLANNED)
 export type PlannedObject = TypeOf<typeof PLANNED_OBJECT>
 

@@ -127,7 +127,7 @@ interface Moment {
 
 /** By whom it is deleted, and what is not known of that, is told of now alone. */
 function withoutDeletion({ answer, partial }: Answer<Why>): Answer<object> {
-  const told = { ...answer, deletion: null, deletedBy: [] }
+  const told = { ...answer, deletion: null, deletedBy: [], orphaned: null }
   return { answer: told, partial: isForgotten({ partial }) ? partial : '' }
 }
 

@@ -28,7 +28,7 @@ export interface Attribution {
 
 export interface Attributors {
   readonly lives: Lives
-  readonly deleters: Deleters
+  readonly deleters: Pick<Deleters, 'of' | 'ofOwner'>
 }
 
 /** Of a life that is over, or whose deletion has begun. */

@@ -1,5 +1,6 @@
 /**
- * Who deleted one object, for the answers about it: `why`, `tree` and `cascade`.
+ * Who deleted one object, or the owner that orphaned it, for the answers about it: `why`, `tree`
+ * and `cascade`.
  *
  * What must stay true: it is what the list of deletions says of it (attribution.ts).
  */
@@ -8,10 +9,11 @@ import type { DeletionOf } from '../query/answer/query.ts'
 import { attributionOf, ownersDeletedBy } from './attribution.ts'
 import { Deleters, type DeletersParts } from './deleter.ts'
 import { Lives, type LivesParts } from './life.ts'
+import { orphaningOf } from './orphaning.ts'
 
 type Parts = Omit<LivesParts & DeletersParts, 'turns'>
 
-const NOT_TOLD = { deletion: null, deletedBy: [], at: null, partial: '' }
+const NOT_TOLD = { deletion: null, deletedBy: [], orphaned: null, at: null, partial: '' }
 
 export function createDeletionOf(parts: Parts): DeletionOf {
   return async ({ turns, moment }, object, phase) => {
@@ -20,7 +22,8 @@ export function createDeletionOf(parts: Parts): DeletionOf {
     const lives = new Lives({ ...parts, turns })
     const deleters = new Deleters({ ...parts, turns })
     const behind = await deleters.caughtUp()
-    const life = await lives.lastOf(identityOf(object.cluster, object))
+    const of = identityOf(object.cluster, object)
+    const life = await lives.lastOf(of)
     const isThere = phase === 'observed' || phase === 'suspect'
     const isKnown = phase !== 'unknown' || life.endedAt !== null
     const found = isThere
@@ -28,11 +31,13 @@ export function createDeletionOf(parts: Parts): DeletionOf {
       : isKnown
         ? await attributionOf({ lives, deleters }, object, life)
         : { deletion: null, deletedBy: [] }
+    const { index } = parts
+    const orphaned = isThere ? await orphaningOf({ lives, deleters, index, turns }, of) : null
     const partial = [behind, deleters.doubt(), lives.doubt()]
       .filter((text) => text !== '')
       .join('; ')
     const { deletion, deletedBy } = found
     const gone = life.history.find(({ change }) => change === 'gone')
-    return { deletion, deletedBy, at: gone?.at ?? life.endedAt, partial }
+    return { deletion, deletedBy, orphaned, at: gone?.at ?? life.endedAt, partial }
   }
 }

@@ -11,7 +11,10 @@
  */
 import type { History } from '../../../../core/model/record.ts'
 import type { Unshaped } from '../../api/document.ts'
-import type { Deletion as AnsweredDeletion } from '../../api/part-schema.ts'
+import type {
+  Deletion as AnsweredDeletion,
+  Orphaned as AnsweredOrphaned,
+} from '../../api/part-schema.ts'
 import { HIDDEN } from '../view/sight.ts'
 import { BEGUN, type FoundActor, isNamespaceController } from './actor.ts'
 
@@ -19,6 +22,9 @@ export type By = Deletion['by']
 
 /** What every answer that names a deletion says of it. */
 export type Deletion = Unshaped<AnsweredDeletion>
+
+/** The owner that orphaned an object. */
+export type Orphaned = Unshaped<AnsweredOrphaned>
 
 export type Cause =
   /** The deletion of its owners, which was recorded by `at`. */
@@ -135,4 +141,10 @@ export function withoutRoot<T extends Deletion>(deletion: T): T {
   const { root } = deletion
   if (root === null) return deletion
   return { ...deletion, root: { ...root, name: HIDDEN, uid: HIDDEN }, rootDeletedBy: null }
+}
+
+/** For who may see the object, and not the owner that orphaned it. */
+export function withoutOwner(orphaned: Orphaned): Orphaned {
+  const owner = { ...orphaned.owner, name: HIDDEN, uid: HIDDEN }
+  return { ...orphaned, owner, deletion: null }
 }

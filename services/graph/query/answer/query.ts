@@ -106,12 +106,15 @@ export interface Query {
   namesake(view: View, node: Node): Promise<string>
 }
 
-/** Of an object in this phase: who deleted it, and of its owners who deleted each. */
+/**
+ * Of an object in this phase: who deleted it, of its owners who deleted each, and the owner that
+ * orphaned it.
+ */
 export type DeletionOf = (
   view: Pick<View, 'turns' | 'moment'>,
   object: Named,
   phase: Why['phase'],
-) => Promise<Pick<Why, 'deletion' | 'deletedBy'> & When & { readonly partial: string }>
+) => Promise<Pick<Why, 'deletion' | 'deletedBy' | 'orphaned'> & When & { readonly partial: string }>
 
 interface When {
   /**
@@ -194,9 +197,10 @@ export function createQuery(
       const references = (stands ?? []).map(({ reference, standing, reason }) => {
         return { ...reference, standing, reason: `${reason}${namedBadly(reference)}` }
       })
-      const { partial, deletion, deletedBy } = await deletionOf(view, object, rest.phase)
+      const by = await deletionOf(view, object, rest.phase)
+      const { partial, deletion, deletedBy, orphaned } = by
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
-      const deleted = { deletion, deletedBy }
+      const deleted = { deletion, deletedBy, orphaned }
       const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
       const older = history.isCut ? cutText(history) : begunText(clusters, index, view, answer)
       const doubts = [view.partial(), behind, partial, older]
@@ -281,7 +285,7 @@ export function behindText(lag: bigint, what = 'history'): string {
 function standingIn(
   view: View,
   object: Named,
-): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'history'> & {
+): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'orphaned' | 'history'> & {
   readonly node: Node | undefined
 } {
   const node = view.node(object.uid)

@@ -31,12 +31,12 @@ import { markImmutable } from '../../api/etag.ts'
 import { labelOf } from '../../api/word.ts'
 import type { DeletedBy } from '../answer/actor.ts'
 import type { CascadeAnswer, Cascades } from '../answer/cascade.ts'
-import { type Deletion, withoutRoot } from '../answer/deletion-cause.ts'
+import { type Deletion, withoutOwner, withoutRoot } from '../answer/deletion-cause.ts'
 import type { DependentList } from '../answer/dependent-list.ts'
 import { formerTree } from '../answer/former-tree.ts'
 import { type HeldScope, heldIn, heldOfAll, heldPlanOf, type OwnHeld } from '../answer/held.ts'
 import { heldThen, leftOut, leftOutText, openedAt } from '../answer/held-then.ts'
-import type { Match, Query } from '../answer/query.ts'
+import type { Match, Query, Why } from '../answer/query.ts'
 import type { HistoryIndex, Named } from '../index/history-index.ts'
 import { askedIn } from '../index/moment.ts'
 import type { Planner } from '../plan/plan.ts'
@@ -164,8 +164,9 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       const { answer, ...rest } = await query.why(view, chosen.object, sight)
       const deletedBy = await shownDeleters(request, view, answer.deletedBy)
       const deletion = await withRootShown(parts, request, view, answer.deletion)
+      const orphaned = await withOwnerShown(parts, request, view, answer.orphaned)
       const others = await shownOthers(request, chosen)
-      return { ...rest, answer: { ...answer, deletion, deletedBy, others } }
+      return { ...rest, answer: { ...answer, deletion, deletedBy, orphaned, others } }
     })
   })
   addCascade(server, parts, about)
@@ -193,6 +194,19 @@ async function withRootShown(
   if (deletion?.root == null) return deletion
   const root = { ...deletion.root, cluster }
   return (await access.object(request, root).then(yes, no)) ? deletion : withoutRoot(deletion)
+}
+
+/** Who may get an object may not get the owner that orphaned it. */
+async function withOwnerShown(
+  parts: Pick<QuestionParts, 'access'>,
+  request: FastifyRequest,
+  view: View,
+  orphaned: Why['orphaned'],
+): Promise<Why['orphaned']> {
+  if (orphaned === null) return null
+  const owner = { ...orphaned.owner, cluster: view.cluster }
+  if (!(await parts.access.object(request, owner).then(yes, no))) return withoutOwner(orphaned)
+  return { ...orphaned, deletion: await withRootShown(parts, request, view, orphaned.deletion) }
 }
 
 export function aboutOne(parts: QuestionParts): About {
