@@ -16,7 +16,7 @@ import {
   eventsOf,
   runTask,
 } from '../../../../testing/rig/task-rig.ts'
-import { createHistoryIndex } from './history-index.ts'
+import { HistoryIndex } from './history-index.ts'
 
 class AwayLog extends MemoryLog {
   isAway = false
@@ -43,7 +43,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
     },
   }
   const log = new MemoryLog({ partitions: 1, clock })
-  const index = createHistoryIndex(log, codec, patient, emptyStore())
+  const index = new HistoryIndex(log, codec, patient, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   t.after(async () => {
@@ -63,7 +63,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
-  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  const index = new HistoryIndex(log, codec, systemClock(), emptyStore())
   await appendAll(log, eventsOf(['put cm/a']))
   await using running = runTask(log, emptyStore())
   await running.caughtUp()
@@ -84,7 +84,7 @@ test('however many ask at once, the ends of the log are looked up once, and neve
     }
   }
   const log = new Slow({ partitions: 1, clock: systemClock() })
-  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  const index = new HistoryIndex(log, codec, systemClock(), emptyStore())
   await Promise.all(Array.from({ length: 50 }, async () => await index.caughtUp()))
   equal(looked, 2)
   const opened = Promise.withResolvers<void>()
@@ -108,7 +108,7 @@ test('a log that is away is waited for, from the start and later', async () => {
     await running.caughtUp()
   }
   log.isAway = true
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   let failure: unknown
   const indexing = index.run(stop.signal).catch((error: unknown) => {
@@ -153,7 +153,7 @@ test('an object with many owners that change again and again costs others no mor
     },
   }
   const store = emptyStore()
-  const index = createHistoryIndex(log, codec, counting, store)
+  const index = new HistoryIndex(log, codec, counting, store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()

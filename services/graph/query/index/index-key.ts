@@ -4,6 +4,7 @@
  * What must stay true: as in core/graph/key.ts, printable ASCII without a bare separator. What is
  * read back is what was written, whatever text it is.
  */
+import type { Store } from '../../../../ports/store.ts'
 
 export function part(text: string): string {
   return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
@@ -58,4 +59,10 @@ export function uidOfPart(text: string): string {
     hex.slice(16, 20),
   ]
   return `${first}-${second}-${third}-${fourth}-${hex.slice(20)}`
+}
+
+/** What is kept as a text. */
+export function textAt(store: Pick<Store, 'get'>, key: string): string | undefined {
+  const bytes = store.get(key)
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString()
 }

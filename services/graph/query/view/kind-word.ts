@@ -14,7 +14,7 @@ import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import { CodecError } from '../../../../ports/record/codec.ts'
 import type { Watermark } from '../../../../ports/record/service-record.ts'
-import { isAway } from '../index/history-index.ts'
+import { isAway } from '../index/follower/rounds.ts'
 import { isKind } from './kind-name.ts'
 
 /** Kinds that a word may mean. */

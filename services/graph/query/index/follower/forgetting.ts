@@ -6,13 +6,13 @@
  * nothing is left behind by a crash. What happened after the object was forgotten, or in a life
  * after it, is not over and stays.
  *
- * Not here: which objects are forgotten, and when (core/observe, history-index.ts).
+ * Not here: which objects are forgotten, and when (core/observe, history-follower.ts).
  */
-import { prefixRange, type Store, type StoreChange } from '../../../../ports/store.ts'
-import { part } from './index-key.ts'
+import { prefixRange, type Store, type StoreChange } from '../../../../../ports/store.ts'
+import { part } from '../index-key.ts'
 
 /** Keys that are removed at once. */
-export const FORGOTTEN_AT_ONCE = 2_000
+const FORGOTTEN_AT_ONCE = 2_000
 
 export interface Forgetting {
   /** Of the keys that are removed. */
