@@ -9,30 +9,23 @@
  */
 import type { ClusterId, Uid } from '../../../../../core/model/object.ts'
 import type { Clock } from '../../../../../ports/clock.ts'
-import type { Entry, Log, Page } from '../../../../../ports/log.ts'
+import type { Log, Page } from '../../../../../ports/log.ts'
 import type { Codec } from '../../../../../ports/record/codec.ts'
 import type { HistoryRecord, Lineage } from '../../../../../ports/record/lineage.ts'
-import { prefixRange, type Store, type StoreChange } from '../../../../../ports/store.ts'
+import type { Store, StoreChange } from '../../../../../ports/store.ts'
 import { Turns } from '../../../turns.ts'
-import {
-  answersPrefix,
-  beginKey,
-  entriesPrefix,
-  historyChange,
-  positionKey,
-} from '../history-key.ts'
+import { beginKey, historyChange, positionKey } from '../history-key.ts'
 import { textAt } from '../index-key.ts'
 import { reachOfPartition } from '../log-reach.ts'
 import {
   clusterNameKey,
   type Indexed,
   indexedIn,
-  keysOf,
   lastOf,
   nameChanges,
   uidKey,
 } from '../name-key.ts'
-import { type Forgetting, forgetOn, forgetPage } from './forgetting.ts'
+import { Forgetting } from './forgetting.ts'
 import { isOutdated, NO_CHECKPOINT, Rounds } from './rounds.ts'
 
 /** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
@@ -71,6 +64,7 @@ export class HistoryFollower {
   readonly #codec: Codec
   readonly #store: Store
   readonly #rounds: Rounds
+  readonly #forgetting: Forgetting
   /**
    * To be taken between any two entries: one of an object with many owners costs as much as
    * hundreds of others.
@@ -89,6 +83,7 @@ export class HistoryFollower {
     this.#store = store
     this.#rounds = new Rounds({ clock, store, pauseMs: PAUSE_MS })
     this.#turns = new Turns(clock)
+    this.#forgetting = new Forgetting(store, codec, this.#turns)
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -180,10 +175,18 @@ export class HistoryFollower {
         }
       }
     }
-    for (let left = FORGOTTEN_PAGES; left > 0 && (await this.#goOnForgetting()); left--) {
+    for (let left = FORGOTTEN_PAGES; left > 0 && (await this.#forgetOn()); left--) {
       isNew = true
     }
     return isNew
+  }
+
+  /** False when nothing is left to forget. */
+  async #forgetOn(): Promise<boolean> {
+    const changes = await this.#forgetting.goOn()
+    if (changes === undefined) return false
+    await this.#store.write(changes, NO_CHECKPOINT)
+    return true
   }
 
   /** False when there was nothing new. */
@@ -262,7 +265,10 @@ export class HistoryFollower {
     for (const entry of entries) {
       await this.#turns.take()
       if (entry.value === null) {
-        for (const change of await this.#forgotten(entry, changes)) changes.set(...change)
+        const [cluster = '', uid = ''] = entry.key.split('/')
+        const last = this.#lastIn(changes, cluster, uid)
+        const of = { cluster, uid, at: entry.timestamp }
+        for (const change of await this.#forgetting.begin(of, last)) changes.set(...change)
         continue
       }
       const lineage = this.#codec.decode(entry.value) as Lineage
@@ -290,60 +296,5 @@ export class HistoryFollower {
   #lastIn(changes: Changes, cluster: ClusterId, uid: Uid): Indexed | undefined {
     const bytes = changes.get(uidKey(cluster, uid))
     return bytes == null ? lastOf(this.#store, cluster, uid) : indexedIn(bytes)
-  }
-
-  /**
-   * Of an object that has been gone for longer than is remembered: its names at once, and of its
-   * history a page; the rest follows (forgetting.ts).
-   */
-  async #forgotten({ key, timestamp: at }: Entry, pending: Changes): Promise<StoreChange[]> {
-    const [cluster = '', uid = ''] = key.split('/')
-    const again = await this.#againOf(cluster, uid, at)
-    const last = this.#lastIn(pending, cluster, uid)
-    const names = last === undefined ? [] : keysOf(last)
-    const changes = names.map((each): StoreChange => [each, null])
-    const prefixes = [entriesPrefix({ cluster, uid })]
-    if (last !== undefined) prefixes.push(answersPrefix(last))
-    for (const prefix of prefixes) {
-      const forgetting = { prefix, at, again, from: '' }
-      changes.push(...(await forgetPage(this.#store, forgetting, this.#isForgotten)))
-    }
-    return changes
-  }
-
-  /**
-   * The position from which it is there once more, with the same uid; null where it is not. What is
-   * forgotten was deleted long before: at that very time it is another life.
-   */
-  async #againOf(cluster: ClusterId, uid: Uid, at: number): Promise<number | null> {
-    const range = prefixRange(entriesPrefix({ cluster, uid }), PAGE_LIMIT)
-    let again: number | null = null
-    for (let { lt } = range; ; ) {
-      const { rows, isCut } = await this.#store.page({ ...range, lt, take: 'last' })
-      for (const [, value] of rows.toReversed()) {
-        await this.#turns.take()
-        const record = this.#codec.decode(value) as HistoryRecord
-        const isOut = record.change === 'gone' || record.object?.phase === null
-        if (isOut && record.at < at) return again
-        if (!isOut && record.object !== null) again = Number(record.position)
-      }
-      const [first] = rows
-      if (!isCut || first === undefined) return null
-      lt = first[0]
-    }
-  }
-
-  /** History may have been read beyond what was forgotten. */
-  readonly #isForgotten = (value: Uint8Array, { at, again }: Forgetting): boolean => {
-    const entry = this.#codec.decode(value) as HistoryRecord
-    return entry.at <= at && (again === null || entry.position < BigInt(again))
-  }
-
-  /** False when nothing is left to forget. */
-  async #goOnForgetting(): Promise<boolean> {
-    const changes = await forgetOn(this.#store, this.#isForgotten)
-    if (changes === undefined) return false
-    await this.#store.write(changes, NO_CHECKPOINT)
-    return true
   }
 }
