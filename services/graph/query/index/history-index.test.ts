@@ -3,11 +3,13 @@
  * end the process that folds.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
+import { identityOf } from '../../../../core/graph/identity.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import { LogError } from '../../../../ports/log.ts'
+import { prefixRange } from '../../../../ports/store.ts'
 import { systemClock } from '../../../../runtime/clock.ts'
 import {
   appendAll,
@@ -160,4 +162,52 @@ test('an object with many owners that change again and again costs others no mor
   stop.abort()
   await indexing
   ok(turns > 0)
+})
+
+/** Encoded: what happened at a time; `phase` null: it was gone then. */
+function happened(each: number, at: number, isGone: boolean): Uint8Array {
+  const object = { createdAt: 0, deletedAt: null, owners: [], held: null, long: null }
+  return codec.encode({
+    ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
+    ...{ name: 'p', text: '', evidence: null, command: null, phase: isGone ? null : 'observed' },
+    ...{ partition: 0, position: BigInt(each), basis: [], at, admission: null },
+    ...{ change: isGone ? 'gone' : 'phase' },
+    object: isGone ? null : { ...object, phase: 'observed' },
+  })
+}
+
+const POD = identityOf('c', { uid: 'u', group: '', kind: 'Pod', namespace: 'ns', name: 'p' })
+
+/** Entries that are kept when all of these were read, and then that the object is forgotten. */
+async function keptOf(t: TestContext, values: readonly Uint8Array[]): Promise<readonly number[]> {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  await log.append(
+    'history',
+    0,
+    values.map((value) => ({ key: 'c/u', value })),
+  )
+  await log.append('lineage', 0, [{ key: 'c/u', value: null }])
+  const store = emptyStore()
+  const index = new HistoryIndex(log, codec, clock, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
+  const isMarked = async (): Promise<boolean> =>
+    (await store.page(prefixRange('forgetting/', 1))).rows.length > 0
+  while ((await index.lagEntries()) > 0n || (await isMarked())) await setImmediate()
+  return [...values.keys()].filter((each) => index.objectAfter(POD, BigInt(each)) !== null)
+}
+
+test('what is forgotten is forgotten whole, where its history is still to be read', async (t) => {
+  const values = Array.from({ length: 2_500 }, (_, each) => happened(each, each, false))
+  deepEqual(await keptOf(t, values), [])
+})
+
+test('a life after the one that is forgotten stays', async (t) => {
+  const values = [happened(0, 0, false), happened(1, 10, true), happened(2, 20, false)]
+  deepEqual(await keptOf(t, values), [2])
 })
