@@ -24,12 +24,6 @@ export interface KindWord {
   is(kind: GroupKind, known: Parameters<typeof isKind>[2]): boolean
 }
 
-export interface KindWords {
-  of(word: string): Promise<KindWord>
-  /** The plural of a kind in paths of its cluster; undefined where its watcher has not left it. */
-  resourceOf(kind: ClusterKind): Promise<string | undefined>
-}
-
 interface ClusterKind extends GroupKind {
   readonly cluster: ClusterId
 }
@@ -45,35 +39,43 @@ export interface KindWordsParts {
 
 type NamedKind = Pick<Watermark, 'cluster' | 'group' | 'kind' | 'resource' | 'shortNames'>
 
-export function createKindWords({ log, codec, clock }: KindWordsParts): KindWords {
-  let kinds: readonly NamedKind[] = []
-  let resources: ReadonlyMap<string, string> = new Map()
-  let readAt: number | undefined
+export class KindWords {
+  readonly #parts: KindWordsParts
+  #kinds: readonly NamedKind[] = []
+  #resources: ReadonlyMap<string, string> = new Map()
+  #readAt: number | undefined
 
-  async function read(): Promise<readonly NamedKind[]> {
-    if (readAt !== undefined && clock.monotonicMs() - readAt < FRESH_MS) return kinds
+  constructor(parts: KindWordsParts) {
+    this.#parts = parts
+  }
+
+  async of(word: string): Promise<KindWord> {
+    const all = word === '' ? [] : await this.#read()
+    const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
+    const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
+    return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
+  }
+
+  /** The plural of a kind in paths of its cluster; undefined where its watcher has not left it. */
+  async resourceOf(kind: ClusterKind): Promise<string | undefined> {
+    await this.#read()
+    return this.#resources.get(keyOf(kind))
+  }
+
+  async #read(): Promise<readonly NamedKind[]> {
+    const { log, codec, clock } = this.#parts
+    if (this.#readAt !== undefined && clock.monotonicMs() - this.#readAt < FRESH_MS) {
+      return this.#kinds
+    }
     try {
       const marks = await log.latest('watermarks', 0)
-      kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
-      resources = new Map(kinds.map((each) => [keyOf(each), each.resource]))
-      readAt = clock.monotonicMs()
+      this.#kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
+      this.#resources = new Map(this.#kinds.map((each) => [keyOf(each), each.resource]))
+      this.#readAt = clock.monotonicMs()
     } catch (error) {
       if (!isAway(error)) throw error
     }
-    return kinds
-  }
-
-  return {
-    async of(word) {
-      const all = word === '' ? [] : await read()
-      const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
-      const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
-      return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
-    },
-    async resourceOf(kind) {
-      await read()
-      return resources.get(keyOf(kind))
-    },
+    return this.#kinds
   }
 }
 
