@@ -6,7 +6,7 @@ import { GONE_CLAIM, World } from '../../testing/rig/reaper-world.ts'
 import { createCaller } from './call.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
 import { Proofs } from './proof.ts'
-import { createThrottle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 interface Looking {
   readonly proofs: Proofs
@@ -23,7 +23,7 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
   const caller = createCaller({
     id,
     cluster,
-    throttle: createThrottle(bounds),
+    throttle: new Throttle(bounds),
     clock: world.clock,
     random: { next: () => 0 },
     bounds,

@@ -24,7 +24,7 @@ import type { Locks } from './lock.ts'
 import { LookTurns } from './look-turns.ts'
 import { Proofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
-import { createThrottle, type Throttle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
@@ -92,7 +92,7 @@ class OneCluster implements Site {
 
   constructor(parts: SiteParts) {
     const { id, cluster, clock, random, config, archive } = parts
-    const throttle = createThrottle(config)
+    const throttle = new Throttle(config)
     const onTrouble = (): void => {
       this.#troubledMs = clock.monotonicMs()
     }
