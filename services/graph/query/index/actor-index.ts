@@ -17,6 +17,7 @@ import type { Entry, Log } from '../../../../ports/log.ts'
 import { type Codec, CodecError } from '../../../../ports/record/codec.ts'
 import type { Actor, ActorGap } from '../../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { firstSince } from '../../fold/retention.ts'
 import { type About, actorKey, ageKey, gapKey, newestKey, type Span } from './actor-key.ts'
 import { type Found, gapsIn, offsetIn, requestsIn, withOffset } from './actor-search.ts'
 import { NO_CHECKPOINT, Rounds } from './follower/rounds.ts'
@@ -161,7 +162,7 @@ export class ActorIndex {
   /** Each process that has this index does: once is as good as twice. */
   async #trim(): Promise<void> {
     const { log, clock, keepMs } = this.#parts
-    const byAge = await firstSince(log, clock.now() - keepMs)
+    const byAge = await firstSince(log, 'actors', 0, clock.now() - keepMs)
     const { start, end } = await log.bounds('actors', 0)
     const byCount = end - MOST_KEPT
     const before = byAge > byCount ? byAge : byCount
@@ -196,17 +197,4 @@ function recordIn(value: Uint8Array, codec: Codec): Actor | ActorGap | undefined
     if (error instanceof CodecError) return undefined
     throw error
   }
-}
-
-/** Offset of the first entry appended at or after a time, by halving. */
-async function firstSince(log: Log, time: number): Promise<bigint> {
-  let { start: low, end: high } = await log.bounds('actors', 0)
-  while (low < high) {
-    const middle = (low + high) / 2n
-    const page = await log.read('actors', 0, middle, { limit: 1, waitMs: 0 })
-    const [entry] = page.entries
-    if (entry === undefined || entry.timestamp >= time) high = middle
-    else low = entry.offset + 1n
-  }
-  return low
 }
