@@ -54,7 +54,8 @@ const parts = Object.assign(
     [
       ...['avroCodec', 'openLevelStore', 'becomeLean', 'systemClock', 'GatheringStore'],
       ...['giveOrder', 'Task', 'settled', 'CountedLog', 'Ownership', 'MemoryLog'],
-      'createHistoryIndex',
+      // A function in versions before it was a class.
+      '(?:create)?HistoryIndex',
     ].map(moduleWith),
   )),
 ) as Any
@@ -156,7 +157,8 @@ function keptLog(): Any {
 
 /** What every process with the graph keeps beside its tasks; resolves when it has read all. */
 async function follower(log: Any): Promise<() => Promise<void>> {
-  const index = parts.createHistoryIndex(log, codec, clock, await openStore('index'))
+  const over = [log, codec, clock, await openStore('index')]
+  const index = parts.createHistoryIndex?.(...over) ?? new parts.HistoryIndex(...over)
   void index.run(new AbortController().signal)
   return async () => {
     while ((await index.caughtUp()) > 0n);

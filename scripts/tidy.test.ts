@@ -54,6 +54,8 @@ test('a file whose functions keep a bound is no exception from it', (t) => {
     const excepted = config.overrides.flatMap((each) =>
       isException(each, rule) ? each.includes : [],
     )
+    // Without a file the linter would read all of them.
+    if (excepted.length === 0) continue
     const { stdout } = spawnSync(
       `${root}node_modules/.bin/biome`,
       [

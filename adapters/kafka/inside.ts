@@ -44,11 +44,6 @@ export interface Request {
   readonly timeoutMs?: number
 }
 
-export interface ProducerIdentity {
-  readonly producerId: bigint
-  readonly producerEpoch: number
-}
-
 export interface JoinedMember {
   readonly memberId: string
   readonly memberMetadata: Buffer

@@ -9,7 +9,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { createArchive } from '../../services/reaper/archive.ts'
 import { createCaller } from '../../services/reaper/call.ts'
 import { DEFAULT_REAPER_CONFIG } from '../../services/reaper/config.ts'
-import { createThrottle } from '../../services/reaper/throttle.ts'
+import { Throttle } from '../../services/reaper/throttle.ts'
 import { indexArchive, readBodies } from '../../services/restore/archive-reader.ts'
 import { startKafka } from '../../testing/kafka/broker.ts'
 import { missingKafka } from '../../testing/kafka/jars.ts'
@@ -38,7 +38,7 @@ suite('the archive, over Kafka,', { skip: missingKafka() ?? false }, () => {
     const made = await world.read('large')
     const caller = createCaller({
       ...{ id: world.id, cluster: world.connect(), clock, random: { next: () => 0.5 } },
-      ...{ throttle: createThrottle(DEFAULT_REAPER_CONFIG), bounds: DEFAULT_REAPER_CONFIG },
+      ...{ throttle: new Throttle(DEFAULT_REAPER_CONFIG), bounds: DEFAULT_REAPER_CONFIG },
       onAnswer: () => undefined,
       onBroken: () => undefined,
     })

@@ -13,7 +13,7 @@ import { LogError } from '../../ports/log.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { EXIT, ExitError, stopSignal } from '../../runtime/lifecycle.ts'
-import { createKindWords } from '../../services/graph/query/view/kind-word.ts'
+import { KindWords } from '../../services/graph/query/view/kind-word.ts'
 import type { ArchivedObject, ArchiveIndex } from '../../services/restore/archive-reader.ts'
 import {
   checkKeys,
@@ -273,7 +273,7 @@ async function rootsNamed(
 ): Promise<readonly Root[]> {
   const found = rootsOf(objects, selector, served)
   if ('uid' in selector || found.length > 0) return found
-  const { names } = await createKindWords({ log, codec, clock: systemClock() }).of(selector.kind)
+  const { names } = await new KindWords({ log, codec, clock: systemClock() }).of(selector.kind)
   // Of a reference only the kind is compared.
   const kinds = new Set(names.map((name) => name.split('.')[0] ?? name))
   return [...kinds].flatMap((kind) => rootsOf(objects, { ...selector, kind }, served))

@@ -23,10 +23,8 @@ import { createCensus } from './census.ts'
 import type { RetentionConfig } from './fold/retention.ts'
 import type { TaskObserver } from './fold/task.ts'
 import { Graph, type GraphParts } from './graph.ts'
-import type { ActorIndex } from './query/index/actor-index.ts'
-import { createActorIndex } from './query/index/actor-index.ts'
-import type { HistoryIndex } from './query/index/history-index.ts'
-import { createHistoryIndex } from './query/index/history-index.ts'
+import { ActorIndex } from './query/index/actor-index.ts'
+import { HistoryIndex } from './query/index/history-index.ts'
 import type { Questions, QuestionsOptions } from './questions.ts'
 import { createQuestions } from './questions.ts'
 
@@ -103,9 +101,9 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     },
   })
   const indexStore = await open('index', 'index of names and histories')
-  const index = createHistoryIndex(log, codec, clock, indexStore)
+  const index = new HistoryIndex(log, codec, clock, indexStore)
   const actorStore = await open('actors', 'actors by user')
-  const actors = createActorIndex({
+  const actors = new ActorIndex({
     ...{ log, codec, clock, store: actorStore },
     keepMs: retention.keepMs,
   })

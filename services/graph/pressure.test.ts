@@ -30,7 +30,7 @@ import {
 } from '../../testing/rig/task-rig.ts'
 import { TURN_MS } from './config.ts'
 import { addGraphRoutes } from './http.ts'
-import { createHistoryIndex } from './query/index/history-index.ts'
+import { HistoryIndex } from './query/index/history-index.ts'
 import { createQuestions } from './questions.ts'
 
 const STORY = ['put rs/web', 'put pod/a <- rs/web']
@@ -58,7 +58,7 @@ async function rigFor(t: TestContext): Promise<Rig> {
   await appendAll(log, eventsOf(STORY))
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()

@@ -20,7 +20,7 @@ import type { QuestionParts } from './query/ask/question.ts'
 import type { ActorIndex } from './query/index/actor-index.ts'
 import type { HistoryIndex } from './query/index/history-index.ts'
 import { createPlanner } from './query/plan/plan.ts'
-import { createClusters } from './query/view/clusters.ts'
+import { Clusters } from './query/view/clusters.ts'
 import { createForwarding } from './query/view/forward.ts'
 import { createOpenView } from './query/view/open-view.ts'
 import { hereOf, type LocalPartition } from './query/view/view.ts'
@@ -57,7 +57,7 @@ const OPEN: Omit<AccessParts, 'clusters' | 'clock'> = {
 export function createQuestions(options: QuestionsOptions): Questions {
   const { log, codec, clock, graph, index, actors, access = OPEN } = options
   const { cuts = new Cuts(clock), auditKeptADay: keptADay } = options
-  const clusters = createClusters({ log, codec, clock, here: hereOf(graph), index })
+  const clusters = new Clusters({ log, codec, clock, here: hereOf(graph), index })
   const open = createOpenView({ log, clock })
   return {
     ...{ log, codec, clock, clusters, index, actors, cuts },

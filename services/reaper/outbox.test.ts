@@ -6,7 +6,7 @@ import { createLogRetry } from '../../runtime/retry.ts'
 import { deleteObject, verifyOwner } from '../../testing/rig/reaper.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 import { unsent } from './decide/result.ts'
-import { createOutbox, type Outbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 
 interface Sending {
   readonly outbox: Outbox
@@ -24,7 +24,7 @@ function sending(world: World, signal: AbortSignal = new AbortController().signa
     waits.push(error)
   }
   const retry = createLogRetry({ clock, waits: { firstMs: 100, mostMs: 200 }, onWait })
-  const outbox = createOutbox({
+  const outbox = new Outbox({
     ...{ log, codec, clock, retry, signal },
     bounds: { gatherMs: 2, gatherAnswersMs: 100, answersPerAppend: 3, resultsPerAppend: 3 },
     onFailed(error) {

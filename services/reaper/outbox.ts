@@ -26,12 +26,6 @@ export interface Outgoing {
   readonly onAppended: () => void
 }
 
-export interface Outbox {
-  put(partition: number, outgoing: Outgoing): void
-  /** Resolves once nothing waits, or nothing more can be appended. */
-  drained(): Promise<void>
-}
-
 export interface OutboxBounds {
   readonly gatherMs: number
   readonly gatherAnswersMs: number
@@ -62,14 +56,50 @@ interface Queue {
   wake: (() => void) | undefined
 }
 
-export function createOutbox(parts: OutboxParts): Outbox {
-  const { log, codec, clock, retry, bounds, onFailed, signal } = parts
-  const queues = new Map<number, Queue>()
+export class Outbox {
+  readonly #parts: OutboxParts
+  readonly #queues = new Map<number, Queue>()
 
-  async function flush(partition: number, queue: Queue): Promise<void> {
+  constructor(parts: OutboxParts) {
+    this.#parts = parts
+  }
+
+  put(partition: number, outgoing: Outgoing): void {
+    const queue = this.#queues.get(partition) ?? emptyQueue()
+    this.#queues.set(partition, queue)
+    queue.waiting.push(outgoing)
+    if (!isAnswer(outgoing.result)) queue.urgent += 1
+    if (this.#isDue(queue)) queue.wake?.()
+    queue.flushing ??= this.#flushAndForget(partition, queue)
+  }
+
+  /** Resolves once nothing waits, or nothing more can be appended. */
+  async drained(): Promise<void> {
+    const flushing = (): Promise<void>[] =>
+      [...this.#queues.values()].flatMap((each) => each.flushing ?? [])
+    while (flushing().length > 0) await Promise.all(flushing())
+  }
+
+  async #flushAndForget(partition: number, queue: Queue): Promise<void> {
+    const { signal, onFailed } = this.#parts
+    try {
+      await this.#flush(partition, queue)
+    } catch (error) {
+      queue.waiting.length = 0
+      queue.urgent = 0
+      if (!signal.aborted) onFailed(error)
+    } finally {
+      // What came after the last look, and before this, no other flush would send.
+      const isLeft = queue.waiting.length > 0 && !signal.aborted
+      queue.flushing = isLeft ? this.#flushAndForget(partition, queue) : undefined
+    }
+  }
+
+  async #flush(partition: number, queue: Queue): Promise<void> {
+    const { log, codec, clock, retry, bounds, signal } = this.#parts
     while (queue.waiting.length > 0 && !signal.aborted) {
       await clock.sleep(bounds.gatherMs, signal)
-      await moreAnswers(queue)
+      await this.#moreAnswers(queue)
       const batch = queue.waiting.splice(0, bounds.resultsPerAppend)
       queue.urgent -= batch.filter(({ result }) => !isAnswer(result)).length
       const records = batch.map(({ key, result }) => ({ key, value: codec.encode(result) }))
@@ -79,47 +109,18 @@ export function createOutbox(parts: OutboxParts): Outbox {
     }
   }
 
-  async function moreAnswers(queue: Queue): Promise<void> {
+  async #moreAnswers(queue: Queue): Promise<void> {
+    const { clock, bounds, signal } = this.#parts
     const waitMs = queue.appendedMs + bounds.gatherAnswersMs - clock.monotonicMs()
-    if (waitMs <= 0 || isDue(queue)) return
+    if (waitMs <= 0 || this.#isDue(queue)) return
     const woken = new AbortController()
     queue.wake = () => woken.abort()
     await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]))
     queue.wake = undefined
   }
 
-  function isDue({ waiting, urgent }: Queue): boolean {
-    return urgent > 0 || waiting.length >= bounds.answersPerAppend
-  }
-
-  async function flushAndForget(partition: number, queue: Queue): Promise<void> {
-    try {
-      await flush(partition, queue)
-    } catch (error) {
-      queue.waiting.length = 0
-      queue.urgent = 0
-      if (!signal.aborted) onFailed(error)
-    } finally {
-      // What came after the last look, and before this, no other flush would send.
-      const isLeft = queue.waiting.length > 0 && !signal.aborted
-      queue.flushing = isLeft ? flushAndForget(partition, queue) : undefined
-    }
-  }
-
-  return {
-    put(partition, outgoing) {
-      const queue = queues.get(partition) ?? emptyQueue()
-      queues.set(partition, queue)
-      queue.waiting.push(outgoing)
-      if (!isAnswer(outgoing.result)) queue.urgent += 1
-      if (isDue(queue)) queue.wake?.()
-      queue.flushing ??= flushAndForget(partition, queue)
-    },
-    async drained() {
-      const flushing = (): Promise<void>[] =>
-        [...queues.values()].flatMap((each) => each.flushing ?? [])
-      while (flushing().length > 0) await Promise.all(flushing())
-    },
+  #isDue({ waiting, urgent }: Queue): boolean {
+    return urgent > 0 || waiting.length >= this.#parts.bounds.answersPerAppend
   }
 }
 

@@ -5,8 +5,8 @@ import type { OwnerClaim } from '../../core/model/command.ts'
 import { GONE_CLAIM, World } from '../../testing/rig/reaper-world.ts'
 import { createCaller } from './call.ts'
 import { DEFAULT_REAPER_CONFIG, type ReaperConfig } from './config.ts'
-import { createProofs, type Proofs } from './proof.ts'
-import { createThrottle } from './throttle.ts'
+import { Proofs } from './proof.ts'
+import { Throttle } from './throttle.ts'
 
 interface Looking {
   readonly proofs: Proofs
@@ -23,7 +23,7 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
   const caller = createCaller({
     id,
     cluster,
-    throttle: createThrottle(bounds),
+    throttle: new Throttle(bounds),
     clock: world.clock,
     random: { next: () => 0 },
     bounds,
@@ -33,7 +33,7 @@ function looking(world: World, config: Partial<ReaperConfig> = {}, id = world.id
   const asked = { identity: 0, owner: 0, trouble: 0 }
   const { clock } = world
   const onTrouble = (): void => void asked.trouble++
-  const proofs = createProofs({ id, cluster, caller, clock, bounds, onTrouble })
+  const proofs = new Proofs({ id, cluster, caller, clock, bounds, onTrouble })
   return {
     proofs,
     asked,

@@ -37,32 +37,6 @@ export interface Attested {
   readonly answeredAt: number
 }
 
-/**
- * Of one cluster. `onCall` is called once for each request that this command causes; the others
- * share for nothing.
- */
-export interface Proofs {
-  /** Why the endpoint is not proven to be the cluster; undefined when it is. */
-  identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined>
-  /**
-   * Asks anew which cluster it is, for a proof that takes long: that one was there between
-   * `askedAt` and `answeredAt`. A reason, when it is not proven to be.
-   */
-  attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string>
-  /**
-   * The connection broke, and the next one may lead elsewhere: nothing seen so far counts any
-   * longer.
-   */
-  voidAll(): void
-  /** `since`, monotonic: an earlier request is of no use. */
-  owner(
-    claim: OwnerClaim,
-    since: number,
-    onCall: () => void,
-    signal: AbortSignal,
-  ): Promise<OwnerLook>
-}
-
 export interface ProofParts {
   readonly id: ClusterId
   readonly cluster: Cluster
@@ -86,70 +60,94 @@ interface IdentityLook {
   readonly answer: Promise<string | undefined>
 }
 
-export function createProofs(parts: ProofParts): Proofs {
-  const { clock, caller, bounds } = parts
-  let identityLook: IdentityLook | undefined
+/**
+ * Of one cluster. `onCall` is called once for each request that this command causes; the others
+ * share for nothing.
+ */
+export class Proofs {
+  readonly #parts: ProofParts
+  #identityLook: IdentityLook | undefined
   /** In the order of their first requests, so the oldest come first. */
-  const owners = new Map<string, SharedLook>()
+  readonly #owners = new Map<string, SharedLook>()
 
-  function isFresh(since: number, lifeMs: number): boolean {
-    return clock.monotonicMs() - since < lifeMs
+  constructor(parts: ProofParts) {
+    const onTrouble = (): void => {
+      this.#owners.clear()
+      parts.onTrouble()
+    }
+    this.#parts = { ...parts, onTrouble }
   }
 
-  function forgetOld(): void {
-    for (const [key, look] of owners) {
-      if (owners.size < bounds.ownerProofs && isFresh(look.askedAt(), bounds.ownerProofMs)) return
-      owners.delete(key)
+  /** Why the endpoint is not proven to be the cluster; undefined when it is. */
+  async identity(onCall: () => void, signal: AbortSignal): Promise<string | undefined> {
+    const { clock, bounds } = this.#parts
+    const known = this.#identityLook
+    const lifeMs = known?.hasFailed === true ? bounds.identityRetryMs : bounds.identityProofMs
+    if (known !== undefined && this.#isFresh(known.since, lifeMs)) return known.answer
+    const answer = identify(this.#parts, onCall, signal)
+    const look: IdentityLook = { since: clock.monotonicMs(), answer, hasFailed: false }
+    this.#identityLook = look
+    const reason = await answer
+    look.hasFailed = reason !== undefined
+    if (look.hasFailed) look.since = clock.monotonicMs()
+    return reason
+  }
+
+  /**
+   * Asks anew which cluster it is, for a proof that takes long: that one was there between
+   * `askedAt` and `answeredAt`. A reason, when it is not proven to be.
+   */
+  async attest(onCall: () => void, signal: AbortSignal): Promise<Attested | string> {
+    const { clock } = this.#parts
+    const askedAt = clock.monotonicMs()
+    const reason = await identify(this.#parts, onCall, signal)
+    return reason ?? { askedAt, answeredAt: clock.monotonicMs() }
+  }
+
+  /**
+   * The connection broke, and the next one may lead elsewhere: nothing seen so far counts any
+   * longer.
+   */
+  voidAll(): void {
+    if (this.#identityLook?.hasFailed === false) this.#identityLook = undefined
+    this.#owners.clear()
+  }
+
+  /** `since`, monotonic: an earlier request is of no use. */
+  owner(
+    claim: OwnerClaim,
+    since: number,
+    onCall: () => void,
+    signal: AbortSignal,
+  ): Promise<OwnerLook> {
+    const { clock, caller, bounds } = this.#parts
+    const key = placeOf(claim)
+    const known = this.#owners.get(key)
+    const isOfUse = known !== undefined && known.askedAt() >= since
+    if (isOfUse && this.#isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen
+    this.#forgetOld()
+    let askedAt = clock.monotonicMs()
+    const onTry = (): void => {
+      askedAt = clock.monotonicMs()
+      onCall()
+    }
+    const seen = caller.look(targetOf(claim), onTry, signal).then((answer) => ({ answer, askedAt }))
+    this.#owners.delete(key)
+    this.#owners.set(key, { askedAt: () => askedAt, seen })
+    return seen
+  }
+
+  #forgetOld(): void {
+    const { ownerProofs, ownerProofMs } = this.#parts.bounds
+    for (const [key, look] of this.#owners) {
+      const hasRoom = this.#owners.size < ownerProofs
+      if (hasRoom && this.#isFresh(look.askedAt(), ownerProofMs)) return
+      this.#owners.delete(key)
     }
   }
 
-  function onTrouble(): void {
-    owners.clear()
-    parts.onTrouble()
-  }
-
-  return {
-    async identity(onCall, signal) {
-      const lifeMs =
-        identityLook?.hasFailed === true ? bounds.identityRetryMs : bounds.identityProofMs
-      if (identityLook !== undefined && isFresh(identityLook.since, lifeMs)) {
-        return identityLook.answer
-      }
-      const answer = identify({ ...parts, onTrouble }, onCall, signal)
-      const look: IdentityLook = { since: clock.monotonicMs(), answer, hasFailed: false }
-      identityLook = look
-      const reason = await answer
-      look.hasFailed = reason !== undefined
-      if (look.hasFailed) look.since = clock.monotonicMs()
-      return reason
-    },
-    async attest(onCall, signal) {
-      const askedAt = clock.monotonicMs()
-      const reason = await identify({ ...parts, onTrouble }, onCall, signal)
-      return reason ?? { askedAt, answeredAt: clock.monotonicMs() }
-    },
-    voidAll() {
-      if (identityLook?.hasFailed === false) identityLook = undefined
-      owners.clear()
-    },
-    owner(claim, since, onCall, signal) {
-      const key = placeOf(claim)
-      const known = owners.get(key)
-      const isOfUse = known !== undefined && known.askedAt() >= since
-      if (isOfUse && isFresh(known.askedAt(), bounds.ownerProofMs)) return known.seen
-      forgetOld()
-      let askedAt = clock.monotonicMs()
-      const onTry = (): void => {
-        askedAt = clock.monotonicMs()
-        onCall()
-      }
-      const seen = caller
-        .look(targetOf(claim), onTry, signal)
-        .then((answer) => ({ answer, askedAt }))
-      owners.delete(key)
-      owners.set(key, { askedAt: () => askedAt, seen })
-      return seen
-    },
+  #isFresh(since: number, lifeMs: number): boolean {
+    return this.#parts.clock.monotonicMs() - since < lifeMs
   }
 }
 

@@ -30,7 +30,7 @@ import type { Job } from './intake/backlog.ts'
 import { createLane, type Lane } from './intake/lane.ts'
 import type { AgeOf } from './intake/moment.ts'
 import type { LockStatus, Locks } from './lock.ts'
-import { createOutbox, type Outbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 import { createSite, type FactSources, type Site, type SiteStatus, withoutSite } from './site.ts'
 import { type CallCount, createTally, type RefusedCount, type SettledCount } from './tally.ts'
 
@@ -151,7 +151,7 @@ class Loop implements Reaper {
         for (const site of this.#sites.values()) site.project()
       },
     })
-    this.#outbox = createOutbox({ log, codec, clock, retry, bounds, onFailed, signal })
+    this.#outbox = new Outbox({ log, codec, clock, retry, bounds, onFailed, signal })
     this.#retry = retry
     this.#foundOwners = createFoundOwners(clock, bounds.foundAgainMs)
     const { archive: settings } = parts

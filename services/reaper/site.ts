@@ -22,9 +22,9 @@ import { Backlog, type Job } from './intake/backlog.ts'
 import type { Moments } from './intake/moment.ts'
 import type { Locks } from './lock.ts'
 import { LookTurns } from './look-turns.ts'
-import { createProofs } from './proof.ts'
+import { Proofs } from './proof.ts'
 import { type Reaping, reap } from './reap.ts'
-import { createThrottle, type Throttle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 export interface Site {
   add(job: Job): void
@@ -92,7 +92,7 @@ class OneCluster implements Site {
 
   constructor(parts: SiteParts) {
     const { id, cluster, clock, random, config, archive } = parts
-    const throttle = createThrottle(config)
+    const throttle = new Throttle(config)
     const onTrouble = (): void => {
       this.#troubledMs = clock.monotonicMs()
     }
@@ -106,7 +106,7 @@ class OneCluster implements Site {
     }
     const rest = { clock, random, bounds: config, onAnswer, onBroken }
     const caller = createCaller({ id, cluster, throttle, ...rest })
-    const proofs = createProofs({ id, cluster, caller, clock, bounds: config, onTrouble })
+    const proofs = new Proofs({ id, cluster, caller, clock, bounds: config, onTrouble })
     const facts: Reaping['facts'] = (command, moments) =>
       factsOf(command, moments, this.#troubledMs, parts)
     this.#troubledMs = parts.startedMs

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createThrottle, type Throttle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 const BOUNDS = { startConcurrency: 8, maxConcurrency: 32, slowMs: 250 }
 
@@ -17,7 +17,7 @@ function flight(throttle: Throttle, latencyMs: number, throttled: boolean): void
 }
 
 test('grows to its ceiling while latency holds', () => {
-  const throttle = createThrottle(BOUNDS)
+  const throttle = new Throttle(BOUNDS)
   const limits = [0, 1, 2, 3].map(() => {
     flight(throttle, 20, false)
     return throttle.limit()
@@ -26,7 +26,7 @@ test('grows to its ceiling while latency holds', () => {
 })
 
 test('halves once for a flight of refusals, down to one, and recovers step by step', () => {
-  const throttle = createThrottle(BOUNDS)
+  const throttle = new Throttle(BOUNDS)
   flight(throttle, 20, true)
   equal(throttle.limit(), 4)
   for (let i = 0; i < 5; i++) flight(throttle, 20, true)
@@ -37,13 +37,13 @@ test('halves once for a flight of refusals, down to one, and recovers step by st
 })
 
 test('gives way when most answers are slow', () => {
-  const throttle = createThrottle(BOUNDS)
+  const throttle = new Throttle(BOUNDS)
   flight(throttle, 400, false)
   equal(throttle.limit(), 7)
 })
 
 test('does not let a few hanging objects slow down the rest', () => {
-  const throttle = createThrottle(BOUNDS)
+  const throttle = new Throttle(BOUNDS)
   for (let i = 0; i < 100; i++) {
     while (throttle.inFlight() < throttle.limit()) throttle.enter()
     const sent = throttle.inFlight()
@@ -56,7 +56,7 @@ test('does not let a few hanging objects slow down the rest', () => {
 })
 
 test('does not grow by answers that came while it was not full', () => {
-  const throttle = createThrottle(BOUNDS)
+  const throttle = new Throttle(BOUNDS)
   for (let i = 0; i < 100; i++) {
     throttle.enter()
     throttle.answered(5, false)
@@ -69,7 +69,7 @@ test('stays between one and its ceiling, whatever the answers', () => {
   const answer = fc.record({ latencyMs: fc.nat(1_000), throttled: fc.boolean() })
   fc.assert(
     fc.property(fc.array(answer, { maxLength: 300 }), (all) => {
-      const throttle = createThrottle(BOUNDS)
+      const throttle = new Throttle(BOUNDS)
       for (const { latencyMs, throttled } of all) {
         if (throttle.inFlight() < throttle.limit()) throttle.enter()
         throttle.answered(latencyMs, throttled)

@@ -8,69 +8,73 @@
  * Not here: which command is next, and the few that may exceed the limit (backlog.ts), retries
  * (reap.ts).
  */
-export interface Throttle {
-  limit(): number
-  inFlight(): number
-  enter(): void
-  leave(): void
-  /** One call was answered. `throttled`: 429, or another answer that names a time to wait. */
-  answered(latencyMs: number, throttled: boolean): void
-}
-
 export interface ThrottleBounds {
   readonly startConcurrency: number
   readonly maxConcurrency: number
   readonly slowMs: number
 }
 
-export function createThrottle(bounds: ThrottleBounds): Throttle {
-  let limit = Math.min(bounds.startConcurrency, bounds.maxConcurrency)
-  let inFlight = 0
+export class Throttle {
+  readonly #bounds: ThrottleBounds
+  #limit: number
+  #inFlight = 0
   /** Doubling from round to round until the first sign of trouble, by one after it. */
-  let isFinding = true
-  let answers = 0
-  let slow = 0
+  #isFinding = true
+  #answers = 0
+  #slow = 0
   /** The limit was reached in this round; one that is not reached proves nothing by holding. */
-  let wasFull = false
+  #wasFull = false
   /** Answers still to come of calls sent before the last halving. */
-  let old = 0
+  #old = 0
 
-  function nextRound(to: number): void {
-    limit = Math.max(1, Math.min(bounds.maxConcurrency, to))
-    answers = 0
-    slow = 0
-    wasFull = inFlight >= limit
+  constructor(bounds: ThrottleBounds) {
+    this.#bounds = bounds
+    this.#limit = Math.min(bounds.startConcurrency, bounds.maxConcurrency)
   }
 
-  return {
-    limit: () => limit,
-    inFlight: () => inFlight,
-    enter() {
-      inFlight++
-      if (inFlight >= limit) wasFull = true
-    },
-    leave() {
-      inFlight--
-    },
-    answered(latencyMs, throttled) {
-      if (old > 0) {
-        old--
-        return
-      }
-      if (throttled) {
-        isFinding = false
-        old = Math.max(0, inFlight - 1)
-        nextRound(Math.floor(limit / 2))
-        return
-      }
-      answers++
-      if (latencyMs >= bounds.slowMs) slow++
-      if (answers < limit) return
-      const holds = slow * 2 <= answers
-      if (!holds) isFinding = false
-      if (!holds) nextRound(limit - 1)
-      else if (wasFull) nextRound(isFinding ? limit * 2 : limit + 1)
-      else nextRound(limit)
-    },
+  limit(): number {
+    return this.#limit
+  }
+
+  inFlight(): number {
+    return this.#inFlight
+  }
+
+  enter(): void {
+    this.#inFlight++
+    if (this.#inFlight >= this.#limit) this.#wasFull = true
+  }
+
+  leave(): void {
+    this.#inFlight--
+  }
+
+  /** One call was answered. `throttled`: 429, or another answer that names a time to wait. */
+  answered(latencyMs: number, throttled: boolean): void {
+    if (this.#old > 0) {
+      this.#old--
+      return
+    }
+    if (throttled) {
+      this.#isFinding = false
+      this.#old = Math.max(0, this.#inFlight - 1)
+      this.#nextRound(Math.floor(this.#limit / 2))
+      return
+    }
+    this.#answers++
+    if (latencyMs >= this.#bounds.slowMs) this.#slow++
+    if (this.#answers < this.#limit) return
+    const holds = this.#slow * 2 <= this.#answers
+    if (!holds) this.#isFinding = false
+    if (!holds) this.#nextRound(this.#limit - 1)
+    else if (!this.#wasFull) this.#nextRound(this.#limit)
+    else this.#nextRound(this.#isFinding ? this.#limit * 2 : this.#limit + 1)
+  }
+
+  #nextRound(to: number): void {
+    this.#limit = Math.max(1, Math.min(this.#bounds.maxConcurrency, to))
+    this.#answers = 0
+    this.#slow = 0
+    this.#wasFull = this.#inFlight >= this.#limit
   }
 }

@@ -439,9 +439,9 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        function: 'createProofs.owner',
+        function: 'Proofs.owner',
         body: [
-          'const known = owners.get(placeOf(claim))',
+          'const known = this.#owners.get(placeOf(claim))',
           'const isOfUse = known !== undefined && known.askedAt() >= since',
           'return isOfUse ? known.seen : original(claim, since, onCall, signal)',
         ],
@@ -520,7 +520,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
   {
     name: 'looks outlive a broken connection',
     mistake: 'what was seen before a restore counts after it',
-    changes: [{ file: 'services/reaper/proof.ts', function: 'createProofs.voidAll', body: [] }],
+    changes: [{ file: 'services/reaper/proof.ts', function: 'Proofs.voidAll', body: [] }],
     by: {
       file: 'services/reaper/proof.test.ts',
       test: 'trusts nothing seen before a connection broke',
@@ -532,8 +532,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/proof.ts',
-        function: 'createProofs.identity',
-        body: ['return await (identityLook?.answer ?? original(onCall, signal))'],
+        function: 'Proofs.identity',
+        body: ['return await (this.#identityLook?.answer ?? original(onCall, signal))'],
       },
       { file: 'services/reaper/site.ts', function: 'OneCluster.onBroken', body: ['onTrouble()'] },
     ],
@@ -646,7 +646,7 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/outbox.ts',
-        function: 'createOutbox.flush',
+        function: 'Outbox.#flush',
         body: [
           'for (const { onAppended } of queue.waiting) onAppended()',
           'await original(partition, queue)',
@@ -661,8 +661,8 @@ export const BROKEN_REAPER: readonly BrokenBuild[] = [
     changes: [
       {
         file: 'services/reaper/intake/window.ts',
-        function: 'openWindow.position',
-        body: ['return { ...original(), offset: next }'],
+        function: 'Window.position',
+        body: ['return { ...original(), offset: this.#next }'],
       },
     ],
     by: {

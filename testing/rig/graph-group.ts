@@ -25,9 +25,8 @@ import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
 import { DEFAULT_RETENTION } from '../../services/graph/fold/retention.ts'
 import { Graph } from '../../services/graph/graph.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
-import { createActorIndex } from '../../services/graph/query/index/actor-index.ts'
-import type { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
-import { createHistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { ActorIndex } from '../../services/graph/query/index/actor-index.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
 import { assign, codec, emptyStore } from './task-rig.ts'
 
@@ -115,8 +114,8 @@ export class GraphGroup {
       policy: { policy: POLICY, who: 'test' },
       openStore: async () => openStore(),
     })
-    const index = createHistoryIndex(log, codec, clock, emptyStore())
-    const actors = createActorIndex({
+    const index = new HistoryIndex(log, codec, clock, emptyStore())
+    const actors = new ActorIndex({
       ...{ log, codec, clock, store: emptyStore() },
       keepMs: DEFAULT_RETENTION.keepMs,
     })

@@ -15,10 +15,7 @@ import type { Topic } from '../../ports/log.ts'
 import type { StoreChange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Task } from '../../services/graph/fold/task.ts'
-import {
-  createHistoryIndex,
-  type HistoryIndex,
-} from '../../services/graph/query/index/history-index.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { readerOf } from '../../services/graph/query/view/view.ts'
 import { DEFAULT_CONFIG } from '../../services/watcher/config.ts'
 import { Lag } from '../../services/watcher/publish/lag.ts'
@@ -77,7 +74,7 @@ export class LongListRig implements AsyncDisposable {
     this.#publisher = new Publisher(parts, this.#stop.signal)
     this.#telling = this.#newTelling()
     this.#running = runTask(this.log, this.store)
-    this.index = createHistoryIndex(this.log, codec, clock, this.indexStore)
+    this.index = new HistoryIndex(this.log, codec, clock, this.indexStore)
     this.#indexing = this.index.run(this.#stop.signal)
   }
 

@@ -14,10 +14,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { serveEndpoint } from '../../runtime/http/endpoint.ts'
 import { reachOf } from '../../services/graph/fold/former/former-rows.ts'
 import { addGraphRoutes } from '../../services/graph/http.ts'
-import {
-  createHistoryIndex,
-  type HistoryIndex,
-} from '../../services/graph/query/index/history-index.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { createQuestions } from '../../services/graph/questions.ts'
 import { checked } from '../answer-check.ts'
 import { World } from '../model/story.ts'
@@ -144,7 +141,7 @@ export async function rigged(t: Pick<TestContext, 'after'>): Promise<MinuteRig> 
   await assign(log)
   const store = emptyStore()
   const running = runTask(log, emptyStore())
-  const index = createHistoryIndex(log, codec, clock, store)
+  const index = new HistoryIndex(log, codec, clock, store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }

@@ -13,7 +13,7 @@ import type { Event } from '../../core/model/event.ts'
 import type { Topic } from '../../ports/log.ts'
 import type { StoreChange } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { createHistoryIndex } from '../../services/graph/query/index/history-index.ts'
+import { HistoryIndex } from '../../services/graph/query/index/history-index.ts'
 import { object } from '../model/notation.ts'
 import { references } from './long-list-rig.ts'
 import { appendAll, codec, eventsOf, runTask } from './task-rig.ts'
@@ -59,7 +59,7 @@ export async function neverOwners(objects: number, owners: number): Promise<Cost
   const [store, indexStore] = [new CountingStore(), new CountingStore()]
   const stop = new AbortController()
   await using running = runTask(log, store)
-  const index = createHistoryIndex(log, codec, clock, indexStore)
+  const index = new HistoryIndex(log, codec, clock, indexStore)
   const indexing = index.run(stop.signal)
   await appendAll(log, eventsOf(['put cm/first']).map(ofCluster))
   await running.caughtUp()

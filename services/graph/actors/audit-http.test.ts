@@ -31,8 +31,8 @@ import {
 } from '../../../testing/rig/task-rig.ts'
 import type { Why } from '../api/answer-schema.ts'
 import { addGraphRoutes } from '../http.ts'
-import { createActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
-import { createHistoryIndex } from '../query/index/history-index.ts'
+import { ActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
+import { HistoryIndex } from '../query/index/history-index.ts'
 import { createQuestions } from '../questions.ts'
 import { KEPT_A_DAY } from './audit-feed.ts'
 
@@ -107,8 +107,8 @@ async function rigFor(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   let told = eventsOf(lines).length
   const running = runTask(log, emptyStore())
   await running.caughtUp()
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
-  const actors = createActorIndex({ log, codec, clock, store: actorStore, keepMs: KEEP_MS })
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
+  const actors = new ActorIndex({ log, codec, clock, store: actorStore, keepMs: KEEP_MS })
   const stop = new AbortController()
   const loops = Promise.all([index.run(stop.signal), actors.run(stop.signal)])
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
@@ -936,7 +936,7 @@ test('what is older than it is kept for is in neither log nor index', async (t) 
   const clock = systemClock()
   const later = { ...clock, now: () => clock.now() + 2 * KEEP_MS }
   const { log, actorStore: store } = rig
-  const actors = createActorIndex({ log, codec, clock: later, store, keepMs: KEEP_MS })
+  const actors = new ActorIndex({ log, codec, clock: later, store, keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = actors.run(stop.signal)
   const left = async (): Promise<string> =>

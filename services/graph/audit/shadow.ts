@@ -16,7 +16,7 @@ import type { Entry, Log } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { isAway, isOutdated } from '../query/index/history-index.ts'
+import { Rounds } from '../query/index/follower/rounds.ts'
 import { part } from '../query/index/index-key.ts'
 import type { Would } from './shadow-case.ts'
 import { departureOf, isLeaving, wouldTake } from './shadow-case.ts'
@@ -57,22 +57,17 @@ export class Shadow {
   async run(signal: AbortSignal): Promise<void> {
     const { log, clock, store, now } = this.#parts
     let countAt = 0
-    while (!signal.aborted) {
-      try {
-        if (await this.#isObserving()) {
-          for (let p = 0; p < log.partitions('lineage'); p++) await this.#follow(p)
-        }
-        if (clock.monotonicMs() >= countAt) {
-          this.#counted = (await readShadow(store, now)).clusters
-          countAt = clock.monotonicMs() + COUNT_EVERY_MS
-        }
-      } catch (error) {
-        // It has read more than the log holds, or is damaged: it is a comparison and begins again.
-        if (isOutdated(error)) await store.wipe()
-        else if (!isAway(error)) throw error
+    await new Rounds({ clock, store, pauseMs: PAUSE_MS }).run(async () => {
+      if (await this.#isObserving()) {
+        for (let p = 0; p < log.partitions('lineage'); p++) await this.#follow(p)
       }
-      await clock.sleep(PAUSE_MS, signal)
-    }
+      if (clock.monotonicMs() >= countAt) {
+        this.#counted = (await readShadow(store, now)).clusters
+        countAt = clock.monotonicMs() + COUNT_EVERY_MS
+      }
+      // Its pauses are all the same.
+      return true
+    }, signal)
   }
 
   async report(): Promise<ShadowReport> {

@@ -26,7 +26,7 @@ import {
 } from '../../../testing/rig/task-rig.ts'
 
 import { type HeldPlan, heldPlanOf } from '../query/answer/held.ts'
-import { createHistoryIndex } from '../query/index/history-index.ts'
+import { HistoryIndex } from '../query/index/history-index.ts'
 import { readerOf } from '../query/view/view.ts'
 import { createQuestions } from '../questions.ts'
 import { addDirectives, type DirectiveAnswer } from './directive-http.ts'
@@ -77,7 +77,7 @@ async function rigFor(
     return await append(topic, partition, records)
   }
   const graph = { tasks: [running.task], owners: () => new Map<number, string>() }
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
   const questions = createQuestions({ log, codec, clock, graph, index })
   // Who may order what is another test's.
   const access = Object.assign(questions.access, { order: async () => undefined })

@@ -23,7 +23,7 @@ import { createQuestions, type Questions } from '../questions.ts'
 import { heldIn } from './answer/held.ts'
 import type { ListedObject } from './answer/object-list.ts'
 import type { Answer, Why } from './answer/query.ts'
-import { createHistoryIndex, type HistoryIndex } from './index/history-index.ts'
+import { HistoryIndex } from './index/history-index.ts'
 import { WHOLE } from './view/sight.ts'
 import type { View } from './view/view.ts'
 
@@ -47,7 +47,7 @@ async function asking(rig: PastRig, signal: AbortSignal): Promise<Asking> {
   const assignment = { type: 'Assignment', cluster: CLUSTER, partition: 0, objects: 0 } as const
   const record = { key: assignKey(CLUSTER), value: codec.encode(assignment) }
   await rig.log.append('control', 0, [record])
-  const index = createHistoryIndex(rig.log, codec, HASTY, emptyStore())
+  const index = new HistoryIndex(rig.log, codec, HASTY, emptyStore())
   const running = index.run(signal)
   running.catch(() => undefined)
   const partition = {

@@ -46,9 +46,6 @@ export interface ListedChange extends Omit<History, 'cluster'> {
   readonly cluster: ClusterRef
 }
 
-/** Null where more than one is asked about. */
-export type AskedObject = (Omit<Named, 'cluster' | 'at'> & { readonly cluster: ClusterRef }) | null
-
 export interface ChangePage extends Omit<AnswerOf<ChangeList>, 'changes'> {
   readonly changes: readonly ListedChange[]
 }

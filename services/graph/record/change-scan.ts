@@ -20,7 +20,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import type { HistoryRecord } from '../../../ports/record/lineage.ts'
 import type { RecordFilter } from '../query/ask/record-filter.ts'
-import { changeIn } from '../query/index/history-index.ts'
+import { changeIn } from '../query/index/history-key.ts'
 import type { Turns } from '../turns.ts'
 
 /** Entries that one request reads. */

@@ -16,7 +16,7 @@ import type { Codec } from '../../../ports/record/codec.ts'
 import type { LogRetry } from '../../../runtime/retry.ts'
 import type { Job } from './backlog.ts'
 import { type AgeOf, createLogTime, type LogTime, unwitnessed } from './moment.ts'
-import { openWindow, type Window } from './window.ts'
+import { Window } from './window.ts'
 
 /** Name under which positions are saved. */
 export const READER = 'reaper'
@@ -80,7 +80,7 @@ class OnePartition implements Lane {
     this.#saved = await retry(() => log.loadPosition(READER, 'commands', partition), signal)
     let from = this.#saved ?? (await this.#start(signal))
     while (!signal.aborted) {
-      this.#window = openWindow(from, bounds.detailBytes)
+      this.#window = new Window(from, bounds.detailBytes)
       this.#end = (await retry(() => log.bounds('commands', partition), signal)).end
       const lost = await this.#readOn(this.#window, from.offset, signal)
       from = await this.#start(signal)

@@ -5,7 +5,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { SavedPosition } from '../../../ports/log.ts'
-import { openWindow, type Window } from './window.ts'
+import { Window } from './window.ts'
 
 const BYTES = 60_000
 
@@ -22,7 +22,7 @@ interface Run {
 }
 
 function play(commands: readonly { gap: number; settledAt: number | null }[]): Run {
-  const window = openWindow({ offset: 100n, detail: '' }, BYTES)
+  const window = new Window({ offset: 100n, detail: '' }, BYTES)
   let at = 99n
   const taken = commands.map(({ gap, settledAt }) => {
     at += BigInt(gap)
@@ -42,7 +42,7 @@ function play(commands: readonly { gap: number; settledAt: number | null }[]): R
 
 /** Which of them a window opened from `saved` takes, when it reads them all. */
 function takenFrom(saved: SavedPosition, offsets: readonly bigint[]): readonly bigint[] {
-  const window = openWindow(saved, BYTES)
+  const window = new Window(saved, BYTES)
   return offsets.filter((offset) => offset >= saved.offset && window.take(offset) !== undefined)
 }
 
@@ -63,7 +63,7 @@ test('keeps what was settled through a second restart in the middle of reading',
     fc.property(runs, fc.nat(59), (commands, cut) => {
       const { window, offsets, unsettled } = play(commands)
       const saved = window.position()
-      const second = openWindow(saved, BYTES)
+      const second = new Window(saved, BYTES)
       for (const offset of offsets.filter((one) => one >= saved.offset).slice(0, cut)) {
         second.take(offset)
       }
@@ -74,7 +74,7 @@ test('keeps what was settled through a second restart in the middle of reading',
 })
 
 test('moves to the end of what was read when all is settled', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, BYTES)
+  const window = new Window({ offset: 0n, detail: '' }, BYTES)
   const ticket = window.take(3n) as number
   window.readTo(9n)
   equal(window.position().offset, 3n)
@@ -84,7 +84,7 @@ test('moves to the end of what was read when all is settled', () => {
 })
 
 test('counts a command that is settled twice once', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, BYTES)
+  const window = new Window({ offset: 0n, detail: '' }, BYTES)
   const [a, b] = [window.take(0n) as number, window.take(1n) as number]
   window.settle(a)
   window.settle(a)
@@ -95,7 +95,7 @@ test('counts a command that is settled twice once', () => {
 })
 
 test('fits the note of ten thousand commands, every other one settled, into its bytes', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, BYTES)
+  const window = new Window({ offset: 0n, detail: '' }, BYTES)
   const tickets = Array.from({ length: 10_000 }, (_, i) => window.take(BigInt(i * 1_000)) as number)
   for (const ticket of tickets) if (ticket % 2 === 1) window.settle(ticket)
   const { offset, detail } = window.position()
@@ -105,7 +105,7 @@ test('fits the note of ten thousand commands, every other one settled, into its 
 })
 
 test('notes ten thousand settled behind one unsettled as one range', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, BYTES)
+  const window = new Window({ offset: 0n, detail: '' }, BYTES)
   for (let i = 0; i < 10_000; i++) {
     const ticket = window.take(BigInt(i)) as number
     if (i > 0) window.settle(ticket)
@@ -114,24 +114,24 @@ test('notes ten thousand settled behind one unsettled as one range', () => {
 })
 
 test('leaves out ranges that do not fit, so their commands are taken again', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, 10)
+  const window = new Window({ offset: 0n, detail: '' }, 10)
   const tickets = Array.from({ length: 20 }, (_, i) => window.take(BigInt(i)) as number)
   for (const ticket of tickets) if (ticket % 2 === 1) window.settle(ticket)
   const saved = window.position()
   ok(saved.detail.length <= 10)
-  const again = openWindow(saved, 10)
+  const again = new Window(saved, 10)
   const taken = tickets.filter((ticket) => again.take(BigInt(ticket)) !== undefined)
   deepEqual(taken.slice(0, 3), [0, 2, 4])
   ok(taken.includes(19))
 })
 
 test('takes everything again when the note does not read as one', () => {
-  const window = openWindow({ offset: 5n, detail: '1-1,what' }, BYTES)
+  const window = new Window({ offset: 5n, detail: '1-1,what' }, BYTES)
   ok(window.take(6n) !== undefined)
 })
 
 test('forgets what lies behind it', () => {
-  const window = openWindow({ offset: 0n, detail: '' }, BYTES)
+  const window = new Window({ offset: 0n, detail: '' }, BYTES)
   for (let i = 0; i < 50_000; i++) window.settle(window.take(BigInt(i)) as number)
   deepEqual(window.position(), { offset: 50_000n, detail: '' })
 })

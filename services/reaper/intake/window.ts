@@ -11,95 +11,103 @@
  */
 import type { SavedPosition } from '../../../ports/log.ts'
 
-export interface Window {
-  /** The next command read. Its ticket, or undefined when it was settled before the last start. */
-  take(offset: bigint): number | undefined
-  settle(ticket: number): void
-  /** There is no command between the last one taken and `next`. */
-  readTo(next: bigint): void
-  /** Commands from the oldest unsettled one on, settled ones among them included. */
-  size(): number
-  unsettled(): number
-  position(): SavedPosition
-}
-
 interface Range {
   readonly from: bigint
   /** Inclusive. */
   readonly to: bigint
 }
 
-/** `detailBytes` bounds the metadata; ranges that do not fit are left out. */
-export function openWindow(saved: SavedPosition, detailBytes: number): Window {
-  const restored = decodeRanges(saved)
-  /** Of `restored`: the ranges before it are before `next`. */
-  let first = 0
-  let offsets: bigint[] = []
-  let settled: boolean[] = []
-  let base = 0
-  let head = 0
-  let open = 0
-  let next = saved.offset
+export class Window {
+  readonly #detailBytes: number
+  readonly #restored: readonly Range[]
+  /** Of `#restored`: the ranges before it are before `#next`. */
+  #first = 0
+  #offsets: bigint[] = []
+  #settled: boolean[] = []
+  #base = 0
+  #head = 0
+  #open = 0
+  #next: bigint
 
-  function advance(): void {
-    while (head < offsets.length && settled[head] === true) head++
-    if (head < 1_024 || head * 2 < offsets.length) return
-    offsets = offsets.slice(head)
-    settled = settled.slice(head)
-    base += head
-    head = 0
+  /** `detailBytes` bounds the metadata; ranges that do not fit are left out. */
+  constructor(saved: SavedPosition, detailBytes: number) {
+    this.#detailBytes = detailBytes
+    this.#restored = decodeRanges(saved)
+    this.#next = saved.offset
   }
 
-  function* ranges(): Generator<Range> {
-    for (let i = head; i < offsets.length; i++) {
+  /** The next command read. Its ticket, or undefined when it was settled before the last start. */
+  take(offset: bigint): number | undefined {
+    this.#pass(offset)
+    const range = this.#restored[this.#first]
+    const wasSettled = range !== undefined && range.from <= offset
+    this.#pass(offset + 1n)
+    this.#offsets.push(offset)
+    this.#settled.push(wasSettled)
+    if (wasSettled) {
+      this.#advance()
+      return undefined
+    }
+    this.#open++
+    return this.#base + this.#offsets.length - 1
+  }
+
+  settle(ticket: number): void {
+    const index = ticket - this.#base
+    // A repeat: it is settled already.
+    if (index < this.#head || this.#settled[index] !== false) return
+    this.#settled[index] = true
+    this.#open--
+    this.#advance()
+  }
+
+  /** There is no command between the last one taken and `end`. */
+  readTo(end: bigint): void {
+    if (end > this.#next) this.#pass(end)
+  }
+
+  /** Commands from the oldest unsettled one on, settled ones among them included. */
+  size(): number {
+    return this.#offsets.length - this.#head
+  }
+
+  unsettled(): number {
+    return this.#open
+  }
+
+  position(): SavedPosition {
+    const offset = this.#offsets[this.#head] ?? this.#next
+    return { offset, detail: encodeRanges(offset, this.#ranges(), this.#detailBytes) }
+  }
+
+  #advance(): void {
+    while (this.#head < this.#offsets.length && this.#settled[this.#head] === true) this.#head++
+    if (this.#head < 1_024 || this.#head * 2 < this.#offsets.length) return
+    this.#offsets = this.#offsets.slice(this.#head)
+    this.#settled = this.#settled.slice(this.#head)
+    this.#base += this.#head
+    this.#head = 0
+  }
+
+  *#ranges(): Generator<Range> {
+    const [offsets, settled] = [this.#offsets, this.#settled]
+    for (let i = this.#head; i < offsets.length; i++) {
       if (settled[i] !== true) continue
       const from = i
       while (settled[i + 1] === true) i++
       yield { from: offsets[from] as bigint, to: offsets[i] as bigint }
     }
-    for (let i = first; i < restored.length; i++) {
-      const { from, to } = restored[i] as Range
-      yield { from: from < next ? next : from, to }
+    for (const { from, to } of this.#restored.slice(this.#first)) {
+      yield { from: from < this.#next ? this.#next : from, to }
     }
   }
 
   /** Offsets only grow, so a range that was passed is never needed again. */
-  function pass(end: bigint): void {
-    next = end
-    while (first < restored.length && (restored[first] as Range).to < end) first++
-  }
-
-  return {
-    take(offset) {
-      pass(offset)
-      const range = restored[first]
-      const wasSettled = range !== undefined && range.from <= offset
-      pass(offset + 1n)
-      offsets.push(offset)
-      settled.push(wasSettled)
-      if (wasSettled) {
-        advance()
-        return undefined
-      }
-      open++
-      return base + offsets.length - 1
-    },
-    settle(ticket) {
-      const index = ticket - base
-      if (index < head || settled[index] !== false) return // A repeat: it is settled already.
-      settled[index] = true
-      open--
-      advance()
-    },
-    readTo(end) {
-      if (end > next) pass(end)
-    },
-    size: () => offsets.length - head,
-    unsettled: () => open,
-    position() {
-      const offset = offsets[head] ?? next
-      return { offset, detail: encodeRanges(offset, ranges(), detailBytes) }
-    },
+  #pass(end: bigint): void {
+    this.#next = end
+    for (let range = this.#restored[this.#first]; range !== undefined && range.to < end; ) {
+      range = this.#restored[++this.#first]
+    }
   }
 }
 

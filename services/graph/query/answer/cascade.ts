@@ -53,8 +53,6 @@ export type Progress = keyof Cascade['progress']
 
 export type CascadeObject = Omit<Cascade['root'], 'phase'>
 
-export type BlockedObject = Row<Cascade['blocked']>
-
 export type WaitingOwner = Row<Cascade['waiting']>
 
 export type Cascade = AnswerOf<AnsweredCascade>

@@ -12,8 +12,7 @@ import { World } from '../../../../testing/model/story.ts'
 import { appendAll, assign, codec, runTask, viewOf } from '../../../../testing/rig/task-rig.ts'
 import { documentOf } from '../../api/document.ts'
 import { createQuestions } from '../../questions.ts'
-import type { HistoryIndex, Named } from '../index/history-index.ts'
-import { createHistoryIndex } from '../index/history-index.ts'
+import { HistoryIndex, type Named } from '../index/history-index.ts'
 import type { TreeNode } from './tree.ts'
 
 const DEPTH = 10_000
@@ -28,7 +27,7 @@ test(`a chain ${DEPTH} deep overflows no stack, in whatever is asked of it`, asy
   await appendAll(log, chain())
   await running.caughtUp()
   const stop = new AbortController()
-  const index = createHistoryIndex(log, codec, clock, new MemoryStore())
+  const index = new HistoryIndex(log, codec, clock, new MemoryStore())
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await clock.sleep(UNTIL_INDEXED_MS)
   await assign(log)

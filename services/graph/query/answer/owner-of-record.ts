@@ -10,7 +10,7 @@
 import { type Identity, identityOf, isNamedBy } from '../../../../core/graph/identity.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
-import type { NamedOwner } from '../index/name-index.ts'
+import type { NamedOwner } from '../index/name-key.ts'
 
 /**
  * Whom a reference names: an object that was seen, or (a GET may have looked for it) what would be

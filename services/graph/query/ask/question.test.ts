@@ -31,7 +31,7 @@ import {
   heldPlanOf,
 } from '../answer/held.ts'
 import type { Answer, OwnershipTree, Why } from '../answer/query.ts'
-import { createHistoryIndex, type HistoryIndex, type Named } from '../index/history-index.ts'
+import { HistoryIndex, type Named } from '../index/history-index.ts'
 import { createPlanner, type Plan } from '../plan/plan.ts'
 import type { View } from '../view/view.ts'
 import { quote } from './graph-dump.ts'
@@ -67,7 +67,7 @@ async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const { task } = running
   let told = 0
   const lines: string[] = []
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   async function tell(more: readonly string[], afterMs = 0): Promise<void> {

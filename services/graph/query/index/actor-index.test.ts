@@ -16,7 +16,7 @@ import type { Actor, ActorGap } from '../../../../ports/record/service-record.ts
 import { systemClock } from '../../../../runtime/clock.ts'
 import { eventually } from '../../../../testing/eventually.ts'
 import { codec, emptyStore } from '../../../../testing/rig/task-rig.ts'
-import { createActorIndex } from './actor-index.ts'
+import { ActorIndex } from './actor-index.ts'
 import { LAST_MS } from './actor-key.ts'
 
 const OLD = join(
@@ -60,7 +60,7 @@ test('a log that an older version wrote has nothing of it, and is followed all t
   }
   const patient: Clock = { ...clock, sleep }
   const store = emptyStore()
-  const index = createActorIndex({ log, codec, clock: patient, store, keepMs: KEEP_MS })
+  const index = new ActorIndex({ log, codec, clock: patient, store, keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = index.run(stop.signal)
   await eventually('it has looked', async () => looks > 2)
@@ -74,7 +74,7 @@ test('a log that an older version wrote has nothing of it, and is followed all t
 test('what a newer version wrote names nobody, and what follows is read', async (t) => {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
-  const index = createActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
+  const index = new ActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = index.run(stop.signal)
   t.after(async () => {
@@ -106,7 +106,7 @@ test('a log that is away is waited for', async () => {
     return await bounds(...asked)
   }
   await log.append('actors', 0, [{ key: 'c', value: codec.encode(actor) }])
-  const index = createActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
+  const index = new ActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = index.run(stop.signal)
   await eventually('it is read', async () => {
@@ -121,7 +121,7 @@ test('of an event that came twice the later one counts for how long it is kept',
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
   const store = emptyStore()
-  const index = createActorIndex({ log, codec, clock, store, keepMs: KEEP_MS })
+  const index = new ActorIndex({ log, codec, clock, store, keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = index.run(stop.signal)
   t.after(async () => {
@@ -146,7 +146,7 @@ test('of an event that came twice the later one counts for how long it is kept',
 test('gaps are those of the namespace and of all, of the time that is asked about', async (t) => {
   const clock = systemClock()
   const log = new MemoryLog({ partitions: 1, clock })
-  const index = createActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
+  const index = new ActorIndex({ log, codec, clock, store: emptyStore(), keepMs: KEEP_MS })
   const stop = new AbortController()
   const running = index.run(stop.signal)
   t.after(async () => {

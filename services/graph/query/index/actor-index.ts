@@ -17,40 +17,20 @@ import type { Entry, Log } from '../../../../ports/log.ts'
 import { type Codec, CodecError } from '../../../../ports/record/codec.ts'
 import type { Actor, ActorGap } from '../../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
+import { firstSince } from '../../fold/retention.ts'
 import { type About, actorKey, ageKey, gapKey, newestKey, type Span } from './actor-key.ts'
 import { type Found, gapsIn, offsetIn, requestsIn, withOffset } from './actor-search.ts'
-import { isAway, isOutdated } from './history-index.ts'
+import { NO_CHECKPOINT, Rounds } from './follower/rounds.ts'
+import { textAt } from './index-key.ts'
 
-/** Entries taken at once, and the pause behind each time; longer each time that nothing came. */
+/** Entries taken at once, and the pause behind each time. */
 const PAGE_LIMIT = 500
 const PAUSE_MS = 100
-const IDLE_PAUSE_MS = 1_000
-/** How long a question waits for what the log holds already, and how often it looks. */
-const CATCH_UP_MS = 1_000
-const CATCH_UP_LOOK_MS = 10
 /** How often it is looked for what is too old. */
 const TRIM_EVERY_MS = 60_000
 /** Of all clusters together, whatever their age. */
 export const MOST_KEPT = 5_000_000n
 const AT_KEY = 'at/actors'
-const NO_CHECKPOINT = { changelog: 0n, position: 0n }
-
-export interface ActorIndex {
-  run(signal: AbortSignal): Promise<void>
-  /** Requests about it, of each user the newest. */
-  requests(about: About, span: Span): Promise<Found<Actor>>
-  /** Times of that span, of this namespace or of all, of which not all requests are kept. */
-  gaps(of: Pick<About, 'cluster' | 'namespace'>, span: Span): Promise<Found<ActorGap>>
-  /** What was answered before is not kept any more; zero: nothing was forgotten. */
-  keptSince(): number
-  /** When the newest request that is known of a cluster was answered; undefined: none ever was. */
-  newest(cluster: ClusterId): number | undefined
-  /**
-   * Waits a moment for all that the log holds now; answers with how many entries of that it has not
-   * read yet.
-   */
-  caughtUp(): Promise<bigint>
-}
 
 export interface ActorIndexParts {
   readonly log: Log
@@ -61,65 +41,107 @@ export interface ActorIndexParts {
   readonly keepMs: number
 }
 
-export function createActorIndex({
-  log,
-  codec,
-  clock,
-  store,
-  keepMs,
-}: ActorIndexParts): ActorIndex {
-  /** Ends a pause that is longer than others, because nothing had come. */
-  let wake: AbortController | undefined
+export class ActorIndex {
+  readonly #parts: ActorIndexParts
+  readonly #rounds: Rounds
+  #known: { readonly start: bigint; readonly since: number } = { start: 0n, since: 0 }
 
-  let known: { readonly start: bigint; readonly since: number } = { start: 0n, since: 0 }
+  constructor(parts: ActorIndexParts) {
+    this.#parts = parts
+    this.#rounds = new Rounds({ ...parts, pauseMs: PAUSE_MS })
+  }
 
-  function position(): bigint {
-    const bytes = store.get(AT_KEY)
-    return bytes === undefined ? 0n : BigInt(Buffer.from(bytes).toString())
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts
+    let trimmedAt = Number.NEGATIVE_INFINITY
+    await this.#rounds.run(async () => {
+      if (clock.monotonicMs() - trimmedAt >= TRIM_EVERY_MS) {
+        trimmedAt = clock.monotonicMs()
+        await this.#trim()
+      }
+      return await this.#follow()
+    }, signal)
+  }
+
+  /** Requests about it, of each user the newest. */
+  async requests(about: About, span: Span): Promise<Found<Actor>> {
+    const { store, codec } = this.#parts
+    return await requestsIn(store, codec, about, span)
+  }
+
+  /** Times of that span, of this namespace or of all, of which not all requests are kept. */
+  async gaps(of: Pick<About, 'cluster' | 'namespace'>, span: Span): Promise<Found<ActorGap>> {
+    const { store, codec } = this.#parts
+    return await gapsIn(store, codec, of, span)
+  }
+
+  /** What was answered before is not kept any more; zero: nothing was forgotten. */
+  keptSince(): number {
+    return this.#known.since
+  }
+
+  /** When the newest request that is known of a cluster was answered; undefined: none ever was. */
+  newest(cluster: ClusterId): number | undefined {
+    const text = textAt(this.#parts.store, newestKey(cluster))
+    return text === undefined ? undefined : Number(text)
+  }
+
+  /**
+   * Waits a moment for all that the log holds now; answers with how many entries of that it has not
+   * read yet.
+   */
+  async caughtUp(): Promise<bigint> {
+    const end = await this.#parts.log.end('actors', 0)
+    return await this.#rounds.waitFor(() => {
+      const at = this.#position()
+      return end > at ? end - at : 0n
+    })
+  }
+
+  #position(): bigint {
+    return BigInt(textAt(this.#parts.store, AT_KEY) ?? '0')
   }
 
   /**
    * False when there was nothing new. A log that is older than this topic has nothing of it, and
    * cannot be read.
    */
-  async function follow(): Promise<boolean> {
+  async #follow(): Promise<boolean> {
+    const { log, codec, store } = this.#parts
     const { start, end } = await log.bounds('actors', 0)
-    const next = position()
-    await forgetBefore(start)
-    if (start !== known.start) known = { start, since: await timeOf(start) }
+    const next = this.#position()
+    await this.#forgetBefore(start)
+    if (start !== this.#known.start) this.#known = { start, since: await this.#timeOf(start) }
     if (next === end) return false
     const from = next < start ? start : next
     const page = await log.read('actors', 0, from, { limit: PAGE_LIMIT, waitMs: 0 })
     const records = page.entries.flatMap((entry) => recordsOf(entry, codec))
     const changes = records.flatMap(changesOf)
-    changes.push(...newestIn(records), [AT_KEY, Buffer.from(page.next.toString())])
+    changes.push(...this.#newestIn(records), [AT_KEY, Buffer.from(page.next.toString())])
     await store.write(changes, NO_CHECKPOINT)
     return true
   }
 
-  function newest(cluster: ClusterId): number | undefined {
-    const bytes = store.get(newestKey(cluster))
-    return bytes === undefined ? undefined : Number(Buffer.from(bytes).toString())
-  }
-
   /** Of each cluster one that is newer than what is known. */
-  function newestIn(records: readonly Recorded[]): StoreChange[] {
+  #newestIn(records: readonly Recorded[]): StoreChange[] {
     const times = new Map<ClusterId, number>()
     for (const { record } of records) {
       const { cluster } = record
-      const known = times.get(cluster) ?? newest(cluster) ?? 0
+      const known = times.get(cluster) ?? this.newest(cluster) ?? 0
       if (record.type === 'Actor' && record.at > known) times.set(cluster, record.at)
     }
     return [...times].map(([cluster, at]) => [newestKey(cluster), Buffer.from(`${at}`)])
   }
 
   /** Append time of the first that is kept. */
-  async function timeOf(start: bigint): Promise<number> {
+  async #timeOf(start: bigint): Promise<number> {
+    const { log, clock, keepMs } = this.#parts
     const { entries } = await log.read('actors', 0, start, { limit: 1, waitMs: 0 })
     return entries[0]?.timestamp ?? clock.now() - keepMs
   }
 
-  async function forgetBefore(start: bigint): Promise<void> {
+  async #forgetBefore(start: bigint): Promise<void> {
+    const { store } = this.#parts
     const all = { gte: 'age/', lt: ageKey(start), limit: PAGE_LIMIT }
     for (let isMore = true; isMore; ) {
       const { rows, isCut } = await store.page(all)
@@ -138,51 +160,13 @@ export function createActorIndex({
   }
 
   /** Each process that has this index does: once is as good as twice. */
-  async function trim(): Promise<void> {
-    const byAge = await firstSince(log, clock.now() - keepMs)
+  async #trim(): Promise<void> {
+    const { log, clock, keepMs } = this.#parts
+    const byAge = await firstSince(log, 'actors', 0, clock.now() - keepMs)
     const { start, end } = await log.bounds('actors', 0)
     const byCount = end - MOST_KEPT
     const before = byAge > byCount ? byAge : byCount
     if (before > start) await log.trim('actors', 0, before)
-  }
-
-  return {
-    async run(signal) {
-      let pauseMs = PAUSE_MS
-      let trimmedAt = Number.NEGATIVE_INFINITY
-      while (!signal.aborted) {
-        try {
-          if (clock.monotonicMs() - trimmedAt >= TRIM_EVERY_MS) {
-            trimmedAt = clock.monotonicMs()
-            await trim()
-          }
-          const isNew = await follow()
-          pauseMs = isNew ? PAUSE_MS : Math.min(2 * pauseMs, IDLE_PAUSE_MS)
-        } catch (error) {
-          // It has read more than the log holds, or is damaged: it is only an index, so it begins
-          // again.
-          if (isOutdated(error)) await store.wipe()
-          else if (!isAway(error)) throw error
-        }
-        wake = new AbortController()
-        const isIdle = pauseMs > PAUSE_MS
-        await clock.sleep(pauseMs, isIdle ? AbortSignal.any([signal, wake.signal]) : signal)
-      }
-    },
-    requests: async (about, span) => await requestsIn(store, codec, about, span),
-    gaps: async (of, span) => await gapsIn(store, codec, of, span),
-    keptSince: () => known.since,
-    newest,
-    async caughtUp() {
-      const end = await log.end('actors', 0)
-      const until = clock.monotonicMs() + CATCH_UP_MS
-      const left = (): bigint => (end > position() ? end - position() : 0n)
-      while (left() > 0n && clock.monotonicMs() < until) {
-        wake?.abort()
-        await clock.sleep(CATCH_UP_LOOK_MS)
-      }
-      return left()
-    },
   }
 }
 
@@ -213,17 +197,4 @@ function recordIn(value: Uint8Array, codec: Codec): Actor | ActorGap | undefined
     if (error instanceof CodecError) return undefined
     throw error
   }
-}
-
-/** Offset of the first entry appended at or after a time, by halving. */
-async function firstSince(log: Log, time: number): Promise<bigint> {
-  let { start: low, end: high } = await log.bounds('actors', 0)
-  while (low < high) {
-    const middle = (low + high) / 2n
-    const page = await log.read('actors', 0, middle, { limit: 1, waitMs: 0 })
-    const [entry] = page.entries
-    if (entry === undefined || entry.timestamp >= time) high = middle
-    else low = entry.offset + 1n
-  }
-  return low
 }

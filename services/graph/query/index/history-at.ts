@@ -18,47 +18,59 @@ type Asked = Moment & { readonly isTime?: boolean }
 /** Null: as of now. */
 export function historiesAt(index: Histories, asked: Asked | null): Histories {
   if (asked === null) return index
-  const moment: Moment = asked.isTime === true ? { type: 'time', at: asked.at } : asked
-  const wasThen = ({ position, at }: History): boolean => holds(moment, Number(position), at)
-  const ends = new Map<string, Promise<bigint>>()
+  return new HistoriesThen(index, asked.isTime === true ? { type: 'time', at: asked.at } : asked)
+}
 
-  async function found(of: Identity): Promise<bigint> {
-    const [last] = (await index.newest(of, 1)).entries
+class HistoriesThen implements Histories {
+  readonly #index: Histories
+  readonly #moment: Moment
+  /** Of each object, behind the last entry that was recorded by then. */
+  readonly #ends = new Map<string, Promise<bigint>>()
+
+  constructor(index: Histories, moment: Moment) {
+    this.#index = index
+    this.#moment = moment
+  }
+
+  async history(of: Identity): ReturnType<Histories['history']> {
+    const { entries, isCut } = await this.newest(of, HISTORY_LIMIT)
+    return { entries: entries.map(([, entry]) => entry), isCut }
+  }
+
+  async newest(of: Identity, limit: number, before?: bigint): ReturnType<Histories['newest']> {
+    const end = await this.#endOf(of)
+    return await this.#index.newest(of, limit, before === undefined || before > end ? end : before)
+  }
+
+  async entries(of: Identity, from: bigint, limit: number): ReturnType<Histories['entries']> {
+    const end = await this.#endOf(of)
+    return (await this.#index.entries(of, from, limit)).filter(([offset]) => offset < end)
+  }
+
+  async #endOf(of: Identity): Promise<bigint> {
+    const key = identityKey(of)
+    const known = this.#ends.get(key) ?? this.#found(of)
+    this.#ends.set(key, known)
+    return await known
+  }
+
+  async #found(of: Identity): Promise<bigint> {
+    const [last] = (await this.#index.newest(of, 1)).entries
     if (last === undefined) return 0n
-    if (wasThen(last[1])) return last[0] + 1n
+    if (this.#wasThen(last[1])) return last[0] + 1n
     // Below `low` all were recorded by then, from `high` on none.
     let [low, high] = [0n, last[0]]
     while (low < high) {
       const middle = (low + high) / 2n
-      const [next] = await index.entries(of, middle, 1)
-      if (next !== undefined && wasThen(next[1])) low = next[0] + 1n
+      const [next] = await this.#index.entries(of, middle, 1)
+      if (next !== undefined && this.#wasThen(next[1])) low = next[0] + 1n
       else high = middle
     }
     return low
   }
 
-  /** Behind the last entry that was recorded by then. */
-  async function endOf(of: Identity): Promise<bigint> {
-    const key = identityKey(of)
-    const known = ends.get(key) ?? found(of)
-    ends.set(key, known)
-    return await known
-  }
-
-  const newest: Histories['newest'] = async (of, limit, before) => {
-    const end = await endOf(of)
-    return await index.newest(of, limit, before === undefined || before > end ? end : before)
-  }
-  return {
-    newest,
-    async history(of) {
-      const { entries, isCut } = await newest(of, HISTORY_LIMIT)
-      return { entries: entries.map(([, entry]) => entry), isCut }
-    },
-    async entries(of, from, limit) {
-      const end = await endOf(of)
-      return (await index.entries(of, from, limit)).filter(([offset]) => offset < end)
-    },
+  #wasThen({ position, at }: History): boolean {
+    return holds(this.#moment, Number(position), at)
   }
 }
 

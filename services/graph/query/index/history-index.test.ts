@@ -3,11 +3,13 @@
  * end the process that folds.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
+import { identityOf } from '../../../../core/graph/identity.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import { LogError } from '../../../../ports/log.ts'
+import { prefixRange } from '../../../../ports/store.ts'
 import { systemClock } from '../../../../runtime/clock.ts'
 import {
   appendAll,
@@ -16,7 +18,7 @@ import {
   eventsOf,
   runTask,
 } from '../../../../testing/rig/task-rig.ts'
-import { createHistoryIndex } from './history-index.ts'
+import { HistoryIndex } from './history-index.ts'
 
 class AwayLog extends MemoryLog {
   isAway = false
@@ -43,7 +45,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
     },
   }
   const log = new MemoryLog({ partitions: 1, clock })
-  const index = createHistoryIndex(log, codec, patient, emptyStore())
+  const index = new HistoryIndex(log, codec, patient, emptyStore())
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   t.after(async () => {
@@ -63,7 +65,7 @@ test('who asks ends a pause in which nothing came, and has all that the log held
 
 test('who asks waits no longer than a moment for a log that cannot be read', async () => {
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
-  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  const index = new HistoryIndex(log, codec, systemClock(), emptyStore())
   await appendAll(log, eventsOf(['put cm/a']))
   await using running = runTask(log, emptyStore())
   await running.caughtUp()
@@ -84,7 +86,7 @@ test('however many ask at once, the ends of the log are looked up once, and neve
     }
   }
   const log = new Slow({ partitions: 1, clock: systemClock() })
-  const index = createHistoryIndex(log, codec, systemClock(), emptyStore())
+  const index = new HistoryIndex(log, codec, systemClock(), emptyStore())
   await Promise.all(Array.from({ length: 50 }, async () => await index.caughtUp()))
   equal(looked, 2)
   const opened = Promise.withResolvers<void>()
@@ -108,7 +110,7 @@ test('a log that is away is waited for, from the start and later', async () => {
     await running.caughtUp()
   }
   log.isAway = true
-  const index = createHistoryIndex(log, codec, clock, emptyStore())
+  const index = new HistoryIndex(log, codec, clock, emptyStore())
   const stop = new AbortController()
   let failure: unknown
   const indexing = index.run(stop.signal).catch((error: unknown) => {
@@ -153,11 +155,59 @@ test('an object with many owners that change again and again costs others no mor
     },
   }
   const store = emptyStore()
-  const index = createHistoryIndex(log, codec, counting, store)
+  const index = new HistoryIndex(log, codec, counting, store)
   const stop = new AbortController()
   const indexing = index.run(stop.signal)
   while ((await index.lagEntries()) > 0n) await setImmediate()
   stop.abort()
   await indexing
   ok(turns > 0)
+})
+
+/** Encoded: what happened at a time; `phase` null: it was gone then. */
+function happened(each: number, at: number, isGone: boolean): Uint8Array {
+  const object = { createdAt: 0, deletedAt: null, owners: [], held: null, long: null }
+  return codec.encode({
+    ...{ type: 'History', cluster: 'c', uid: 'u', group: '', kind: 'Pod', namespace: 'ns' },
+    ...{ name: 'p', text: '', evidence: null, command: null, phase: isGone ? null : 'observed' },
+    ...{ partition: 0, position: BigInt(each), basis: [], at, admission: null },
+    ...{ change: isGone ? 'gone' : 'phase' },
+    object: isGone ? null : { ...object, phase: 'observed' },
+  })
+}
+
+const POD = identityOf('c', { uid: 'u', group: '', kind: 'Pod', namespace: 'ns', name: 'p' })
+
+/** Entries that are kept when all of these were read, and then that the object is forgotten. */
+async function keptOf(t: TestContext, values: readonly Uint8Array[]): Promise<readonly number[]> {
+  const clock = systemClock()
+  const log = new MemoryLog({ partitions: 1, clock })
+  await log.append(
+    'history',
+    0,
+    values.map((value) => ({ key: 'c/u', value })),
+  )
+  await log.append('lineage', 0, [{ key: 'c/u', value: null }])
+  const store = emptyStore()
+  const index = new HistoryIndex(log, codec, clock, store)
+  const stop = new AbortController()
+  const indexing = index.run(stop.signal)
+  t.after(async () => {
+    stop.abort()
+    await indexing
+  })
+  const isMarked = async (): Promise<boolean> =>
+    (await store.page(prefixRange('forgetting/', 1))).rows.length > 0
+  while ((await index.lagEntries()) > 0n || (await isMarked())) await setImmediate()
+  return [...values.keys()].filter((each) => index.objectAfter(POD, BigInt(each)) !== null)
+}
+
+test('what is forgotten is forgotten whole, where its history is still to be read', async (t) => {
+  const values = Array.from({ length: 2_500 }, (_, each) => happened(each, each, false))
+  deepEqual(await keptOf(t, values), [])
+})
+
+test('a life after the one that is forgotten stays', async (t) => {
+  const values = [happened(0, 0, false), happened(1, 10, true), happened(2, 20, false)]
+  deepEqual(await keptOf(t, values), [2])
 })

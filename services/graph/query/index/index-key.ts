@@ -1,9 +1,10 @@
 /**
  * Parts of the keys of an index.
  *
- * What must stay true: as in core/graph/key.ts, printable ASCII without a bare separator. What is
- * read back is what was written, whatever text it is.
+ * What must stay true: as in core/graph/key.ts, printable ASCII without a bare separator. No two
+ * well-formed texts have the same part.
  */
+import type { Store } from '../../../../ports/store.ts'
 
 export function part(text: string): string {
   return /^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
@@ -47,15 +48,8 @@ export function uidPart(uid: string): string {
   return short.toString('latin1')
 }
 
-/** Of a part that either of them wrote. */
-export function uidOfPart(text: string): string {
-  if (!text.startsWith(SHORT)) return decodeURIComponent(text)
-  const hex = Buffer.from(text.slice(SHORT.length), 'base64url').toString('hex')
-  const [first, second, third, fourth] = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-  ]
-  return `${first}-${second}-${third}-${fourth}-${hex.slice(20)}`
+/** What is kept as a text. */
+export function textAt(store: Pick<Store, 'get'>, key: string): string | undefined {
+  const bytes = store.get(key)
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString()
 }

@@ -2,17 +2,23 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
-import { createNameIndex, type Indexed, MOST_OF_A_KIND, nameKeys } from './name-index.ts'
+import type { StoreChange } from '../../../../ports/store.ts'
+import { MOST_OF_A_KIND, NameIndex } from './name-index.ts'
+import { type Indexed, keysOf } from './name-key.ts'
 
-async function indexOf(objects: readonly Indexed[]): Promise<ReturnType<typeof createNameIndex>> {
+async function storeOf(objects: readonly Indexed[]): Promise<MemoryStore> {
   const store = new MemoryStore()
-  const keys = objects.flatMap((each) => nameKeys(each))
-  await store.write(
-    keys.map((key) => [key, new Uint8Array()]),
-    { changelog: 0n, position: 0n },
-  )
-  const last = new Map(objects.map((each) => [`${each.cluster}/${each.uid}`, each]))
-  return createNameIndex(store, (cluster, uid) => last.get(`${cluster}/${uid}`))
+  await store.write(objects.flatMap(rowsOf), { changelog: 0n, position: 0n })
+  return store
+}
+
+function rowsOf(object: Indexed): StoreChange[] {
+  const last = Buffer.from(JSON.stringify(object))
+  return keysOf(object).map((key) => [key, key.startsWith('uid/') ? last : new Uint8Array()])
+}
+
+async function indexOf(objects: readonly Indexed[]): Promise<NameIndex> {
+  return new NameIndex(await storeOf(objects))
 }
 
 function object(kind: string, each: number, isGone: boolean): Indexed {
@@ -53,29 +59,24 @@ test('names like one that is not there are found by a bounded read, among howeve
     return { ...object('Pod', each, false), name: `web-${each}-pod` }
   })
   const meant = { ...object('Deployment', 1, false), name: 'web' }
-  const store = new MemoryStore()
-  const keys = [...others, meant].flatMap((each) => nameKeys(each))
-  await store.write(
-    keys.map((key) => [key, new Uint8Array()]),
-    { changelog: 0n, position: 0n },
-  )
+  const store = await storeOf([...others, meant])
   let read = 0
   const counting = {
+    get: (key: string) => store.get(key),
     page: async (range: Parameters<typeof store.page>[0]) => {
       const page = await store.page(range)
       read += page.rows.length
       return page
     },
   }
-  const index = createNameIndex(counting, (_, uid) => (uid === meant.uid ? meant : undefined))
+  const index = new NameIndex(counting)
   deepEqual(await index.near('ns', 'wbe'), [meant])
   deepEqual(await index.anywhere('web'), [meant])
   deepEqual(await index.near('ns', 'cart'), [])
   // What was deleted is what a question is about.
   const deleted = { ...meant, uid: 'deleted', name: 'shop', isGone: true }
-  const rows = nameKeys(deleted).map((key) => [key, new Uint8Array()] as const)
-  await store.write(rows, { changelog: 0n, position: 1n })
-  const after = createNameIndex(store, (_, uid) => (uid === deleted.uid ? deleted : undefined))
+  await store.write(rowsOf(deleted), { changelog: 0n, position: 1n })
+  const after = new NameIndex(store)
   deepEqual(await after.near('ns', 'shpo'), [deleted])
   deepEqual(await after.anywhere('shop'), [deleted])
   equal(read < 5_000, true, `${read} keys`)

@@ -14,10 +14,9 @@ import { FollowedAssignments } from '../../../../ports/assignment.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
+import { isAway } from '../index/follower/rounds.ts'
 import type { HistoryIndex } from '../index/history-index.ts'
-import { isAway } from '../index/history-index.ts'
-import type { KindWord } from './kind-word.ts'
-import { createKindWords } from './kind-word.ts'
+import { type KindWord, KindWords } from './kind-word.ts'
 import type { Here, LocalPartition } from './view.ts'
 import { readerOf, View } from './view.ts'
 
@@ -33,28 +32,6 @@ export interface KnownCluster {
   readonly partition: number
 }
 
-export interface Clusters {
-  /** Of all processes together. */
-  readonly partitions: number
-  readonly here: Here
-  /** All that were ever given a partition, by id. */
-  all(): Promise<readonly KnownCluster[]>
-  /** Undefined when no partition was ever given to it. */
-  one(cluster: ClusterId): Promise<KnownCluster | undefined>
-  /** Undefined when this process does not have it. */
-  view(cluster: Pick<KnownCluster, 'id' | 'partition'>): View | undefined
-  /** What somebody calls a kind. */
-  kindWord(word: string): Promise<KindWord>
-  /** The plural of a kind in paths, of whatever cluster; undefined where it is not known. */
-  resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined>
-  /** Of a partition that this process has. */
-  readerOf(partition: LocalPartition): StateReader
-  /**
-   * Of each partition that this process has: for orders and policies, which all partitions hold.
-   */
-  readers(): readonly StateReader[]
-}
-
 export interface ClustersParts {
   readonly log: Log
   readonly codec: Codec
@@ -63,67 +40,92 @@ export interface ClustersParts {
   readonly index: Pick<HistoryIndex, 'clusterName'>
 }
 
-export function createClusters({ log, codec, clock, here, index }: ClustersParts): Clusters {
-  const partitions = log.partitions('events')
-  const kindWords = createKindWords({ log, codec, clock })
-  const assignments = new FollowedAssignments(log, codec, clock)
-  let last: ReadonlyMap<ClusterId, number> | undefined
-  let readAt = 0
+export class Clusters {
+  readonly #parts: ClustersParts
+  readonly #kindWords: KindWords
+  readonly #assignments: FollowedAssignments
+  /** Of all processes together. */
+  readonly partitions: number
+  readonly here: Here
+  #last: ReadonlyMap<ClusterId, number> | undefined
+  #readAt = 0
 
-  /** While the log cannot be reached, what was read last stands. */
-  async function assigned(): Promise<ReadonlyMap<ClusterId, number>> {
-    try {
-      const records = [...(await assignments.read()).values()]
-      last = new Map(records.map(({ cluster, partition }) => [cluster, partition]))
-      readAt = clock.monotonicMs()
-    } catch (error) {
-      if (last === undefined || !isAway(error)) throw error
-    }
-    return last
+  constructor(parts: ClustersParts) {
+    this.#parts = parts
+    this.#kindWords = new KindWords(parts)
+    this.#assignments = new FollowedAssignments(parts.log, parts.codec, parts.clock)
+    this.partitions = parts.log.partitions('events')
+    this.here = parts.here
   }
 
-  /** As it was read within the last second, or is read now. */
-  async function lately(): Promise<ReadonlyMap<ClusterId, number>> {
-    const isFresh = clock.monotonicMs() - readAt < FRESH_MS
-    return isFresh && last !== undefined ? last : await assigned()
+  /** All that were ever given a partition, by id. */
+  async all(): Promise<readonly KnownCluster[]> {
+    const all = [...(await this.#lately())].map(([id, partition]) => this.#known(id, partition))
+    return all.sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  function known(id: ClusterId, partition: number): KnownCluster {
-    const local = here(partition)
-    const state = local && factsOf(readerOf(local.store, codec), id).state
-    return { id, name: state?.name ?? index.clusterName(id) ?? id, partition }
+  /** Undefined when no partition was ever given to it. */
+  async one(cluster: ClusterId): Promise<KnownCluster | undefined> {
+    const partition = (await this.#lately()).get(cluster) ?? (await this.#assigned()).get(cluster)
+    return partition === undefined ? undefined : this.#known(cluster, partition)
   }
 
-  function view({ id, partition }: Pick<KnownCluster, 'id' | 'partition'>): View | undefined {
-    const local = here(partition)
+  /** Undefined when this process does not have it. */
+  view({ id, partition }: Pick<KnownCluster, 'id' | 'partition'>): View | undefined {
+    const { codec, clock } = this.#parts
+    const local = this.here(partition)
+    const { partitions } = this
     return local && new View({ cluster: id, partition: local, partitions, codec, clock })
   }
 
-  async function one(cluster: ClusterId): Promise<KnownCluster | undefined> {
-    const partition = (await lately()).get(cluster) ?? (await assigned()).get(cluster)
-    return partition === undefined ? undefined : known(cluster, partition)
+  /** What somebody calls a kind. */
+  async kindWord(word: string): Promise<KindWord> {
+    return await this.#kindWords.of(word)
   }
 
-  return {
-    partitions,
-    here,
-    async all() {
-      const all = [...(await lately())].map(([id, partition]) => known(id, partition))
-      return all.sort((a, b) => (a.id < b.id ? -1 : 1))
-    },
-    one,
-    view,
-    readerOf: (partition) => readerOf(partition.store, codec),
-    kindWord: async (word) => await kindWords.of(word),
-    async resourceOf(kind) {
-      const cluster = await one(kind.cluster)
-      const local = cluster && view(cluster)
-      const own = local?.facts.kind(kind)?.resource
-      return own ?? (await kindWords.resourceOf(kind))
-    },
-    readers() {
-      const all = Array.from({ length: partitions }, (_, partition) => here(partition))
-      return all.flatMap((local) => (local === undefined ? [] : readerOf(local.store, codec)))
-    },
+  /** The plural of a kind in paths, of whatever cluster; undefined where it is not known. */
+  async resourceOf(kind: GroupKind & { readonly cluster: ClusterId }): Promise<string | undefined> {
+    const cluster = await this.one(kind.cluster)
+    const local = cluster && this.view(cluster)
+    const own = local?.facts.kind(kind)?.resource
+    return own ?? (await this.#kindWords.resourceOf(kind))
+  }
+
+  /** Of a partition that this process has. */
+  readerOf(partition: LocalPartition): StateReader {
+    return readerOf(partition.store, this.#parts.codec)
+  }
+
+  /**
+   * Of each partition that this process has: for orders and policies, which all partitions hold.
+   */
+  readers(): readonly StateReader[] {
+    const all = Array.from({ length: this.partitions }, (_, partition) => this.here(partition))
+    return all.flatMap((local) => (local === undefined ? [] : this.readerOf(local)))
+  }
+
+  #known(id: ClusterId, partition: number): KnownCluster {
+    const local = this.here(partition)
+    const state = local && factsOf(this.readerOf(local), id).state
+    return { id, name: state?.name ?? this.#parts.index.clusterName(id) ?? id, partition }
+  }
+
+  /** As it was read within the last second, or is read now. */
+  async #lately(): Promise<ReadonlyMap<ClusterId, number>> {
+    const isFresh = this.#parts.clock.monotonicMs() - this.#readAt < FRESH_MS
+    return isFresh && this.#last !== undefined ? this.#last : await this.#assigned()
+  }
+
+  /** While the log cannot be reached, what was read last stands. */
+  async #assigned(): Promise<ReadonlyMap<ClusterId, number>> {
+    const { clock } = this.#parts
+    try {
+      const records = [...(await this.#assignments.read()).values()]
+      this.#last = new Map(records.map(({ cluster, partition }) => [cluster, partition]))
+      this.#readAt = clock.monotonicMs()
+    } catch (error) {
+      if (this.#last === undefined || !isAway(error)) throw error
+    }
+    return this.#last
   }
 }

@@ -8,7 +8,7 @@ import { MemoryLog } from '../../../../adapters/memory/log.ts'
 import type { GroupKind } from '../../../../core/model/object.ts'
 import { LogError } from '../../../../ports/log.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
-import { createKindWords } from './kind-word.ts'
+import { KindWords } from './kind-word.ts'
 
 const POD = { group: '', kind: 'Pod', resource: 'pods', shortNames: ['po'] }
 const DEPLOYMENT = {
@@ -43,7 +43,7 @@ async function wordsOf(kinds: readonly (typeof POD)[]) {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 1, clock })
   await tell(log, kinds)
-  return { log, clock, words: createKindWords({ log, codec, clock }) }
+  return { log, clock, words: new KindWords({ log, codec, clock }) }
 }
 
 async function tell(log: MemoryLog, kinds: readonly (typeof POD)[]): Promise<void> {

@@ -15,7 +15,7 @@ import type { Log } from '../../../../ports/log.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import { CodecError } from '../../../../ports/record/codec.ts'
 import type { Watermark } from '../../../../ports/record/service-record.ts'
-import { isAway } from '../index/history-index.ts'
+import { isAway } from '../index/follower/rounds.ts'
 import { isKind } from './kind-name.ts'
 
 /** Kinds that a word may mean. */
@@ -23,12 +23,6 @@ export interface KindWord {
   /** The word, and the names that it is short for. */
   readonly names: readonly string[]
   is(kind: GroupKind, known: Parameters<typeof isKind>[2]): boolean
-}
-
-export interface KindWords {
-  of(word: string): Promise<KindWord>
-  /** The plural of a kind in paths of its cluster; undefined where its watcher has not left it. */
-  resourceOf(kind: ClusterKind): Promise<string | undefined>
 }
 
 interface ClusterKind extends GroupKind {
@@ -46,36 +40,46 @@ export interface KindWordsParts {
 
 type NamedKind = Pick<Watermark, 'cluster' | 'group' | 'kind' | 'resource' | 'shortNames'>
 
-export function createKindWords({ log, codec, clock }: KindWordsParts): KindWords {
-  const watermarks = new FollowedTopic({ log, clock, topic: 'watermarks', prefix: '' })
-  let kinds: readonly NamedKind[] = []
-  let resources: ReadonlyMap<string, string> = new Map()
-  let readAt: number | undefined
+export class KindWords {
+  readonly #parts: KindWordsParts
+  readonly #watermarks: FollowedTopic
+  #kinds: readonly NamedKind[] = []
+  #resources: ReadonlyMap<string, string> = new Map()
+  #readAt: number | undefined
 
-  async function read(): Promise<readonly NamedKind[]> {
-    if (readAt !== undefined && clock.monotonicMs() - readAt < FRESH_MS) return kinds
+  constructor(parts: KindWordsParts) {
+    this.#parts = parts
+    const { log, clock } = parts
+    this.#watermarks = new FollowedTopic({ log, clock, topic: 'watermarks', prefix: '' })
+  }
+
+  async of(word: string): Promise<KindWord> {
+    const all = word === '' ? [] : await this.#read()
+    const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
+    const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
+    return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
+  }
+
+  /** The plural of a kind in paths of its cluster; undefined where its watcher has not left it. */
+  async resourceOf(kind: ClusterKind): Promise<string | undefined> {
+    await this.#read()
+    return this.#resources.get(keyOf(kind))
+  }
+
+  async #read(): Promise<readonly NamedKind[]> {
+    const { codec, clock } = this.#parts
+    if (this.#readAt !== undefined && clock.monotonicMs() - this.#readAt < FRESH_MS) {
+      return this.#kinds
+    }
     try {
-      const marks = await watermarks.latest()
-      kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
-      resources = new Map(kinds.map((each) => [keyOf(each), each.resource]))
-      readAt = clock.monotonicMs()
+      const marks = await this.#watermarks.latest()
+      this.#kinds = marks.flatMap(({ value }) => (value === null ? [] : named(codec, value)))
+      this.#resources = new Map(this.#kinds.map((each) => [keyOf(each), each.resource]))
+      this.#readAt = clock.monotonicMs()
     } catch (error) {
       if (!isAway(error)) throw error
     }
-    return kinds
-  }
-
-  return {
-    async of(word) {
-      const all = word === '' ? [] : await read()
-      const isName = all.some((each) => isKind(word, each, { ...each, versions: [] }))
-      const names = isName ? [word] : [word, ...new Set(longNames(word, all))]
-      return { names, is: (kind, known) => names.some((each) => isKind(each, kind, known)) }
-    },
-    async resourceOf(kind) {
-      await read()
-      return resources.get(keyOf(kind))
-    },
+    return this.#kinds
   }
 }
 
