@@ -125,6 +125,7 @@ function graphOf({ world, slot, incarnation, log, codec, clock }: Parts): Graph 
     policy: { policy: world.policy as Policy, who: slot.name },
     observe: {
       folded: (event, at, outcome) => world.folded({ event, at, outcome }),
+      faults: (faults) => world.wrong(`a node contradicts its facts: ${faults.join('; ')}`),
       takenOver: (why) => world.trace.note('take-over', `${incarnation.name}: ${why}`),
     },
   })

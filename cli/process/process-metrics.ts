@@ -295,6 +295,16 @@ export function registerGraph(
       labels: { partition: String(task.partition) },
     })),
   )
+  observeCounter(
+    meter,
+    'kinfold_state_faults',
+    'Objects whose state contradicted what is known around them: of each commit one is checked.',
+    () =>
+      graph.tasks.map((task) => ({
+        value: task.status().faults,
+        labels: { partition: String(task.partition) },
+      })),
+  )
   registerCensus(meter, census, nameOf, clock)
 }
 

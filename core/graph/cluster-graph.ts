@@ -199,10 +199,6 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(dueKey(this.cluster, timeMs, timer), { type: 'Due' })
   }
 
-  isWaiting(kind: GroupKind, dependent: Uid): boolean {
-    return this.reader.get(waitKey(this.cluster, kind, dependent)) !== undefined
-  }
-
   setWaiting(kind: GroupKind, dependent: Uid, isWaiting: boolean): void {
     this.#put(waitKey(this.cluster, kind, dependent), isWaiting ? { type: 'Wait' } : null)
   }

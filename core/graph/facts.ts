@@ -71,6 +71,7 @@ import {
   unreadableHomeKey,
   unreadableKey,
   verificationKey,
+  waitKey,
   workKey,
 } from './key.ts'
 
@@ -88,6 +89,8 @@ export interface ClusterFacts {
   node(uid: Uid): Node | undefined
   /** The version at which it was seen, and by which list. */
   seen(kind: GroupKind, uid: Uid): Seen | undefined
+  /** It is judged again once more is known of that kind. */
+  isWaiting(kind: GroupKind, dependent: Uid): boolean
   /** What is known of an owner that is no node at these coordinates. */
   owner(uid: Uid, place: Coordinates): KnownOwner | undefined
   /** Of the references that name an owner at these coordinates. */
@@ -186,6 +189,10 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   seen(kind: GroupKind, uid: Uid): Seen | undefined {
     return typed(this.reader.get(seenKey(this.cluster, kind, uid)), 'Seen')
+  }
+
+  isWaiting(kind: GroupKind, dependent: Uid): boolean {
+    return this.reader.get(waitKey(this.cluster, kind, dependent)) !== undefined
   }
 
   owner(uid: Uid, place: Coordinates): KnownOwner | undefined {

@@ -39,7 +39,7 @@ interface Shape {
    * The fields that tell one state from another; of the rest a moment has what was there later. Not
    * said: all of them.
    */
-  readonly told?: readonly string[]
+  readonly formerFields?: readonly string[]
 }
 
 const FACT = { page: null, remembered: 'bytes', isWork: false, hasFormer: true } as const
@@ -54,7 +54,7 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   // Each event of an object changes its version, and no question about a moment reads that.
   Seen: {
     ...{ ...FACT, name: 'seen', key: ['cluster', 'kind', 'uid'], page: 2 },
-    told: ['clusterEpoch'],
+    formerFields: ['clusterEpoch'],
   },
   Edge: { ...INDEX, name: 'edge', key: ['cluster', 'owner', 'place', 'dependent'], page: 3 },
   Count: { ...FACT, name: 'count', key: ['cluster', 'owner', 'place'] },

@@ -96,6 +96,11 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
         hint: 'where several graph processes run, start each with the same: a process judges its partitions by its own policy',
       }),
     observe: {
+      faults: (faults) =>
+        logger.log('error', 'the state contradicts itself', {
+          faults,
+          hint: 'pause deletions ("kinfold pause"), then run "kinfold audit verify": docs/operate/alerts.md',
+        }),
       takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),
       ...observe,
     },

@@ -1,13 +1,13 @@
 /**
  * Checks a whole partition's state: the relations between its keys that must hold whenever its
- * agenda is empty.
+ * agenda is empty, those of each node (core/fault.ts) among them.
  *
  * What must stay true: it reads every key and changes none. It names each complaint and never stops
  * at the first.
  *
  * Not here: damage to bytes (ports/store.ts), whether the log folds to this state (audits).
  */
-import { admit } from '../../core/admit/admission.ts'
+import { faultsOf } from '../../core/fault.ts'
 import { factsOf } from '../../core/graph/facts.ts'
 import { countedFor } from '../../core/graph/gets.ts'
 import type { StateReader } from '../../core/graph/graph.ts'
@@ -25,21 +25,14 @@ import {
   lastPart,
   membersKey,
   planKey,
-  seenKey,
   timeOfDueKey,
-  waitKey,
 } from '../../core/graph/key.ts'
-import { isSameEdge, linksOf } from '../../core/graph/link.ts'
-import { ownerPlace } from '../../core/graph/owner-place.ts'
+import { linksOf } from '../../core/graph/link.ts'
 import { tableOf } from '../../core/graph/table.ts'
-import { decide } from '../../core/judge/verdict.ts'
-import { relistsAwaited } from '../../core/judge.ts'
 import type { SetHash } from '../../core/model/hash.ts'
 import { EMPTY_SET, isSameSet, withMember } from '../../core/model/hash.ts'
 import type { Node } from '../../core/model/node.ts'
 import type { ClusterId } from '../../core/model/object.ts'
-import { projectionHash } from '../../core/model/object.ts'
-import { kindOfReference } from '../../core/model/reference.ts'
 import type { Gets, StateValue } from '../../core/model/state.ts'
 
 type Entries = ReadonlyMap<string, StateValue>
@@ -195,54 +188,14 @@ function isWaiting(lane: StateValue | undefined): boolean {
 }
 
 function checkNode(graph: StateReader, timers: Timers, cluster: ClusterId, node: Node): string[] {
-  const { object } = node
-  const complaints: string[] = []
-  if (projectionHash(object) !== node.hash) complaints.push('its hash is of another content')
-  if (graph.get(seenKey(cluster, object, object.uid)) === undefined) complaints.push('no version')
-  const { attempt } = node
+  const { object, attempt } = node
+  const complaints = [...faultsOf(factsOf(graph, cluster), node)]
   const isAwaited = attempt !== null && attempt.state !== 'would-go' && attempt.state !== 'done'
   const hasNodeTimer = hasTimer(timers, cluster, { type: 'node', uid: object.uid })
-  if (isAwaited && !hasNodeTimer) {
-    complaints.push('its command has no timer')
-  }
+  if (isAwaited && !hasNodeTimer) complaints.push('its command has no timer')
   const isTimed = node.hold?.until != null
-  if (isTimed && !hasNodeTimer) {
-    complaints.push('its hold has no timer')
-  }
-  complaints.push(...checkPlaces(graph, cluster, node), ...checkVerdict(graph, cluster, node))
+  if (isTimed && !hasNodeTimer) complaints.push('its hold has no timer')
   return complaints
-}
-
-/**
- * Places may lag behind the known state of a kind only for as long as the node waits for that kind.
- */
-function checkPlaces(graph: StateReader, cluster: ClusterId, node: Node): string[] {
-  const { object, places, namedAt } = node
-  if (places.length !== object.ownerReferences.length) return ['a place for each reference']
-  if (namedAt.length !== places.length) return ['a time for each reference']
-  return object.ownerReferences.flatMap((reference, index) => {
-    const { place = null } = ownerPlace(factsOf(graph, cluster), object, reference)
-    const isWaiting =
-      graph.get(waitKey(cluster, kindOfReference(reference), object.uid)) !== undefined
-    const isThere = isSameEdge(places[index], place) || isWaiting
-    return isThere ? [] : [`reference ${index} leads elsewhere`]
-  })
-}
-
-/** No trigger was lost: judged now, the node would get the verdict it has. */
-function checkVerdict(graph: StateReader, cluster: ClusterId, node: Node): string[] {
-  const facts = factsOf(graph, cluster)
-  const { state } = facts
-  if (state === undefined || facts.policy.position < 0n) return []
-  if (relistsAwaited(facts, node)?.length !== 0) return []
-  // It is called when there is room, with the next minute at the latest.
-  if (node.hold?.by === 'budget') return []
-  const now = admit(facts, node, decide(facts, node), state.now)
-  const isSame = node.verdict?.type === now.verdict?.type
-  const isOnSame = node.verdict?.evidence === now.verdict?.evidence
-  const isHeldAlike = ((node.hold?.by ?? null) === null) === ((now.hold?.by ?? null) === null)
-  if (isSame && isOnSame && isHeldAlike) return []
-  return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
 }
 
 function expect(
@@ -323,10 +276,4 @@ function checkAll(entries: Entries, expected: Expected): string[] {
 
 function clusterInKey(key: string): ClusterId {
   return decodeURIComponent(key.split('/')[1] ?? '')
-}
-
-function textOf({ verdict, hold }: Pick<Node, 'verdict' | 'hold'>): string {
-  if (verdict === null) return 'none'
-  const held = (hold?.by ?? null) === null ? '' : `; held by ${hold?.by}: ${hold?.because}`
-  return `${verdict.type} ${verdict.evidence}: ${verdict.because}${held}`
 }

@@ -8,10 +8,11 @@
  *
  * Not here: the log and the store (task.ts), the meaning of a record (core/fold.ts).
  */
+import { faultsOf } from '../../../core/fault.ts'
 import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import { FactsByCluster } from '../../../core/graph/facts.ts'
-import type { Graph, StateReader } from '../../../core/graph/graph.ts'
+import { agendaOf, type Graph, type StateReader } from '../../../core/graph/graph.ts'
 import { POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
 import { tableOf } from '../../../core/graph/table.ts'
@@ -33,7 +34,14 @@ import { overlaidPage } from './bytes/overlaid-page.ts'
 import { graphOver } from './bytes/overlay.ts'
 import { type FormerChange, formerRecords } from './former/former-record.ts'
 import { formerRows } from './former/former-rows.ts'
-import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
+import {
+  type ChangedNode,
+  changedNode,
+  clusterOfNode,
+  historyOf,
+  isNodeKey,
+  isOtherHold,
+} from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 
 export interface BatchOptions {
@@ -190,14 +198,14 @@ export class Batch {
 
   #keepFormer(key: string, bytes: Uint8Array | null, { position, timestamp }: At): void {
     if (!this.#isRemembering) return
-    const { hasFormer, told } = tableOf(key)
+    const { hasFormer, formerFields } = tableOf(key)
     if (!hasFormer) return
     const known = this.#values.get(key)
     const before = known === undefined ? this.#decoded.bytesOf(key) : (known ?? undefined)
     if (isSame(before, bytes ?? undefined)) return
-    if (told !== undefined && before !== undefined && bytes !== null) {
+    if (formerFields !== undefined && before !== undefined && bytes !== null) {
       const [was, is] = [before, bytes].map((each) => this.#codec.decode(each) as object as Fields)
-      if (told.every((field) => was?.[field] === is?.[field])) return
+      if (formerFields.every((field) => was?.[field] === is?.[field])) return
     }
     this.#formers.push({ key, position, at: timestamp, before })
   }
@@ -278,6 +286,22 @@ export class Batch {
       this.#last = { key, partition: partitionOf(key, this.#position.partitions) }
     }
     return this.#last.partition
+  }
+
+  /**
+   * Of one of the nodes that the batch changed, another one each time: whether it is as the facts
+   * around it say. None while work is left for them.
+   */
+  faultsOfOne(): readonly string[] {
+    const { head, tail } = agendaOf(this.#graph)
+    if (head !== tail) return []
+    let before = Number(this.#position.position) % Math.max(1, this.#changed.size)
+    for (const [key, value] of this.#changed) {
+      if (before-- > 0 || value?.type !== 'Node') continue
+      const facts = this.#facts.of(clusterOfNode(key))
+      return faultsOf(facts, value).map((fault) => `${key}: ${fault}`)
+    }
+    return []
   }
 
   /** Of the position reached, for audits. */

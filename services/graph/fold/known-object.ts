@@ -60,7 +60,12 @@ export function changedNode(
   const is = nodeIn(after ?? undefined)
   const node = is ?? was
   if (node === undefined) return undefined
-  return { cluster: decodeURIComponent(key.split('/')[1] ?? ''), node, before: was, after: is }
+  return { cluster: clusterOfNode(key), node, before: was, after: is }
+}
+
+/** By its key. */
+export function clusterOfNode(key: string): ClusterId {
+  return decodeURIComponent(key.split('/')[1] ?? '')
 }
 
 export function isNodeKey(key: string): boolean {

@@ -389,3 +389,41 @@ test('a kill at every commit in turn leaves the same end (I23)', async () => {
     deepEqual(await contentOf(store), await changelogContent(log))
   }
 })
+
+/** From a moment on it has none of the counts any more. */
+function losingCounts(store: Store): { readonly store: Store; lose(): void } {
+  let isLost = false
+  const get = (key: string): Uint8Array | undefined =>
+    isLost && key.startsWith('count/') ? undefined : store.get(key)
+  const parts = (['checkpoint', 'page', 'view', 'write', 'wipe', 'verify'] as const).map(
+    (name) => [name, Reflect.get(store, name).bind(store)] as const,
+  )
+  const lossy = { ...(Object.fromEntries(parts) as unknown as Store), get }
+  return {
+    store: lossy,
+    lose: () => {
+      isLost = true
+    },
+  }
+}
+
+test('says of a store that contradicts itself which object does, and folds on', async () => {
+  const log = memoryLog()
+  const { store, lose } = losingCounts(emptyStore())
+  const events = eventsOf(['put rs/web', 'put pod/a <- rs/web', 'touch pod/a other', 'put cm/b'])
+  const said: string[] = []
+  const observe = { faults: (faults: readonly string[]) => void said.push(...faults) }
+  {
+    await using running = runTask(log, store, observe)
+    await appendAll(log, events.slice(0, -2))
+    await running.caughtUp()
+    deepEqual([said, running.task.status().faults], [[], 0])
+  }
+  await using running = runTask(log, store, observe)
+  await running.caughtUp()
+  lose()
+  await appendAll(log, events.slice(-2))
+  await running.caughtUp()
+  deepEqual(said.slice(0, 1), ['node/c/pod-a: reference 0 is not counted'])
+  equal(running.task.status().faults > 0, true)
+})

@@ -71,6 +71,16 @@ export interface TaskObserver {
   folded?(event: Event, at: At, outcome: Outcome, graph: StateReader): void
   committed?(records: number, position: bigint): void
   takenOver?(why: string): void
+  /** Of a node that was committed so: a mistake of the fold, or a damaged store. */
+  faults?(faults: readonly string[]): void
+}
+
+export interface TaskStatus {
+  readonly state: TaskState
+  readonly position: bigint
+  readonly lagEntries: bigint
+  /** Nodes of the sample of one a commit that were not as the facts around them say. */
+  readonly faults: number
 }
 
 export type TaskState = 'fencing' | 'restoring' | 'folding' | 'stopped'
@@ -84,6 +94,7 @@ export class Task {
   /** When the end of the log is asked for again. */
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
+  #faults = 0
   #sinceDigest = 0
   /** After one that never came: no order is waited for before. */
   #waitNoOrderMs = Number.NEGATIVE_INFINITY
@@ -111,9 +122,9 @@ export class Task {
   }
 
   /** `lagEntries` is the number of offsets of events not folded yet, as of a second ago at most. */
-  status(): { readonly state: TaskState; readonly position: bigint; readonly lagEntries: bigint } {
+  status(): TaskStatus {
     const lagEntries = this.#end > this.#position ? this.#end - this.#position : 0n
-    return { state: this.#state, position: this.#position, lagEntries }
+    return { state: this.#state, position: this.#position, lagEntries, faults: this.#faults }
   }
 
   /**
@@ -364,6 +375,7 @@ export class Task {
     this.#sinceDigest += records
     const isDue = this.#sinceDigest >= DIGEST_RECORDS
     if (isDue) batch.putDigest()
+    const faults = batch.faultsOfOne()
     const { changelog, outputs, beside } = batch.take(last)
     const end = await owned.commit({ changelog, outputs })
     // Offsets that were given before are given again: the content of the store is no longer on the
@@ -377,6 +389,10 @@ export class Task {
     batch.clear()
     this.#position = position.position
     this.#commits += 1
+    if (faults.length > 0) {
+      this.#faults += 1
+      observe?.faults?.(faults)
+    }
     observe?.committed?.(records, position.position)
   }
 }

@@ -21,17 +21,17 @@ type Content = ReadonlyMap<string, string>
 async function factsOf(store: StoreReader, limit: number): Promise<Content> {
   const facts = new Map<string, string>()
   for await (const [key, value] of entriesIn(store, { gte: ' ', lt: END_OF_STATE, limit })) {
-    if (tableOf(key).hasFormer) facts.set(key, toldOf(key, value))
+    if (tableOf(key).hasFormer) facts.set(key, thenOf(key, value))
   }
   return facts
 }
 
 /** What a moment has of a value: its bytes, or the fields that tell one state from another. */
-function toldOf(key: string, value: Uint8Array): string {
-  const { told } = tableOf(key)
-  if (told === undefined) return Buffer.from(value).toString('hex')
+function thenOf(key: string, value: Uint8Array): string {
+  const { formerFields } = tableOf(key)
+  if (formerFields === undefined) return Buffer.from(value).toString('hex')
   const fields = codec.decode(value) as object as Readonly<Record<string, unknown>>
-  return told.map((field) => String(fields[field])).join()
+  return formerFields.map((field) => String(fields[field])).join()
 }
 
 const pick = fc.nat({ max: 30 })
@@ -132,7 +132,7 @@ test('a store at a position is the store of then, in points and in pages', async
             deepEqual(await factsOf(then, 1 + chance.below(40)), facts)
             for (const key of keys) {
               const value = then.get(key)
-              equal(value && toldOf(key, value), facts.get(key), key)
+              equal(value && thenOf(key, value), facts.get(key), key)
             }
           }
       },

@@ -29,7 +29,7 @@ import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
 import { changesBack, keysChanged, timeOfChange } from '../../fold/former/changed.ts'
 import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
-import type { Task } from '../../fold/task.ts'
+import type { Task, TaskStatus } from '../../fold/task.ts'
 import { Turns } from '../../turns.ts'
 import type { Moment } from '../index/moment.ts'
 
@@ -37,7 +37,9 @@ import type { Moment } from '../index/moment.ts'
 export const PAGE_KEYS = 500
 
 /** Of a task, what a question needs. */
-export type LocalPartition = Pick<Task, 'partition' | 'store' | 'status' | 'counts'>
+export interface LocalPartition extends Pick<Task, 'partition' | 'store' | 'counts'> {
+  status(): Omit<TaskStatus, 'faults'>
+}
 
 /** Undefined when this process does not have the partition. */
 export type Here = (partition: number) => LocalPartition | undefined
