@@ -63,7 +63,7 @@ async function watch(response: Response, output: Output): Promise<void> {
   for await (const line of linesOf(response)) {
     const told = JSON.parse(line) as CascadeDocument
     const { partial, isFinal } = told
-    // How much it lacks changes with every line; what it lacks is told once.
+    // How much it lacks changes with every line; what it lacks is printed once.
     const lacks = partial.replaceAll(/\d+/g, '')
     if (lacks !== lacking || isFinal) warnPartial(partial)
     lacking = lacks

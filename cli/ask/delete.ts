@@ -79,8 +79,8 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   if (confirmation !== 'none' && !(await isConfirmed(confirmation, root))) {
     throw new ExitError(EXIT.refused, 'nothing was deleted')
   }
-  // Another version may be of a status alone. Whoever was asked took time: meanwhile there may be
-  // other dependents.
+  // Another version may differ in its status alone. The user took time to answer: meanwhile there
+  // may be other dependents.
   if (confirmation !== 'none' || version !== root.resourceVersion) {
     const now = await answerTo(server, '/v1/plan', ofUid(asked, root))
     if (identityOf(now) !== identityOf(told)) {
@@ -116,11 +116,11 @@ export function identityOf({ digest, total, counts, partial }: Plan): string {
 
 export type Confirmation = 'none' | 'yes' | 'name'
 
-/** What the user has to type. Throws where nobody can be asked and has to be. */
+/** What the user has to type. Throws where a user has to be asked and none can be. */
 export function confirmationFor(told: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
   const { digest, total, counts } = told
-  // That a dependent may be of a kind that is not watched is said. What was left out by choice goes
-  // with a namespace for certain, and nobody here has counted it.
+  // The plan says that a dependent may be of a kind that is not watched. What was left out by
+  // choice is deleted with a namespace for certain, and the plan does not count it.
   const { group, kind } = told.root
   const notes = group === '' && kind === 'Namespace' ? told.notes : ''
   const isWhole = digest !== null && total !== null && told.partial === '' && notes === ''

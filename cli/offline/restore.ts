@@ -53,7 +53,7 @@ interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly namespace?: string
-  /** Whoever knows the other commands takes it for that of all. */
+  /** A user who knows the other commands takes it for theirs. */
   readonly cluster?: string
   readonly fromCluster?: string
   readonly only?: boolean
@@ -374,7 +374,7 @@ interface Failures {
   readonly unknown: string
 }
 
-/** The root, as far as it is in the archive, and unless told otherwise its dependents. */
+/** The root, as far as it is in the archive, and its dependents unless `only` is set. */
 function chosenOf(
   objects: Objects,
   root: Root,

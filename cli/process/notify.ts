@@ -1,9 +1,9 @@
 /**
- * Who is told what waits for a person, as the section `notify` of the config file has it: a
+ * Who is notified of what waits for a person, as the section `notify` of the config file has it: a
  * webhook, and Kubernetes Events.
  *
  * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes
- * nobody unready, but it is said.
+ * no process unready, but it is a warning.
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../../ports/clock.ts'

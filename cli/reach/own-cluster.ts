@@ -23,7 +23,7 @@ export interface OwnCluster extends AsyncDisposable {
   /** What is said beside a refusal: the user named no id. */
   readonly hint: string
   readonly cluster: Cluster
-  /** Throws unless this is the cluster that is told of. */
+  /** Throws unless this is the cluster that the answer is about. */
   check(told: ClusterRef): void
   /** Undefined where it serves no such kind, or more than one. */
   kind(of: GroupKind): Promise<DiscoveredKind | undefined>
