@@ -1,9 +1,9 @@
 /**
  * An API server's HTTP face, for kubectl and for Kinfold itself.
  *
- * What must stay true: unless told otherwise, nobody but this machine is listened to; a reader that
- * is slow holds up only its own answer, and what it has not taken is not produced; a client that
- * goes away ends its watch.
+ * What must stay true: unless another host is given, it listens on loopback only; a reader that is
+ * slow holds up only its own answer, and what it has not taken is not produced; a client that
+ * disconnects ends its watch.
  *
  * Not here: what is answered (adapters/memory/api-server.ts), TLS and credentials: the playground
  * has nothing to protect.
