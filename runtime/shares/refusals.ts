@@ -1,6 +1,6 @@
 /**
- * Requests that were refused since whoever sent them did not prove who it is (401), or may not do
- * that (403): counted, and logged.
+ * Requests that were refused since their client did not prove who it is (401), or may not do that
+ * (403): counted, and logged.
  *
  * What must stay true: nothing that was shown to prove it is logged, nor what was asked in detail;
  * the log is bounded, however many are refused: a line per address and minute, and one for all
