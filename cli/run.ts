@@ -44,7 +44,8 @@ function report(error: unknown): number {
   }
   const { code, message, stack } = error as { code?: unknown; message?: string; stack?: string }
   // The errors of the ports say in one sentence what to do; anything else is ours to mend.
-  const isTold = typeof code === 'string' && error instanceof Error && error.name.endsWith('Error')
-  process.stderr.write(`error: ${isTold ? message : (stack ?? String(error))}\n`)
+  const isOfPort =
+    typeof code === 'string' && error instanceof Error && error.name.endsWith('Error')
+  process.stderr.write(`error: ${isOfPort ? message : (stack ?? String(error))}\n`)
   return EXIT.failure
 }

@@ -60,11 +60,11 @@ async function answer(
     }
     const { method = 'GET', url: path = '/' } = request
     const asked = { method, path, ...inJson(headersOf(request), body) }
-    const told = await api.handle(asked, gone.signal)
-    response.writeHead(told.status, told.headers)
+    const answered = await api.handle(asked, gone.signal)
+    response.writeHead(answered.status, answered.headers)
     // The headers of a watch leave at once, its first event may be long in coming.
     if (path.includes('watch=')) response.flushHeaders()
-    for await (const chunk of told.body) {
+    for await (const chunk of answered.body) {
       if (!response.write(chunk)) await once(response, 'drain', { signal: gone.signal })
     }
     response.end()

@@ -181,7 +181,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
     ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
-    ...{ steps, does, failures: failures.told, rights, partial },
+    ...{ steps, does, failures: failures.reasons, rights, partial },
     marksPlaintext: trust.allowPlaintext,
     advice: adviceFor(steps, (uid) => all.has(uid)),
   })
@@ -369,7 +369,7 @@ async function rightsOf(
 }
 
 interface Failures {
-  readonly told: ReadonlyMap<Uid, string>
+  readonly reasons: ReadonlyMap<Uid, string>
   /** Why no more is known; empty: it is. */
   readonly unknown: string
 }
@@ -396,10 +396,10 @@ async function failuresOf(
   signal: AbortSignal,
 ): Promise<Failures> {
   try {
-    return { told: await failedDeletes(log, codec, chosen, signal), unknown: '' }
+    return { reasons: await failedDeletes(log, codec, chosen, signal), unknown: '' }
   } catch (error) {
     if (!(error instanceof LogError)) throw error
     const unknown = `what became of the deletes is not known: ${error.message}`
-    return { told: new Map(), unknown }
+    return { reasons: new Map(), unknown }
   }
 }

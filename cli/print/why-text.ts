@@ -146,12 +146,12 @@ function othersText(others: WhyDocument['others']): string {
 /** Its reason is often that of the verdict, or of what holds it: then it is not printed twice. */
 function obstacleText(
   { by, reason, since, count, until }: NonNullable<WhyDocument['obstacle']>,
-  told: readonly (string | undefined)[],
+  printed: readonly (string | undefined)[],
 ): string {
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
     until === null ? 'judged again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
-  return `Blocked (${by})${told.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
+  return `Blocked (${by})${printed.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

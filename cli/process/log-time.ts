@@ -83,11 +83,11 @@ export async function watchLogTime(
   signal: AbortSignal,
 ): Promise<void> {
   // What was not confirmed at the start was said then.
-  let toldMs = Math.max(0, time.wallAheadMs())
+  let reportedMs = Math.max(0, time.wallAheadMs())
   while (!signal.aborted) {
     const aheadMs = time.wallAheadMs()
-    if (Math.abs(aheadMs - toldMs) >= MOST_AHEAD_MS) {
-      toldMs = aheadMs
+    if (Math.abs(aheadMs - reportedMs) >= MOST_AHEAD_MS) {
+      reportedMs = aheadMs
       const text = noteOf(aheadMs)
       if (text === '') logger.log('info', 'the clock agrees with the time of the log again')
       else

@@ -74,12 +74,12 @@ export function openNotifications(parts: NotificationParts): Notifications {
   observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
     EVENT_FATES.map((result) => ({ value: events?.counts().get(result) ?? 0, labels: { result } })),
   )
-  const told = events && notifierOf(tellerOf(events))
+  const ofEvents = events && notifierOf(tellerOf(events))
   return {
     observe(note) {
       if (note.type === 'Settled') events?.settled(note.command, note.result)
     },
-    loops: [notifier, told, events].flatMap((each) =>
+    loops: [notifier, ofEvents, events].flatMap((each) =>
       each === undefined ? [] : [(signal: AbortSignal) => each.run(signal)],
     ),
     checks: () => {

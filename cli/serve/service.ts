@@ -213,7 +213,7 @@ async function openLog(
     if (!warnings.has(reason)) logger.log('warn', 'Kafka', { reason })
     warnings.add(reason)
   }
-  for (let isTold = false; ; isTold = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
       return await openKafkaLog({
         ...{ settings, partitions, replicas, mayCreate, clock },
@@ -225,7 +225,7 @@ async function openLog(
       signal.throwIfAborted()
       const mayWait = error instanceof TopicsMissing && kafka.mayCreate
       if (!mayWait) throw new ExitError(EXIT.failure, error.message, { cause: error })
-      if (!isTold) logger.log('warn', 'waiting for topics', { reason: error.message })
+      if (!isLogged) logger.log('warn', 'waiting for topics', { reason: error.message })
       await clock.sleep(TOPICS_EVERY_MS, signal)
     }
   }
