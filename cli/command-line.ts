@@ -70,8 +70,8 @@ export function addVersion(program: Command): void {
 }
 
 /**
- * Of two lists the last would count, without a word about the first, and whoever adds to a list
- * would take from it. Of single values the last counts, as with kubectl.
+ * Of two lists the last would count, without a word about the first, and a user who means to add to
+ * a list would take from it. Of single values the last counts, as with kubectl.
  */
 function refuseRepeats(command: Command): void {
   for (const option of command.options) if (option.flags.endsWith('<list>')) takeOnce(option)

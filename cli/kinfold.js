@@ -54,7 +54,8 @@ function runInstalled() {
 
 /** Sources without their types, so that the next start needs no compiler: half of the time and a third of the memory of a question. As lean-process.ts has it. */
 function keepStripped() {
-  // Of the user alone, as main.ts sets it for all that is written: whoever writes there decides what code runs.
+  // Of the user alone, as main.ts sets it for all that is written: a user who may write there
+  // decides what code runs.
   process.umask(0o077)
   const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   modules.enableCompileCache(process.env.NODE_COMPILE_CACHE || join(caches, 'kinfold', 'compiled'))

@@ -9,8 +9,8 @@ import { EXIT, ExitError, StoppedError } from '../runtime/lifecycle.ts'
 import { guard } from './print/terminal.ts'
 
 export async function runAsProcess(act: () => Promise<void>): Promise<void> {
-  // What is written may hold people's objects, and LevelDB lets nobody choose the mode of its
-  // files: they are this user's alone, whatever the directory lets in.
+  // What is written may hold users' objects, and the mode of LevelDB's files cannot be chosen: they
+  // are this user's alone, whatever the directory lets in.
   process.umask(0o077)
 
   guard(process.stdout)
@@ -28,7 +28,7 @@ export async function runAsProcess(act: () => Promise<void>): Promise<void> {
   } catch (error) {
     process.exitCode = report(error)
   }
-  // What was written last may still fail: a full disk is told a moment later.
+  // What was written last may still fail: a full disk is reported a moment later.
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
   // Whatever still has a handle open (a keep-alive connection, a timer) must not hold a command
   // that is done.
@@ -44,7 +44,8 @@ function report(error: unknown): number {
   }
   const { code, message, stack } = error as { code?: unknown; message?: string; stack?: string }
   // The errors of the ports say in one sentence what to do; anything else is ours to mend.
-  const isTold = typeof code === 'string' && error instanceof Error && error.name.endsWith('Error')
-  process.stderr.write(`error: ${isTold ? message : (stack ?? String(error))}\n`)
+  const isOfPort =
+    typeof code === 'string' && error instanceof Error && error.name.endsWith('Error')
+  process.stderr.write(`error: ${isOfPort ? message : (stack ?? String(error))}\n`)
   return EXIT.failure
 }

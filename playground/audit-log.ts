@@ -3,8 +3,8 @@
  * asked of it, and who asked, as events of audit.k8s.io/v1.
  *
  * What must stay true: an event has what a real server's has at level RequestResponse, as far as it
- * is about a deletion. Whoever asks is who they say they are: the playground has no credentials.
- * Where nobody takes the events, the oldest are dropped, as a server drops them.
+ * is about a deletion. The user of a request is the one that it names: the playground has no
+ * credentials. Where no receiver takes the events, the oldest are dropped, as a server drops them.
  *
  * Not here: sending them (cli/serve/playground-audit.ts); a namespace's content, which is deleted
  * with it without a request (adapters/memory/api/write/sweep.ts).

@@ -2,8 +2,7 @@
  * The few calls that the playground's own controllers make of its API server, within the process.
  *
  * What must stay true: they go the way of every request, so they are counted, watched and refused
- * like any other. A refusal is passed over: whoever reconciles looks at what is there and comes
- * back.
+ * like any other. A refusal is passed over: a controller reads what exists and tries again.
  */
 import type { ApiObject, ApiResponse, ApiServer } from '../adapters/memory/api-server.ts'
 import { USER_HEADER } from './audit-log.ts'

@@ -2,11 +2,11 @@
  * The playground's own controllers: ReplicaSets for Deployments, pods for ReplicaSets and Jobs, and
  * pods that come to run.
  *
- * What must stay true: they never fight a deletion. What is being deleted, or whose owner is gone
- * or going, gets no new dependents; what has lost its owner is left to the garbage collector. Every
- * dependent names its controller, and blocks its deletion.
+ * What must stay true: they never fight a deletion. An object that is being deleted, or whose owner
+ * is deleted or terminating, gets no new dependents; an object that has lost its owner is left to
+ * the garbage collector. Every dependent references its controller, and blocks its deletion.
  *
- * Not here: deciding what there should be (workload.ts, or whoever uses kubectl).
+ * Not here: deciding what there should be (workload.ts, or a user of kubectl).
  */
 import type { ApiObject, ApiServer, Effect } from '../adapters/memory/api-server.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -142,7 +142,7 @@ export class Controllers {
       await client.merge(`${path}/${wanted}`, { spec: { replicas } })
     }
     const ready = statusNumber(current, 'readyReplicas')
-    // The old ones go when the new one is up. Their pods are nobody's then.
+    // The old ones are deleted when the new one is ready. Their pods have no owner then.
     for (const old of ready < replicas ? [] : sets) {
       if (old !== current) await client.delete(`${path}/${old.metadata.name}`, old.metadata.uid)
     }

@@ -1,9 +1,9 @@
 /**
  * An API server's HTTP face, for kubectl and for Kinfold itself.
  *
- * What must stay true: unless told otherwise, nobody but this machine is listened to; a reader that
- * is slow holds up only its own answer, and what it has not taken is not produced; a client that
- * goes away ends its watch.
+ * What must stay true: unless another host is given, it listens on loopback only; a reader that is
+ * slow holds up only its own answer, and what it has not taken is not produced; a client that
+ * disconnects ends its watch.
  *
  * Not here: what is answered (adapters/memory/api-server.ts), TLS and credentials: the playground
  * has nothing to protect.
@@ -60,11 +60,11 @@ async function answer(
     }
     const { method = 'GET', url: path = '/' } = request
     const asked = { method, path, ...inJson(headersOf(request), body) }
-    const told = await api.handle(asked, gone.signal)
-    response.writeHead(told.status, told.headers)
+    const answered = await api.handle(asked, gone.signal)
+    response.writeHead(answered.status, answered.headers)
     // The headers of a watch leave at once, its first event may be long in coming.
     if (path.includes('watch=')) response.flushHeaders()
-    for await (const chunk of told.body) {
+    for await (const chunk of answered.body) {
       if (!response.write(chunk)) await once(response, 'drain', { signal: gone.signal })
     }
     response.end()

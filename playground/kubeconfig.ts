@@ -2,7 +2,7 @@
  * The kubeconfig of a playground: a context per cluster, the first one current, no credentials. Its
  * user says who they are, which the playground believes: so its audit log has a name.
  *
- * What must stay true: it lies in the playground's own directory; nobody's kubeconfig is touched.
+ * What must stay true: it lies in the playground's own directory; no user's kubeconfig is touched.
  */
 import { writeFileSync } from 'node:fs'
 

@@ -2,9 +2,9 @@
  * The playground: clusters of our own within this process, reachable by kubectl, with something
  * going on in them.
  *
- * What must stay true: it listens on 127.0.0.1 alone, unless told otherwise, and writes nothing but
- * a kubeconfig into the directory that it is given. Each start makes new clusters with identities
- * of their own; nothing outlives the process.
+ * What must stay true: it listens on 127.0.0.1 alone, unless another host is given, and writes
+ * nothing but a kubeconfig into the directory that it is given. Each start makes new clusters with
+ * identities of their own; nothing outlives the process.
  *
  * Not here: Kinfold itself, which is pointed at the kubeconfig like at any other
  * (cli/serve/playground.ts).

@@ -180,7 +180,10 @@ class Shop {
     if (own !== undefined) await this.#client.delete(`${path}/${name}`, own.metadata.uid)
   }
 
-  /** It is missing, and has been for a minute. Somebody else's of that name is not missing. */
+  /**
+   * It has been missing for a minute. Where an object of another creator has its name, it is not
+   * missing.
+   */
   #isDue(resource: Resource, name: string): boolean {
     const key = `${resource}/${name}`
     const now = this.#clock.monotonicMs()
@@ -193,7 +196,7 @@ class Shop {
     return now - since >= this.#missingMs
   }
 
-  /** Undefined where it is missing, or somebody else's. */
+  /** Undefined where it is missing, or was created by another client. */
   #own(resource: Resource, name: string): ApiObject | undefined {
     const found = this.#find(resource, name)
     return found?.metadata.uid === this.#created.get(`${resource}/${name}`) ? found : undefined

@@ -12,14 +12,14 @@ import { lstatSync, type Stats, statSync } from 'node:fs'
 import { EXIT, ExitError } from './lifecycle.ts'
 
 /**
- * What nobody but the owner may do; where the owner is root, only root can have given the group
- * what it has.
+ * What only the owner may do; where the owner is root, only root can have given the group what it
+ * has.
  */
 const SECRET = { others: 0o077, othersOfRoot: 0o037 }
 const DIRECTORY = { others: 0o022, othersOfRoot: 0o002 }
 
 /**
- * Why a file is no secret; empty when nobody else may read or change it. Throws what the system
+ * Why a file is no secret; empty when no other user may read or change it. Throws what the system
  * says.
  */
 export function exposureOf(file: string): string {

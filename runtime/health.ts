@@ -6,7 +6,7 @@
  * it is a warning.
  */
 
-/** What checks are about; each is a constant, and is shown to whoever may ask at all. */
+/** What checks are about; each is a constant, and is shown to every client that may ask at all. */
 export const SORTS = [
   'archive',
   'audit-token',
@@ -36,7 +36,7 @@ export type CheckName = `${(typeof SORTS)[number]}${'' | `/${string}`}`
 
 export type Check =
   | { readonly name: CheckName; readonly state: 'ok'; readonly note?: string }
-  /** Somebody should see to it; the process is ready all the same. */
+  /** An operator should see to it; the process is ready all the same. */
   | { readonly name: CheckName; readonly state: 'warning'; readonly reason: string }
   | { readonly name: CheckName; readonly state: 'failed'; readonly reason: string }
 

@@ -1,5 +1,5 @@
 /**
- * Which process this is, for whoever was sent to it by an address that may have been reused.
+ * Which process this is, for clients that found it by an address that may have been reused.
  *
  * What must stay true: it imports nothing of ours or of npm, since a command that only asks loads
  * it.

@@ -7,7 +7,7 @@
 export const EXIT = { ok: 0, findings: 1, input: 2, refused: 3, failure: 4 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** An end that a person is told about in one sentence. */
+/** An end that is reported to a person in one sentence. */
 export class ExitError extends Error {
   override readonly name = 'ExitError'
   readonly exitCode: ExitCode
@@ -21,8 +21,8 @@ export class ExitError extends Error {
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const
 
 /**
- * A person or a supervisor asked for the end; of whoever had not begun yet, or had not come to his
- * end, nothing more is known.
+ * A person or a supervisor asked for the end; of work that had not begun yet, or was not complete,
+ * nothing more is known.
  */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'

@@ -1,8 +1,9 @@
 /**
  * What stands for a long list of owner references on the log.
  *
- * What must stay true: lists that differ in anything a server holds have different digests, whoever
- * wrote them; commands on the log are compared by them, so the text is never changed.
+ * What must stay true: lists that differ in anything a server holds have different digests,
+ * whichever client wrote them; commands on the log are compared by them, so the text is never
+ * changed.
  */
 import { createHash } from 'node:crypto'
 import type { Archived } from '../ports/record/service-record.ts'

@@ -50,8 +50,8 @@ function textLogger(level: Level): Logger {
 
 /** `2026-01-31T10:00:00.000Z INFO  message  key=value other="two words"` */
 export function textLine(time: Date, level: Level, message: string, fields: Fields): string {
-  const told = Object.entries(fields).filter(([, value]) => value !== undefined)
-  const pairs = told.map(([key, value]) => `${key}=${valueText(value)}`).join(' ')
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  const pairs = given.map(([key, value]) => `${key}=${valueText(value)}`).join(' ')
   const line = `${time.toISOString()} ${level.toUpperCase().padEnd(5)} ${message}`
   return pairs === '' ? line : `${line}  ${pairs}`
 }

@@ -10,8 +10,11 @@
 export const CLEAN: readonly string[] = [
   'adapters/',
   'bench/',
+  'cli/',
   'core/',
+  'playground/',
   'ports/',
+  'runtime/',
   'scripts/',
   'services/graph/fold/',
   'services/reaper/',

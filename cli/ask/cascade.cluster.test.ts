@@ -62,7 +62,7 @@ suite('kinfold up, on a real API server,', { skip: skip ?? false }, () => {
     const tree = await makeTree(plane, 'written')
     await atOnce(tree.leaves, (pod) => writeStatus(plane, pod))
     await atOnce(tree.middles, (set) => annotate(plane, set))
-    // Told, in batches: from here on each held version is the server's.
+    // They are published in batches: from here on each version that Kinfold holds is the server's.
     const look = async (): Promise<boolean | string> => {
       const told = await touchedUids(kinfold.data)
       const left = [...tree.leaves, ...tree.middles].filter(({ uid }) => !told.has(uid))

@@ -43,10 +43,13 @@ export function addCascade(program: Command): void {
         const response = await ask(server, pathOf('/v1/cascade', { ...query, follow: true }))
         return await watch(response, output)
       }
-      const told = await answerTo(server, '/v1/cascade', { ...query, at: await momentIn(flags.at) })
-      warnPartial(told.partial)
+      const answer = await answerTo(server, '/v1/cascade', {
+        ...query,
+        at: await momentIn(flags.at),
+      })
+      warnPartial(answer.partial)
       const { render } = await import('../print/cascade-text.ts')
-      process.stdout.write(render(told, output))
+      process.stdout.write(render(answer, output))
     })
 }
 
@@ -61,13 +64,13 @@ async function watch(response: Response, output: Output): Promise<void> {
   let former = ''
   let lacking = ''
   for await (const line of linesOf(response)) {
-    const told = JSON.parse(line) as CascadeDocument
-    const { partial, isFinal } = told
-    // How much it lacks changes with every line; what it lacks is told once.
+    const answer = JSON.parse(line) as CascadeDocument
+    const { partial, isFinal } = answer
+    // How much it lacks changes with every line; what it lacks is printed once.
     const lacks = partial.replaceAll(/\d+/g, '')
     if (lacks !== lacking || isFinal) warnPartial(partial)
     lacking = lacks
-    const text = output === 'table' ? `${oneLine(told)}\n` : structuredPart(told, output)
+    const text = output === 'table' ? `${oneLine(answer)}\n` : structuredPart(answer, output)
     if (text !== former) process.stdout.write(text)
     former = text
     if (isFinal) return

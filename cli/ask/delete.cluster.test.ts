@@ -1,5 +1,5 @@
 /**
- * Shows on a real API server that a deletion takes what was shown, by the rights of whoever
+ * Shows on a real API server that a deletion takes what was shown, by the rights of the user who
  * deletes, and nothing that changed meanwhile.
  */
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'

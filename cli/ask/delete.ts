@@ -68,22 +68,22 @@ async function deleteObject(words: string[], flags: DeleteFlags): Promise<void> 
   const asked = askedOf(words, flags, own)
   const hint = flags.cluster === undefined ? own.hint : undefined
   const server = { ...serverOf(flags), hint }
-  const told = await answerTo(server, '/v1/plan', asked)
-  own.check(told.cluster)
-  warnPartial(told.partial)
-  process.stdout.write(render(told, 'table'))
+  const plan = await answerTo(server, '/v1/plan', asked)
+  own.check(plan.cluster)
+  warnPartial(plan.partial)
+  process.stdout.write(render(plan, 'table'))
   if (flags.dryRun) return
-  const confirmation = confirmationFor(told, flags.yes === true, process.stdin.isTTY === true)
-  const { root } = told
+  const confirmation = confirmationFor(plan, flags.yes === true, process.stdin.isTTY === true)
+  const { root } = plan
   const version = await versionOf(own, root)
   if (confirmation !== 'none' && !(await isConfirmed(confirmation, root))) {
     throw new ExitError(EXIT.refused, 'nothing was deleted')
   }
-  // Another version may be of a status alone. Whoever was asked took time: meanwhile there may be
-  // other dependents.
+  // Another version may differ in its status alone. The user took time to answer: meanwhile there
+  // may be other dependents.
   if (confirmation !== 'none' || version !== root.resourceVersion) {
     const now = await answerTo(server, '/v1/plan', ofUid(asked, root))
-    if (identityOf(now) !== identityOf(told)) {
+    if (identityOf(now) !== identityOf(plan)) {
       throw new ExitError(
         EXIT.refused,
         'the plan changed since it was shown, and nothing was deleted; look at it again',
@@ -116,14 +116,14 @@ export function identityOf({ digest, total, counts, partial }: Plan): string {
 
 export type Confirmation = 'none' | 'yes' | 'name'
 
-/** What the user has to type. Throws where nobody can be asked and has to be. */
-export function confirmationFor(told: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
-  const { digest, total, counts } = told
-  // That a dependent may be of a kind that is not watched is said. What was left out by choice goes
-  // with a namespace for certain, and nobody here has counted it.
-  const { group, kind } = told.root
-  const notes = group === '' && kind === 'Namespace' ? told.notes : ''
-  const isWhole = digest !== null && total !== null && told.partial === '' && notes === ''
+/** What the user has to type. Throws where a user has to be asked and none can be. */
+export function confirmationFor(plan: Plan, isYes: boolean, isTerminal: boolean): Confirmation {
+  const { digest, total, counts } = plan
+  // The plan says that a dependent may be of a kind that is not watched. What was left out by
+  // choice is deleted with a namespace for certain, and the plan does not count it.
+  const { group, kind } = plan.root
+  const notes = group === '' && kind === 'Namespace' ? plan.notes : ''
+  const isWhole = digest !== null && total !== null && plan.partial === '' && notes === ''
   if (isYes && notes !== '') {
     throw new ExitError(
       EXIT.refused,

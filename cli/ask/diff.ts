@@ -53,18 +53,18 @@ export function addDiff(program: Command): void {
       const pages = pagesOf<Diff>(server, '/v1/diff', params, {}, ({ differences }) => {
         return differences.length
       })
-      const told = await joinedOf(pages, output === 'jsonl')
+      const answer = await joinedOf(pages, output === 'jsonl')
       if (output !== 'jsonl') {
         const { render } = await import('../print/diff-text.ts')
-        await write(render(told, output, params.get('namespace')))
+        await write(render(answer, output, params.get('namespace')))
       }
-      if (told.count === 0 && told.partial !== '') {
+      if (answer.count === 0 && answer.partial !== '') {
         throw new ExitError(EXIT.failure, 'whether anything differs is not known: see the warning')
       }
-      if (told.count === 0 && kind !== undefined && told.kinds.length === 0) {
+      if (answer.count === 0 && kind !== undefined && answer.kinds.length === 0) {
         throw new ExitError(EXIT.input, `no cluster that is asked serves a kind ${kind}`)
       }
-      process.exitCode = told.count === 0 ? EXIT.ok : EXIT.findings
+      process.exitCode = answer.count === 0 ? EXIT.ok : EXIT.findings
     })
 }
 

@@ -44,9 +44,9 @@ export function addHeld(program: Command): void {
       const at = past?.momentOf(flags.at ?? '')
       const { server, query } = await asked(flags)
       const { namespace } = flags
-      const told = await answerTo(server, '/v1/held', { ...query, namespace, at })
-      warnPartial(told.partial)
-      process.stdout.write(heldText(told, output, past?.momentText(told.asOf)))
+      const answer = await answerTo(server, '/v1/held', { ...query, namespace, at })
+      warnPartial(answer.partial)
+      process.stdout.write(heldText(answer, output, past?.momentText(answer.asOf)))
     })
 }
 
@@ -59,11 +59,11 @@ export function addPlanHeld(plan: Command): void {
     .action(async (flags: HeldFlags) => {
       const output = outputOf(flags.output, PLAN_OUTPUTS)
       const { server, query } = await asked(flags)
-      const told = await answerTo(server, '/v1/plan/held', { ...query, limit: flags.limit })
-      warnPartial(told.partial)
-      const { total, objects } = told
+      const plan = await answerTo(server, '/v1/plan/held', { ...query, limit: flags.limit })
+      warnPartial(plan.partial)
+      const { total, objects } = plan
       if (output === 'name') warnPartial(unlistedText(total, objects.length))
-      process.stdout.write(planText(told, output))
+      process.stdout.write(planText(plan, output))
     })
 }
 
@@ -169,14 +169,14 @@ function flagOf(cluster: Cluster | null): string {
   return cluster === null ? '' : ` --cluster ${lineOf(shellWord(cluster.scope))}`
 }
 
-export function planText(told: HeldPlan, output: PlanOutput): string {
-  if (output === 'json' || output === 'yaml') return structured(told, output)
-  const { total, objects, digest } = told
+export function planText(plan: HeldPlan, output: PlanOutput): string {
+  if (output === 'json' || output === 'yaml') return structured(plan, output)
+  const { total, objects, digest } = plan
   if (output === 'name') {
     return objects.map((object) => `${lineOf(objectName(object))}\n`).join('')
   }
   const isWide = output === 'wide'
-  const where = clusterText(told.cluster)
+  const where = clusterText(plan.cluster)
   if (total === 0) return `Nothing waits for approval in ${where}.\n`
   const rows = objects.map(({ namespace, kind, name, uid, what, since, because, evidence }) => {
     const beside = isWide ? [evidence, uid] : []
@@ -193,8 +193,8 @@ export function planText(told: HeldPlan, output: PlanOutput): string {
     '\n',
     digest === null
       ? 'No digest: this plan is incomplete.\n'
-      : `Digest: ${digest}\nTo release them: kinfold approve ${digest}${flagOf(told.cluster)} --why …\n`,
-    approvalsText(told),
+      : `Digest: ${digest}\nTo release them: kinfold approve ${digest}${flagOf(plan.cluster)} --why …\n`,
+    approvalsText(plan),
   ].join('')
 }
 

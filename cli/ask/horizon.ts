@@ -18,9 +18,9 @@ export function addHorizon(audit: Command): void {
     .option('-o, --output <format>', OUTPUTS.join(', '), 'table')
     .action(async (flags: ClientFlags & { output: string }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const told = (await (await ask(serverOf(flags), '/v1/horizon')).json()) as Horizon
-      warnPartial(told.partial)
-      process.stdout.write(output === 'table' ? render(told) : structured(told, output))
+      const answer = (await (await ask(serverOf(flags), '/v1/horizon')).json()) as Horizon
+      warnPartial(answer.partial)
+      process.stdout.write(output === 'table' ? render(answer) : structured(answer, output))
     })
 }
 

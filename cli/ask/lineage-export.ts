@@ -13,7 +13,7 @@ import { lineOf } from '../print/terminal.ts'
 import { countOf } from '../print/word.ts'
 import { answerTo, type Server } from '../reach/client.ts'
 
-/** Mermaid itself draws no more, unless it is told to. */
+/** Mermaid itself draws no more, unless it is configured to. */
 const MERMAID_EDGES = 500
 
 interface Line {

@@ -44,10 +44,10 @@ export function addPlan(program: Command): void {
       const { server, query } = await questionOf(words, flags)
       const at = flags.at === undefined ? undefined : await momentIn(flags.at)
       const asked = { ...query, cascade, limit: flags.limit, at }
-      const told = await answerTo(server, '/v1/plan', asked)
-      warnPartial(told.partial)
-      if (output === 'name') warnPartial(unlistedText(knownOf(told), told.objects.length))
-      process.stdout.write(render(told, output))
+      const answer = await answerTo(server, '/v1/plan', asked)
+      warnPartial(answer.partial)
+      if (output === 'name') warnPartial(unlistedText(knownOf(answer), answer.objects.length))
+      process.stdout.write(render(answer, output))
     })
 }
 
@@ -67,19 +67,19 @@ function knownOf({ counts }: PlanDocument): number {
   return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
-export function render(told: PlanDocument, output: Output): string {
+export function render(plan: PlanDocument, output: Output): string {
   switch (output) {
     case 'json':
     case 'yaml':
-      return structured(told, output)
+      return structured(plan, output)
     case 'name':
-      return told.objects
+      return plan.objects
         .filter(({ effect }) => effect === 'deleted' || effect === 'stuck')
         .map((object) => `${lineOf(objectName(object))}\n`)
         .join('')
     case 'table':
     case 'wide':
-      return text(told, output === 'wide')
+      return text(plan, output === 'wide')
   }
 }
 

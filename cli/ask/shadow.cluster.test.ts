@@ -1,7 +1,7 @@
 /**
  * Kinfold in mode observe beside kube-controller-manager's own collector on a real server:
- * cascades, foreground and orphan deletions end in no difference, and what cannot be told apart is
- * listed as that.
+ * cascades, foreground and orphan deletions end in no difference, and what cannot be distinguished
+ * is listed as that.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { join } from 'node:path'

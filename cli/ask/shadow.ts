@@ -23,12 +23,12 @@ export function addShadow(program: Command): void {
     .option('--unclear', 'also objects deleted while their owner existed, by users or controllers')
     .action(async (flags: ClientFlags & { output: string; unclear?: boolean }) => {
       const output = outputOf(flags.output, OUTPUTS)
-      const told = await answerTo(serverOf(flags), '/v1/shadow', {})
-      warnPartial(told.partial)
+      const answer = await answerTo(serverOf(flags), '/v1/shadow', {})
+      warnPartial(answer.partial)
       process.stdout.write(
-        output === 'table' ? show(told, flags.unclear === true) : structured(told, output),
+        output === 'table' ? show(answer, flags.unclear === true) : structured(answer, output),
       )
-      const differs = told.clusters.some(({ theirs, ours }) => theirs + ours > 0)
+      const differs = answer.clusters.some(({ theirs, ours }) => theirs + ours > 0)
       process.exitCode = differs ? EXIT.findings : EXIT.ok
     })
 }
@@ -44,13 +44,13 @@ export function show(report: ShadowDocument, withUnclear: boolean): string {
     duration(each.medianLagMs),
     duration(each.p99LagMs),
   ])
-  const told = cases.filter(({ agreement }) => withUnclear || agreement !== 'unclear')
+  const shown = cases.filter(({ agreement }) => withUnclear || agreement !== 'unclear')
   const parts = [
     `Compared since ${time(since)}, with a patience of ${patienceMs / 1_000} s${now}.\n`,
     table(head, rows),
   ]
-  if (told.length > 0) {
-    parts.push(table(['', 'WHEN', 'CLUSTER', 'NAMESPACE', 'OBJECT', 'WHY'], told.map(rowOf)))
+  if (shown.length > 0) {
+    parts.push(table(['', 'WHEN', 'CLUSTER', 'NAMESPACE', 'OBJECT', 'WHY'], shown.map(rowOf)))
   }
   return parts.join('\n')
 }

@@ -2,8 +2,8 @@
  * `kinfold status`: each cluster's mode, freshness, what is held and what is in the way, and what
  * waits for a person. Exit code 1 where something does.
  *
- * What must stay true: what cannot be known is `?` and never fine; who is asked for something is
- * told the command for it.
+ * What must stay true: what cannot be known is `?` and never fine; each need of a person is printed
+ * with the command for it.
  *
  * Not here: what is held, object by object (held.ts); every check of one process (/readyz?verbose).
  */
@@ -60,9 +60,7 @@ export interface Status extends Document {
   readonly needs: readonly Need[]
   /** Checks of the process that was asked, which are no reason to do anything at once. */
   readonly warnings: readonly string[]
-  /**
-   * What its account may not see, by cluster: nobody has to do anything, and no answer knows it.
-   */
+  /** What its account may not see, by cluster: it needs no action, and no answer knows of it. */
   readonly unseen: readonly string[]
 }
 
@@ -110,8 +108,8 @@ async function readFrom(server: Server): Promise<Read> {
 export function statusOf({ list, isReady, checks, metrics }: Read): Status {
   const named = Map.groupBy(list.clusters, ({ cluster }) => cluster.name)
   const clusters = list.clusters.map(({ cluster, status }): ClusterRow => {
-    // Watchers and reapers know clusters by name: of two that share one nobody can say here which
-    // is meant.
+    // Watchers and reapers know clusters by name: of two that share one it is unknown here which is
+    // meant.
     const isAlone = named.get(cluster.name)?.length === 1
     const mine = (name: string) =>
       isAlone
@@ -128,7 +126,7 @@ export function statusOf({ list, isReady, checks, metrics }: Read): Status {
   })
   const failed = checks.filter((check) => check.startsWith(FAILED))
   const needs: Need[] = failed.map((what) => {
-    // Two of one name cannot be told apart by a check.
+    // A check cannot distinguish two clusters of one name.
     const alone = clusters.filter(({ cluster }) => named.get(cluster.name)?.length === 1)
     const found = alone.find(({ cluster }) => isAbout(what, cluster.name))
     return { cluster: found?.cluster ?? null, what, command: '' }

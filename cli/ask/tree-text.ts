@@ -23,15 +23,15 @@ const HIDDEN = 'hidden'
 type LiveOf = ReadonlyMap<string, Live>
 
 /** `moment`: in words, for people; undefined for now. */
-type ToldTree = TreeDocument & { readonly moment?: string | undefined }
+type TreeAnswer = TreeDocument & { readonly moment?: string | undefined }
 
 /** Of the cluster that the answer is about, or refused. */
-export async function liveOf(told: TreeDocument, flags: ObjectFlags): Promise<LiveOf> {
+export async function liveOf(answer: TreeDocument, flags: ObjectFlags): Promise<LiveOf> {
   const { openOwnCluster } = await import('../reach/own-cluster.ts')
   const { readLive } = await import('../reach/live.ts')
   await using own = await openOwnCluster('tree', flags)
-  own.check(told.cluster)
-  const nodes = [...drawn(told.root)].filter(({ node }) => !node.repeated && node.uid !== HIDDEN)
+  own.check(answer.cluster)
+  const nodes = [...drawn(answer.root)].filter(({ node }) => !node.repeated && node.uid !== HIDDEN)
   const live = await readLive(
     own,
     nodes.map(({ node }) => node),
@@ -45,29 +45,29 @@ export async function liveOf(told: TreeDocument, flags: ObjectFlags): Promise<Li
 
 /** `now`: for ages. */
 export function render(
-  { moment, ...told }: ToldTree,
+  { moment, ...answer }: TreeAnswer,
   output: Output,
   owners: boolean,
   live?: LiveOf,
   now: number = Date.now(),
 ): string {
-  const beside = misnamedText(told.misnamed, told.root) + (owners ? '' : namespaceText(told))
+  const beside = misnamedText(answer.misnamed, answer.root) + (owners ? '' : namespaceText(answer))
   switch (output) {
     case 'json':
     case 'yaml':
-      if (live !== undefined) addLive(told.root, live)
-      return structured(told, output)
+      if (live !== undefined) addLive(answer.root, live)
+      return structured(answer, output)
     case 'name':
-      return namesIn(told.root).join('')
+      return namesIn(answer.root).join('')
     case 'wide':
-      return rows(told, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE]) + beside
+      return rows(answer, [...(live === undefined ? [] : liveColumns(live, now)), ...WIDE]) + beside
     case 'tree':
-      if (live !== undefined) return rows(told, liveColumns(live, now)) + beside
-      return `${[...whoLines(told, now), ...lines(told, moment)].join('\n')}\n${beside}`
+      if (live !== undefined) return rows(answer, liveColumns(live, now)) + beside
+      return `${[...whoLines(answer, now), ...lines(answer, moment)].join('\n')}\n${beside}`
     case 'dot':
-      return dot(told.root, owners)
+      return dot(answer.root, owners)
     case 'mermaid':
-      return mermaid(told.root, owners)
+      return mermaid(answer.root, owners)
   }
 }
 

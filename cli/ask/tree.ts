@@ -31,11 +31,11 @@ export function addTree(program: Command): void {
         throw new ExitError(EXIT.input, '--live reads what is there now: it goes with no --at')
       }
       const { server, query } = await questionOf(words, flags)
-      const told = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
-      warnPartial(told.partial)
+      const answer = await answerTo(server, '/v1/tree', { ...query, owners: flags.owners, at })
+      warnPartial(answer.partial)
       const { liveOf, render } = await import('./tree-text.ts')
-      const live = flags.live ? await liveOf(told, flags) : undefined
-      const moment = past?.momentText(told.asOf)
-      process.stdout.write(render({ ...told, moment }, output, flags.owners === true, live))
+      const live = flags.live ? await liveOf(answer, flags) : undefined
+      const moment = past?.momentText(answer.asOf)
+      process.stdout.write(render({ ...answer, moment }, output, flags.owners === true, live))
     })
 }

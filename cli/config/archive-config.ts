@@ -3,7 +3,7 @@
  * flags, and the section `archive` of the config file.
  *
  * What must stay true: Secrets are archived encrypted or not at all; a key that is none ends the
- * start, and so does a kind that nobody watches, and an archive that would stay empty since Kinfold
+ * start, and so does a kind that is not watched, and an archive that would stay empty since Kinfold
  * deletes nothing.
  */
 import type { Command } from 'commander'

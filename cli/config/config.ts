@@ -78,7 +78,7 @@ export interface UpConfig extends AuthorityConfig {
    */
   readonly diskReserveBytes: number | undefined
   readonly archive: ArchiveConfig
-  /** Who is told what waits for a person; undefined: nobody. */
+  /** Receivers of a notification about what waits for a person; undefined: there are none. */
   readonly notify: NotifyConfig | undefined
 }
 
@@ -166,7 +166,7 @@ export function configFile({ config }: Pick<UpFlags, 'config'>): Record<string, 
   return config === undefined ? {} : readConfigFile(config, CONFIG_KEYS)
 }
 
-/** `http` is where the endpoint listens unless told otherwise. */
+/** `http` is where the endpoint listens unless the flags or the file say otherwise. */
 export function upConfig(flags: UpFlags, http: string = '127.0.0.1:7070'): UpConfig {
   return upConfigOf(flags, configFile(flags), http)
 }

@@ -60,7 +60,7 @@ export function rememberOf(remember: Setting): number {
   throw bad(`${remember.from}: expected a day or more, such as 1d or 30d`)
 }
 
-/** Two are two only where somebody proves who they are. */
+/** Two approvals are of two people only where each proves who they are. */
 export function approvalsOf(approvals: Setting, httpAuth: Setting): number {
   const count = whole(approvals, 1, 2) ?? 1
   if (count === 1 || httpAuth.value !== undefined) return count

@@ -1,9 +1,9 @@
 /**
- * The section `notify` of the config file: who is told what waits for a person.
+ * The section `notify` of the config file: who is notified of what waits for a person.
  *
  * What must stay true: what cannot be understood ends the start.
  *
- * Not here: telling it (notify.ts).
+ * Not here: sending it (notify.ts).
  */
 import { readFileSync } from 'node:fs'
 import { checkSecret } from '../../runtime/file-access.ts'

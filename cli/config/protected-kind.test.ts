@@ -37,7 +37,7 @@ const cases: readonly (readonly [said: string, known: KnownKinds, meant: string]
   ['*', LISTED, ''],
   ['deploy', SERVED, 'deployments.apps'],
   ['ing', SERVED, 'ingresses.networking.k8s.io'],
-  // Nobody serves its plural.
+  // No cluster serves its plural.
   ['networkpolicy.networking.k8s.io', SERVED, ''],
 ]
 

@@ -2,7 +2,7 @@
  * The section `protection` of the config file: what is never deleted, beside what the preset has.
  *
  * What must stay true: it only ever adds to the preset's kinds; what cannot be understood ends the
- * start, so that nobody believes something protected.
+ * start, so that no operator believes something protected that is not.
  */
 import type { GroupKind } from '../../core/model/object.ts'
 import type { Preset, Protection } from '../../core/model/policy.ts'

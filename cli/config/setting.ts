@@ -111,7 +111,7 @@ export function moment(
 
 /**
  * Undefined for what is no time of the wall clock. A time alone is the last such one. What was
- * twice, or never, when clocks were put back or forward, is refused: nobody can say which is meant.
+ * twice, or never, when clocks were put back or forward, is refused: it is unclear which is meant.
  */
 function localIn(text: string, from: string, now: number): number | undefined {
   const [is, year, month, day, hour, minute, second] = LOCAL.exec(text) ?? []

@@ -1,5 +1,6 @@
 /**
- * The services apart over a real Kafka and a real API server: a cascade goes, whoever of them dies.
+ * The services apart over a real Kafka and a real API server: a cascade completes, whichever of
+ * them dies.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Shows, on a real API server, that an owner deleted in the foreground completes while the watch of
- * its dependents' kind is broken: by an object in etcd that nobody can read, and by a proxy; and
+ * its dependents' kind is broken: by an object in etcd that no client can read, and by a proxy; and
  * that Kinfold says which watch it is.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
@@ -123,7 +123,7 @@ suite('while the watch of its dependents is broken', { skip: skip ?? false }, ()
     return lines.find((line) => line.includes('synced/test/secrets')) ?? ''
   }
 
-  /** GETs of single Secrets: nobody but Kinfold makes any. */
+  /** GETs of single Secrets: only Kinfold makes any. */
   async function looks(): Promise<number> {
     return (await plane.requestCounts()).get('GET secrets') ?? 0
   }

@@ -3,10 +3,10 @@
  * an owner that waits.
  *
  * What must stay true: counted are all requests about single objects of the kinds concerned, as the
- * server's own metrics tell them. Left out is what no object costs: LIST and WATCH are verbs of
- * their own there, discovery names no resource, and looks at kube-system, by which the cluster is
- * known, come with each list, watch and heartbeat. Nobody else works on this server, and what the
- * test itself asked is taken off.
+ * server's own metrics report them. Left out is what no object costs: LIST and WATCH are verbs of
+ * their own there, discovery names no resource, and GETs of kube-system, by which the cluster is
+ * known, come with each list, watch and heartbeat. No other client works on this server, and the
+ * test's own requests are subtracted.
  *
  * Not here: the plain cascade in the background (cascade.cluster.test.ts).
  */

@@ -130,7 +130,8 @@ suite('spoiled answers', { skip: skip ?? false }, () => {
     // No version from before can be watched from any more.
     await plane.killApiserver()
     await plane.startApiserver()
-    // A GET still says nothing until the list has: which of the two comes first is nobody's choice.
+    // A GET still proves nothing until the list has: the test cannot choose which of the two comes
+    // first.
     proxy.only = /\/configmaps\//
     // The index of history follows the fold.
     await eventually('more than a mass is told to have been missing from a list', async () => {

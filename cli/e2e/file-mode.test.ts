@@ -27,7 +27,7 @@ test('files are 0600 and directories 0700 in a data directory that others may re
     return made.every((name) => files.includes(name)) || files.join()
   })
   const open = filesIn(data).filter((name) => (modeOf(join(data, name)) & 0o077) !== 0)
-  // It says where the endpoint is, to whoever may ask there.
+  // It says where the endpoint is, to every user who may ask there.
   deepEqual(open, ['http.json'])
   equal(modeOf(join(data, 'http.json')), 0o644)
 })

@@ -332,7 +332,7 @@ async function waitingReaper(t: TestContext, kafka: readonly string[]) {
   return { child, ended, said: () => said }
 }
 
-/** A kubeconfig of a cluster that nobody answers for. */
+/** A kubeconfig of a cluster whose server does not answer. */
 const NOWHERE = `{ apiVersion: v1, kind: Config, current-context: blue,
   clusters: [{ name: blue, cluster: { server: 'http://127.0.0.1:1' } }],
   contexts: [{ name: blue, context: { cluster: blue, user: '' } }] }`

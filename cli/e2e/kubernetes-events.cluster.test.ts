@@ -1,5 +1,5 @@
 /**
- * Kubernetes Events on the real server: what was deleted for want of an owner, and what waits for a
+ * Kubernetes Events on the real server: what was deleted for lack of an owner, and what waits for a
  * person.
  */
 import { deepEqual, match } from 'node:assert/strict'

@@ -95,7 +95,7 @@ suite('the second lock', { skip: skip ?? false }, () => {
   let held: readonly Made[]
   let data: string
   let receiver: Server
-  /** What the webhook was told. */
+  /** What the webhook was notified of. */
   const told: string[] = []
 
   before(async () => {
@@ -260,7 +260,7 @@ suite('the second lock', { skip: skip ?? false }, () => {
       labels: { 'kinfold.dev/protected': 'false' },
     })
     equal((await guardedDelete(unmarked)).status, 200)
-    // Nobody else is concerned.
+    // The policy concerns no other account.
     equal((await plane.request('DELETE', pathOf(labelled))).status, 200)
     equal((await plane.request('DELETE', pathOf(vaulted))).status, 200)
   })
@@ -461,7 +461,7 @@ suite('the second lock', { skip: skip ?? false }, () => {
   }
 
   /**
-   * A deployment with what hangs on it, two deep, that is asked to go; answers what hangs on it.
+   * A deployment with dependents, two deep, whose deletion is requested; returns the dependents.
    */
   async function cascade(name: string, policy: PropagationPolicy): Promise<readonly Made[]> {
     const root = await make(plane, { kind: DEPLOYMENT, name })

@@ -1,8 +1,8 @@
 /**
- * Shows that an object with more owner references than anybody needs, made by a tenant on a real
- * API server, delays nobody else, and is collected itself.
+ * Shows that an object with more owner references than any workload needs, made by a tenant on a
+ * real API server, delays no other object, and is collected itself.
  *
- * What must stay true: nothing here measures time; whoever would be kept waiting for good fails by
+ * What must stay true: nothing here measures time; an object that would wait for good fails by
  * `eventually`.
  */
 import { equal } from 'node:assert/strict'

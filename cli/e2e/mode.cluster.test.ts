@@ -26,9 +26,9 @@ const skip = missingServers('etcd', 'kube-apiserver')
 suite('kinfold up', { skip: skip ?? false }, () => {
   let plane: ControlPlane
   let kinfold: KinfoldProcess
-  /** Their owner was seen to go. */
+  /** The deletion of their owner was observed. */
   let seen: readonly Made[]
-  /** Their owner was never there. */
+  /** Their owner never existed. */
   let unseen: readonly Made[]
 
   const start = async (flags: readonly string[]): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Shows what `kinfold up` makes of the time it was down: it goes on from where it stood, and what
- * it can no longer be told it finds by a list.
+ * Shows what `kinfold up` makes of the time it was down: it goes on from its last position, and
+ * what a watch can no longer deliver it finds by a list.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Each service does its work as an account of its own, by the rights that docs/operate/kafka.md
- * lists and no others; one that is missing is told by its name.
+ * lists and no others; one that is missing is reported by its name.
  */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

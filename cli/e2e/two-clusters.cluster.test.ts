@@ -146,7 +146,7 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
     // A watch that is open goes on; one that is opened now does not.
     await red.killApiserver()
     await red.startApiserver()
-    // One that nobody has seen while it could be asked for.
+    // An owner that was never observed while its kind was served.
     const strays = await makeAll(
       red,
       Array.from({ length: 5 }, (_, i) => ({
@@ -205,7 +205,8 @@ suite('one of two clusters', { skip: skip ?? false }, () => {
       },
       PATIENCE,
     )
-    // A relist in turn, once after a start, makes what was seen to go before it wait for longer.
+    // A relist in turn, once after a start, makes objects wait for longer whose owner's deletion
+    // was observed before it.
     await eventually('the first relist in turn was made', async () => {
       return (await both.kinfold.metric('kinfold_watcher_syncs_total', { cluster: 'blue' })) > 0
     })

@@ -1,7 +1,7 @@
 /**
  * Who, to the root, beside upstream's collector, in mode observe, on a real API server with its
- * audit webhook: every answer that names anybody names who sent the request, and says so where
- * nobody knows.
+ * audit webhook: every answer that names a user names the one who sent the request, and says so
+ * where that is unknown.
  */
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
@@ -266,7 +266,7 @@ suite('who, beside another collector', { skip }, () => {
     if (own === undefined) ok(deletedBy === null || deletedBy.isCollector, what)
     if (root === null) {
       equal(rootDeletedBy, null, what)
-      // Nobody but the collector did it, and why is not said: then that is said.
+      // Only the collector deleted it, and its reason is not recorded: then the answer says so.
       if (own === undefined) equal(isRootKnown, false, what)
       return
     }

@@ -87,8 +87,8 @@ async function make(flags: CheckpointFlags): Promise<void> {
 }
 
 /**
- * Nobody may edit it; who may delete it can make another, so keep it in another cluster, or where
- * that is on record.
+ * No user may edit it; one who may delete it can make another, so keep it in another cluster, or
+ * where a deletion is on record.
  */
 function manifestOf(
   { namespace = '', name = '' }: Readonly<Record<string, string>>,

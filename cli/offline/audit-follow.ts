@@ -126,7 +126,7 @@ class Follower {
     return parts.filter((part) => part !== false).join(', ')
   }
 
-  /** A record that is damaged is no reason to stop: whoever writes there writes on. */
+  /** A damaged record is no reason to stop: the exporter goes on writing after it. */
   async #decoded(value: Uint8Array, at: number, found: Found[]): Promise<AuditDecoder> {
     const decoder = new AuditDecoder(
       (each) => {

@@ -31,7 +31,7 @@ interface Received {
 interface ReceiverOptions {
   readonly refusals?: number
   readonly overShare?: number
-  /** It refuses whoever means another process. */
+  /** It refuses requests that are meant for another process. */
   readonly instance?: string
 }
 

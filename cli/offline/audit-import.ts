@@ -31,7 +31,7 @@ import { type ClientFlags, serversOf, withServer } from '../reach/client.ts'
 import { AuditSender } from './audit-sender.ts'
 
 const PIPE = '-'
-/** Whoever ends the pipe, or stops the command, ends it. */
+/** The command ends with the pipe, or when the user stops it. */
 const NEVER = new AbortController().signal
 
 interface ImportFlags extends ClientFlags {

@@ -33,7 +33,7 @@ interface Answered {
   readonly response: Response
 }
 
-/** Where nobody says when to come again. */
+/** Where the answer does not say when to try again. */
 const AGAIN_MS = 1_000
 /** Another process has the address. */
 const MISDIRECTED = 421
@@ -44,7 +44,7 @@ export interface Sent {
   readonly cluster: string | undefined
 }
 
-/** Sends as much at once as is taken, and waits as long as it is told to. */
+/** Sends as much at once as is taken, and waits as long as the answer asks for. */
 export class AuditSender {
   readonly #serverNow: () => Server
   #path: string

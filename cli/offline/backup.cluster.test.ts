@@ -72,7 +72,7 @@ suite('kinfold, started from an old backup,', { skip: skip ?? false }, () => {
     await untilGone(plane, replaced.dependents)
     const again = await makeFamily(plane, 'replaced', DEPENDENTS)
     await kinfold.stop()
-    // And what nobody saw.
+    // And a deletion that no watcher observed.
     await remove(plane, late.owner)
     const fresh = await makeFamily(plane, 'fresh', DEPENDENTS)
     const kept = [

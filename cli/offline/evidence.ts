@@ -1,6 +1,6 @@
 /**
  * `kinfold evidence`: what Kinfold decided about an object, with the records that follows from,
- * signed, to be verified by somebody else on another machine.
+ * signed, to be verified by another person on another machine.
  *
  * What must stay true: `export` makes no call and writes nothing but the bundle; `verify` needs
  * neither a log nor the network, and takes the key from its caller alone.

@@ -180,7 +180,7 @@ async function messageOf({ flags, partition, refolding }: Order): Promise<Messag
 }
 
 async function resultOf(parts: RefoldParts, refolding: Refolding): Promise<Results[keyof Results]> {
-  // Nobody stops a thread from within.
+  // Nothing stops a thread from within.
   const { signal } = new AbortController()
   if (refolding.type === 'verify') {
     const { auditPartition } = await import('../../services/graph/audit/audit.ts')

@@ -53,7 +53,7 @@ interface RestoreFlags extends SourceFlags {
   readonly kubeconfig?: string
   readonly context?: readonly string[]
   readonly namespace?: string
-  /** Whoever knows the other commands takes it for that of all. */
+  /** A user who knows the other commands takes it for theirs. */
   readonly cluster?: string
   readonly fromCluster?: string
   readonly only?: boolean
@@ -181,7 +181,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
     ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
-    ...{ steps, does, failures: failures.told, rights, partial },
+    ...{ steps, does, failures: failures.reasons, rights, partial },
     marksPlaintext: trust.allowPlaintext,
     advice: adviceFor(steps, (uid) => all.has(uid)),
   })
@@ -369,12 +369,12 @@ async function rightsOf(
 }
 
 interface Failures {
-  readonly told: ReadonlyMap<Uid, string>
+  readonly reasons: ReadonlyMap<Uid, string>
   /** Why no more is known; empty: it is. */
   readonly unknown: string
 }
 
-/** The root, as far as it is in the archive, and unless told otherwise its dependents. */
+/** The root, as far as it is in the archive, and its dependents unless `only` is set. */
 function chosenOf(
   objects: Objects,
   root: Root,
@@ -396,10 +396,10 @@ async function failuresOf(
   signal: AbortSignal,
 ): Promise<Failures> {
   try {
-    return { told: await failedDeletes(log, codec, chosen, signal), unknown: '' }
+    return { reasons: await failedDeletes(log, codec, chosen, signal), unknown: '' }
   } catch (error) {
     if (!(error instanceof LogError)) throw error
     const unknown = `what became of the deletes is not known: ${error.message}`
-    return { told: new Map(), unknown }
+    return { reasons: new Map(), unknown }
   }
 }

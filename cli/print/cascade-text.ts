@@ -9,8 +9,8 @@ import { lineOf } from './terminal.ts'
 
 export type Output = 'table' | 'json' | 'yaml'
 
-export function render(told: CascadeDocument, output: Output, now: number = Date.now()): string {
-  return output === 'table' ? text(told, now) : structured(told, output)
+export function render(answer: CascadeDocument, output: Output, now: number = Date.now()): string {
+  return output === 'table' ? text(answer, now) : structured(answer, output)
 }
 
 const PROGRESS: Readonly<Record<Progress, string>> = {
@@ -21,8 +21,8 @@ const PROGRESS: Readonly<Record<Progress, string>> = {
   unknown: 'unknown',
 }
 
-export function oneLine(told: CascadeDocument): string {
-  const { cluster, root, done, remaining, progress, blocked, waiting } = told
+export function oneLine(answer: CascadeDocument): string {
+  const { cluster, root, done, remaining, progress, blocked, waiting } = answer
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
   const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what as Progress]}`).join(', ')
   const held = blocked[0] ?? waiting[0]
@@ -36,11 +36,11 @@ export function oneLine(told: CascadeDocument): string {
   )
 }
 
-function text(told: CascadeDocument, now: number): string {
-  const { blocked, waiting, kinds, since, root, deletion, deletedAt } = told
+function text(answer: CascadeDocument, now: number): string {
+  const { blocked, waiting, kinds, since, root, deletion, deletedAt } = answer
   const end = { at: deletedAt ?? since, isOver: root.phase === 'gone' }
   const who = deletion === null ? '' : `${lineOf(deletedSentence(end, deletion, now))}\n`
-  const sections = [`${who}${oneLine(told)}\n`]
+  const sections = [`${who}${oneLine(answer)}\n`]
   if (kinds.length > 0) {
     const rows = kinds.map(({ group, kind, done, remaining }) => {
       return [group === '' ? kind : `${kind}.${group}`, String(done), String(remaining)]

@@ -20,13 +20,13 @@ type Then = NonNullable<Row['from']>
 type Deletion = NonNullable<Row['deletion']>
 
 export function render(
-  { count: _, ...told }: Diff & { readonly count?: number },
+  { count: _, ...answer }: Diff & { readonly count?: number },
   output: Output,
   /** Null: of all. */
   namespace: string | null,
 ): string {
-  const differences = told.differences.toSorted(byPlaceAndTime)
-  const sorted = { ...told, differences }
+  const differences = answer.differences.toSorted(byPlaceAndTime)
+  const sorted = { ...answer, differences }
   switch (output) {
     case 'json':
     case 'yaml':

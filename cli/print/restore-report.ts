@@ -54,7 +54,7 @@ function asText(restore: Restore): RestoreReport {
   for (const line of opening(restore)) write(line)
   for (const step of steps) {
     const its = rights.get(step.object.uid) ?? []
-    write(`  ${[...told(step), ...its, asOf(step.object, restore)].join('; ')}`)
+    write(`  ${[...factsOf(step), ...its, asOf(step.object, restore)].join('; ')}`)
   }
   write(summary(steps))
   return {
@@ -91,7 +91,7 @@ function warningOf(steps: readonly Step[]): readonly string[] {
   ]
 }
 
-function told(step: Step): readonly string[] {
+function factsOf(step: Step): readonly string[] {
   const name = nameOf(step.object)
   switch (step.type) {
     case 'create':

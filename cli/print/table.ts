@@ -9,10 +9,10 @@ export type StyleOf = (row: number, column: number) => Style | undefined
 /** Rows under a head, as kubectl prints them: no borders, columns as wide as their widest. */
 export function table(
   head: readonly string[],
-  told: readonly (readonly string[])[],
+  given: readonly (readonly string[])[],
   styleOf: StyleOf = () => undefined,
 ): string {
-  const rows = told.map((row) => row.map(lineOf))
+  const rows = given.map((row) => row.map(lineOf))
   const widths = head.map((title, column) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), title.length),
   )
@@ -42,8 +42,8 @@ export class GrowingTable {
   }
 
   /** These rows, below the head where they are the first. */
-  add(told: readonly (readonly string[])[]): string {
-    const rows = told.map((row) => row.map(lineOf))
+  add(given: readonly (readonly string[])[]): string {
+    const rows = given.map((row) => row.map(lineOf))
     for (const row of rows) {
       for (const [column, cell] of row.entries()) {
         this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length)

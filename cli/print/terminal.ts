@@ -1,9 +1,9 @@
 /**
- * What names may do to a terminal: nothing. Whoever may write an owner reference may put anything
- * into it.
+ * What names may do to a terminal: nothing. A user who may write an owner reference may put
+ * anything into it.
  *
- * What must stay true: no control, invisible or direction-changing character of what we were told
- * gets out raw. Its escape is JSON's, so what is printed as JSON stays the same data.
+ * What must stay true: no control, invisible or direction-changing character of what was received
+ * is printed raw. Its escape is JSON's, so what is printed as JSON stays the same data.
  */
 import { randomUUID } from 'node:crypto'
 import { styleText } from 'node:util'
@@ -23,7 +23,7 @@ export function harmless(text: string): string {
 
 export type Style = 'red' | 'yellow' | 'green' | 'magenta' | 'gray' | 'bold'
 
-/** Unknown to whoever names objects, so no name is taken for one of ours. */
+/** Unknown to users who name objects, so no name is taken for one of our marks. */
 const MARK = `\ue000${randomUUID()}`
 const PAINTED = new RegExp(`${MARK}(?<style>[a-z]+):(?<text>.*?)${MARK}`, 'gs')
 

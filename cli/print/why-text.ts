@@ -132,7 +132,7 @@ function otherHint(others: WhyDocument['others']): string {
   return `Others have or had this name, listed below${deleted}.`
 }
 
-/** Whoever asked by name may have meant another. */
+/** A user who asked by name may have meant another. */
 function othersText(others: WhyDocument['others']): string {
   if (others.length === 0) return ''
   const lines = others.map(({ cluster, uid, isThere, at }) => {
@@ -143,15 +143,15 @@ function othersText(others: WhyDocument['others']): string {
   return `Other objects of this name:\n${lines.join('\n')}\n`
 }
 
-/** Its reason is often that of the verdict, or of what holds it: then it is not told twice. */
+/** Its reason is often that of the verdict, or of what holds it: then it is not printed twice. */
 function obstacleText(
   { by, reason, since, count, until }: NonNullable<WhyDocument['obstacle']>,
-  told: readonly (string | undefined)[],
+  printed: readonly (string | undefined)[],
 ): string {
   const facts = [
     since === null ? '' : `since ${time(since)}`,
     count === null ? '' : `tried ${count} ${count === 1 ? 'time' : 'times'}`,
     until === null ? 'judged again when something changes' : `next try at ${timeAhead(until)}`,
   ].filter((fact) => fact !== '')
-  return `Blocked (${by})${told.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
+  return `Blocked (${by})${printed.includes(reason) ? ' ' : `: ${reason}; `}${facts.join(', ')}.`
 }

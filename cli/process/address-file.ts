@@ -20,7 +20,7 @@ export async function serveAddress(
   const unfinished = `${path}.${process.pid}`
   const about = { url, pid: process.pid, instance: INSTANCE, tokenFile }
   writeFileSync(unfinished, `${JSON.stringify(about)}\n`)
-  // It holds nobody's object: users whom the data directory lets in find the endpoint by it.
+  // It holds no object of a cluster: users whom the data directory lets in find the endpoint by it.
   chmodSync(unfinished, 0o644)
   renameSync(unfinished, path)
   try {

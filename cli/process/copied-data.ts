@@ -25,7 +25,7 @@ const LOOK_EVERY_MS = 15_000
 /** Until the first answer. */
 const LOOK_AGAIN_MS = 2_000
 const CALL_MS = 5_000
-/** Without a change for so long, whoever wrote an entry does not run any more. */
+/** After this long without a change, the process that wrote an entry no longer runs. */
 const SILENT_MS = 60_000
 /** Well before another may take over. */
 const RENEWED_WITHIN_MS = 40_000
@@ -153,7 +153,7 @@ export class CopiedData {
     this.#known.set(id, known)
   }
 
-  /** Undefined: somebody wrote at the same time, so it is looked at again. */
+  /** Undefined: another process wrote at the same time, so it is read again. */
   async #exchanged(
     cluster: StartsCluster,
     known: Known,

@@ -1,8 +1,8 @@
 /**
  * The identity of a data directory, and its starts: kept in its log, so that a copy has both.
  *
- * What must stay true: each start has a name that no other one has, of a copy neither, and is
- * recorded before anything is told of it.
+ * What must stay true: each start has a name that no other start has, not even one of a copy, and
+ * is recorded before it is published anywhere.
  *
  * Not here: how a second process on a copy is noticed (copied-data.ts).
  */

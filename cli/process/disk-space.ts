@@ -19,8 +19,8 @@ import type { Logger } from '../../runtime/logger.ts'
 
 const MIB = 1024 ** 2
 /**
- * Room for some hours of recording, for the write-ahead log and for a backup that somebody makes
- * before seeing to it.
+ * Room for some hours of recording, for the write-ahead log and for a backup that an operator makes
+ * before freeing space.
  */
 const LEAST_BYTES = 512 * MIB
 /** Of the log: a snapshot writes the whole graph once more. */

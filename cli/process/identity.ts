@@ -100,9 +100,10 @@ export interface IdentityWatch {
 }
 
 /**
- * Whoever acts upon a cluster keeps to the one that it met, and sends nothing where another answers
- * by now. So that is told; only a person knows whether the other one is meant, so only a person's
- * new start meets it. Who does not answer may well be who it was.
+ * A process that acts upon a cluster keeps to the one that it met at its start, and sends nothing
+ * where another one answers by now. It reports that; only a person knows whether the other one is
+ * meant, so only a new start by a person takes it. A cluster that does not answer may well be the
+ * same.
  */
 export function watchIdentities(
   known: readonly ConnectedCluster[],

@@ -2,9 +2,9 @@
  * Lets a command that stays run in little memory: puts in the place of this process the same
  * command with flags that Node takes only at its start.
  *
- * What must stay true: the process keeps its id, its arguments and its streams; it happens once;
- * whoever sets one of these flags himself, or runs where a process cannot be replaced, gets Node as
- * it is. It changes what is used, never what is done.
+ * What must stay true: the process keeps its id, its arguments and its streams; it happens once; a
+ * user who sets one of these flags, or runs where a process cannot be replaced, gets Node as it is.
+ * It changes what is used, never what is done.
  *
  * Not here: what is kept in memory.
  */
@@ -55,7 +55,7 @@ export function keepCompiled(): void {
   flushCompileCache()
 }
 
-/** Of the user alone: whoever writes there decides what code runs. */
+/** Of the user alone: a user who may write there decides what code runs. */
 function cacheDirectory(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'kinfold', 'compiled')
 }

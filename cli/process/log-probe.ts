@@ -2,7 +2,7 @@
  * Asks the log now and then whether it answers, for `/readyz` and the log lines: watchers and
  * reapers that have nothing to say to it would not notice.
  *
- * What must stay true: it only asks; whoever needs the log waits for it by itself.
+ * What must stay true: it only asks; each part that needs the log waits for it by itself.
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'

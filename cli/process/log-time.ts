@@ -3,8 +3,8 @@
  * what time it is, and while it runs people are notified when the time of the log is another one.
  *
  * What must stay true: an API server that does not answer, or sends no date, confirms nothing, and
- * without any the log's time goes on where it was. It is a warning and no more; nobody gets unready
- * for it, since holds last longer and nothing else follows.
+ * without any the log's time goes on where it was. It is a warning and no more; no process becomes
+ * unready for it, since holds last longer and nothing else follows.
  *
  * Not here: the time itself (ports/append-time.ts), the order of a person
  * (services/graph/orders/directive-http.ts).
@@ -22,8 +22,7 @@ const ASK_MS = 5_000
 type LogTime = Pick<AppendTime, 'now' | 'wallAheadMs'>
 
 /**
- * The clock for whoever compares the log's times with now: a wall clock that was set says nothing
- * of them.
+ * The clock for comparing the log's times with now: a wall clock that was set says nothing of them.
  */
 export function clockOf(time: LogTime, clock: Clock): Clock {
   return {
@@ -84,11 +83,11 @@ export async function watchLogTime(
   signal: AbortSignal,
 ): Promise<void> {
   // What was not confirmed at the start was said then.
-  let toldMs = Math.max(0, time.wallAheadMs())
+  let reportedMs = Math.max(0, time.wallAheadMs())
   while (!signal.aborted) {
     const aheadMs = time.wallAheadMs()
-    if (Math.abs(aheadMs - toldMs) >= MOST_AHEAD_MS) {
-      toldMs = aheadMs
+    if (Math.abs(aheadMs - reportedMs) >= MOST_AHEAD_MS) {
+      reportedMs = aheadMs
       const text = noteOf(aheadMs)
       if (text === '') logger.log('info', 'the clock agrees with the time of the log again')
       else

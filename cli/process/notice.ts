@@ -1,6 +1,6 @@
 /**
- * What waits for a person in the clusters of this process, as its webhook is told: few of each
- * cluster, however much is held.
+ * What waits for a person in the clusters of this process, as its webhook is notified: few notices
+ * of each cluster, however much is held.
  */
 import type { HeldBy } from '../../core/model/node.ts'
 import { shellWord } from '../../core/model/text.ts'
@@ -31,8 +31,8 @@ export function noticesOf(
 }
 
 /**
- * Of a cluster that another process has by now, and of a lock whose test had no result, nobody here
- * can say that anything is over.
+ * Of a cluster that another process has by now, and of a lock whose test had no result, this
+ * process cannot say that anything is over.
  */
 export function isKnownIn(
   { type, cluster }: Notice,

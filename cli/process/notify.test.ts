@@ -1,4 +1,4 @@
-/** The section `notify`: what it accepts, and what of the counts of clusters is told. */
+/** The section `notify`: what it accepts, and which counts of clusters are sent. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

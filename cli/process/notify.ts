@@ -1,9 +1,9 @@
 /**
- * Who is told what waits for a person, as the section `notify` of the config file has it: a
+ * Who is notified of what waits for a person, as the section `notify` of the config file has it: a
  * webhook, and Kubernetes Events.
  *
  * What must stay true: without the section nothing is sent anywhere; a receiver that is away makes
- * nobody unready, but it is said.
+ * no process unready, but it is a warning.
  */
 import type { Meter } from '@opentelemetry/api'
 import type { Clock } from '../../ports/clock.ts'
@@ -74,12 +74,12 @@ export function openNotifications(parts: NotificationParts): Notifications {
   observeCounter(meter, 'kinfold_kubernetes_events', fates, () =>
     EVENT_FATES.map((result) => ({ value: events?.counts().get(result) ?? 0, labels: { result } })),
   )
-  const told = events && notifierOf(tellerOf(events))
+  const ofEvents = events && notifierOf(tellerOf(events))
   return {
     observe(note) {
       if (note.type === 'Settled') events?.settled(note.command, note.result)
     },
-    loops: [notifier, told, events].flatMap((each) =>
+    loops: [notifier, ofEvents, events].flatMap((each) =>
       each === undefined ? [] : [(signal: AbortSignal) => each.run(signal)],
     ),
     checks: () => {

@@ -39,7 +39,7 @@ export function readinessOf(
   ]
 }
 
-/** What cannot be carried out makes nobody unready, but it is a warning. */
+/** What cannot be carried out makes no process unready, but it is a warning. */
 export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked'>): Check[] {
   return Object.entries(blocked).flatMap(([reason, count]) => {
     if (count.objects === 0) return []
@@ -48,8 +48,8 @@ export function blockedOf(name: string, { blocked }: Pick<ClusterCount, 'blocked
 }
 
 /**
- * Without it nobody is unready: where it is required, what it would have let through is reported as
- * blocked.
+ * No process is unready without it: where it is required, what it would have let through is
+ * reported as blocked.
  */
 export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Check {
   if (state === 'in force') return passed(`lock/${name}`, state)
@@ -57,7 +57,7 @@ export function checkOfLock({ name, state, reason, isRequired }: LockStatus): Ch
   return warned(`lock/${name}`, `${state}${effect}: ${reason}`)
 }
 
-/** None while nobody else may write to the data directory. */
+/** None while no other user may write to the data directory. */
 export function checksOfData(data: string): Check[] {
   const intrusion = intrusionInto(data)
   return intrusion === '' ? [] : [warned('data', intrusion)]
@@ -82,7 +82,7 @@ export function checksOfTokens(files: {
   })
 }
 
-/** What of the endpoint's certificate nobody can use; empty when all is well. */
+/** Why clients cannot use the endpoint's certificate; none when all is well. */
 export function checksOfTls(tls: Pick<Tls, 'failure'> | undefined): Check[] {
   const failure = tls?.failure() ?? ''
   return failure === '' ? [] : [warned('http-tls', failure)]
@@ -96,8 +96,8 @@ export interface GroupStanding {
 }
 
 /**
- * Who was in it goes on with what it has, and can still be asked and told to pause: that is no
- * reason to send nobody there.
+ * A member in trouble goes on with what it has, and still takes questions and an order to pause:
+ * that is no reason to send it no requests.
  */
 export function checkOfGroup({ isMember, trouble, differing }: GroupStanding): Check {
   if (!isMember) return failed('group', trouble || 'has not joined it yet')
@@ -127,13 +127,14 @@ export function checksOfWatcher(watcher: Pick<Watcher, 'status'>): Check[] {
 
 function connectionOf(name: CheckName, isConnected: boolean, reason: string): Check {
   if (!isConnected) return failed(name, reason || 'not connected yet')
-  // Such as a group that discovery lacks: its kinds are as they were, and nobody is unready for it.
+  // Such as a group that discovery lacks: its kinds are as they were, and no process is unready for
+  // it.
   return reason === '' ? passed(name) : warned(name, reason)
 }
 
 /**
- * Its watch may break after that. Nobody is unready for it, since the other kinds go on; but it is
- * said.
+ * Its watch may break after that. No process is unready for it, since the other kinds go on; but it
+ * is a warning.
  */
 function checkOfKind(cluster: string, kind: KindStatus): Check {
   const { synced, reason, state } = kind
@@ -171,7 +172,7 @@ export function checksOfTasks(graph: Pick<Graph, 'status' | 'owners'>): Check[] 
   if (isIdle) return [failed('tasks', 'no task is given to anybody yet')]
   return all.map(({ partition, role, state, lagEntries }) => {
     const behind = lagEntries === 0n ? '' : `${lagEntries} entries behind`
-    // Nobody waits for a standby.
+    // No question waits for a standby.
     if (role === 'standby') return passed(`standby/${partition}`, behind)
     const late = lagEntries > LAG_LIMIT_ENTRIES ? behind : ''
     const failure = state === 'folding' ? late : state

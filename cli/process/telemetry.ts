@@ -21,7 +21,7 @@ import { VERSION } from '../print/version.ts'
 
 export interface Telemetry extends AsyncDisposable {
   readonly metrics: Metrics
-  /** Undefined: nobody wants them. */
+  /** Undefined: they are switched off. */
   readonly traces: ProcessTraces | undefined
 }
 
@@ -48,7 +48,8 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     const metrics = createMetrics(resourceOf(service, VERSION))
     return { metrics, traces: undefined, [Symbol.asyncDispose]: () => close(metrics) }
   }
-  // What several processes of a service send has to be told apart; who scrapes them knows.
+  // What several processes of a service send has to be distinguished; a scraper knows whom it
+  // asked.
   const resource = resourceOf(service, VERSION, `${hostname()}:${process.pid}`)
   const otlp = await import('../../runtime/telemetry/otlp.ts')
   otlp.logComplaints(logger, () => clock.monotonicMs())

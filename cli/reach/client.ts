@@ -42,7 +42,7 @@ export interface Scope {
 export interface Server {
   readonly url: string
   readonly token: string | undefined
-  /** The process that is meant; undefined: whoever answers there. */
+  /** The process that is meant; undefined: any that answers there. */
   readonly instance: string | undefined
   /** What is said beside a refusal, where the question says more than its user wrote. */
   readonly hint?: string | undefined
@@ -95,7 +95,7 @@ const ITS_FLAGS = 'the --mode, --kinds and --kubeconfig that it had'
 /**
  * Flags, the environment, what a running process wrote into the usual data directory, the default
  * port. Of a directory that is named, also by $KINFOLD_DATA, nothing else is asked: an order must
- * not reach whoever happens to listen.
+ * not reach a process that happens to listen.
  */
 export function serverOf(flags: ClientFlags): Server {
   const data = flags.data ?? (process.env['KINFOLD_DATA'] || undefined)
@@ -110,7 +110,7 @@ export function serverOf(flags: ClientFlags): Server {
   }
   const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']
   if (authority) trustAlso(authority)
-  // What lies in a data directory is shown to nobody but who wrote it there.
+  // A token from a data directory is shown only to the process that wrote it there.
   const file = flags.tokenFile ?? (process.env['KINFOLD_TOKEN_FILE'] || about?.tokenFile)
   return {
     url: urlOf(named ?? about?.url),
@@ -216,13 +216,13 @@ export async function askAnyway(server: Server, path: string): Promise<Response>
   return await responseOf(server, path, {}, ASK_MS)
 }
 
-/** The same of what is sent: who sends much waits when it is told to. */
+/** The same of what is sent: a client that sends much waits when the answer asks it to. */
 export async function sendAnyway(server: Server, path: string, body: string): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
   return await responseOf(server, path, { method: 'POST', headers, body }, ASK_MS)
 }
 
-/** What is refused for what stands is no mistake of whoever orders it. */
+/** An order that conflicts with the current state is no mistake of the user who gives it. */
 export async function order(server: Server, path: string, body: object): Promise<Response> {
   const init = {
     method: 'POST',
@@ -234,15 +234,17 @@ export async function order(server: Server, path: string, body: object): Promise
 }
 
 /**
- * Whoever has no rights, or asks for too much at once, for what is kept no longer or for a moment
- * to come, may have asked in the right words.
+ * A user who has no rights, or asks for too much at once, for what is kept no longer or for a
+ * moment to come, may have asked in the right words.
  */
 function exitOf(status: number): ExitCode {
   const isRefusal = [401, 403, 410, 425, 429].includes(status)
   return status < 500 && !isRefusal ? EXIT.input : EXIT.failure
 }
 
-/** Of Node, where a certificate is not of who is asked, or nobody known vouches for it. */
+/**
+ * Error codes of Node where a certificate is of another host, or no known authority has signed it.
+ */
 const UNTRUSTED = /CERT|SIGNATURE|ISSUER/
 
 async function answerOf(
@@ -302,7 +304,7 @@ async function responseOf(
       `no kinfold answers at ${url}; start one with "kinfold up", "kinfold graph" or "kinfold playground" (one that ran before: with ${ITS_FLAGS}), or name it with --server`,
     )
   } finally {
-    // Streams last as long as whoever asked wants them.
+    // Streams last as long as the caller wants them.
     clearTimeout(timer)
   }
 }

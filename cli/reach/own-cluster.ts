@@ -23,8 +23,8 @@ export interface OwnCluster extends AsyncDisposable {
   /** What is said beside a refusal: the user named no id. */
   readonly hint: string
   readonly cluster: Cluster
-  /** Throws unless this is the cluster that is told of. */
-  check(told: ClusterRef): void
+  /** Throws unless this is the cluster that the answer is about. */
+  check(about: ClusterRef): void
   /** Undefined where it serves no such kind, or more than one. */
   kind(of: GroupKind): Promise<DiscoveredKind | undefined>
   /** Undefined where it serves none. */
@@ -67,11 +67,11 @@ export async function openOwnCluster(
   return {
     ...{ id, cluster: opened },
     hint: `context "${name}" leads to the cluster with id ${id}`,
-    check(told) {
-      if (told.id === id) return
+    check(about) {
+      if (about.id === id) return
       throw new ExitError(
         EXIT.input,
-        `cluster ${told.name} has id ${told.id}, and context "${name}" leads to the cluster with id ${id}; name its context with --context`,
+        `cluster ${about.name} has id ${about.id}, and context "${name}" leads to the cluster with id ${id}; name its context with --context`,
       )
     },
     async kind({ group, kind }) {

@@ -147,7 +147,7 @@ export async function rowsFor<T extends PastPage>(
   if (flags.limit !== undefined && flags.tail !== undefined) {
     throw new ExitError(EXIT.input, '--limit and --tail both say how many rows: take one')
   }
-  // Without a beginning the oldest rows of the record are of use to nobody (C18).
+  // Without a beginning the oldest rows of the record are of no use (C18).
   const [newestKey, newestRows] =
     flags.since === undefined && flags.limit !== undefined
       ? ['limit', flags.limit]
@@ -245,7 +245,7 @@ export async function nothing(
   return `No ${what}${where} since ${since}.${more}\n`
 }
 
-/** Who may see one namespace only is not told of others. */
+/** A user who may see one namespace only is not shown others. */
 async function elsewhere(
   what: 'changes' | 'deletions',
   server: Server,

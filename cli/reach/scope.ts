@@ -27,7 +27,7 @@ export interface Question {
 
 /** About one object. */
 export async function questionOf(words: readonly string[], flags: ObjectFlags): Promise<Question> {
-  // A uid is of no namespace: then a kubeconfig that cannot be read is in nobody's way.
+  // A uid needs no namespace: then a kubeconfig that cannot be read does not matter.
   const isByUid = words.length === 1 && words[0]?.startsWith('uid:') === true
   const { cluster, hint } = await clusterScopeOf(flags)
   const namespace = flags.namespace ?? (isByUid ? DEFAULT_NAMESPACE : namespaceOf(flags))

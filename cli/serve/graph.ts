@@ -24,8 +24,8 @@ import type { Service, ServiceParts } from './service.ts'
 
 export async function openGraphService(parts: ServiceParts, standbys: number): Promise<Service> {
   const { config, kafka, codec, clock, logger, cuts, meter } = parts
-  // Before it joins the others: whoever may not go on with this log takes no partition from those
-  // who may.
+  // Before it joins the others: a process that may not go on with this log takes no partition from
+  // those that may.
   checkFoldVersion(await foldVersionOf(parts.log, codec))
   const { application } = kafka.settings
   const registry = kafka.registry?.url

@@ -1,9 +1,9 @@
 /**
  * `kinfold playground`: two clusters of our own in the process, something living in them, and
- * Kinfold over them, in parity and enforce unless it is told otherwise.
+ * Kinfold over them, in parity and enforce unless flags say otherwise.
  *
  * What must stay true: it never reads a kubeconfig of anybody's, writes none while another process
- * has the data directory, and leaves nothing behind but what it was told to keep.
+ * has the data directory, and leaves nothing behind but what the user asked it to keep.
  */
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -143,7 +143,8 @@ async function showOnly(
   const { lockDirectory } = await import('../../adapters/sqlite/lock.ts')
   keepCompiled()
   mkdirSync(data, { recursive: true })
-  // Whoever has the directory has its kubeconfig: a log, or another that has no Kinfold.
+  // Only the process that has the lock writes the kubeconfig: the lock of the log where there is
+  // one, else that of the directory.
   const log = join(data, 'log')
   using _lock = lockDirectory(existsSync(log) ? log : data)
   const kubeconfig = writeKubeconfigIn(data, servers)
@@ -179,7 +180,7 @@ async function collectIn(
   const sending: Promise<void>[] = []
   try {
     const steps: EmbeddedSteps = {
-      // Whoever finds the endpoint finds the kubeconfig, and a process that was refused the
+      // A user who finds the endpoint finds the kubeconfig, and a process that was refused the
       // directory writes none.
       locked: () => writeKubeconfigIn(flags.data, servers),
       ready: (url) => {

@@ -69,7 +69,7 @@ export interface ServiceParts {
   /** What caps have cut in this process. */
   readonly cuts: Cuts
   readonly meter: Meter
-  /** Undefined: nobody wants them. */
+  /** Undefined: they are switched off. */
   readonly traces: ProcessTraces | undefined
   /**
    * What requests to the endpoint must show, and what other processes of the service want to be
@@ -79,8 +79,8 @@ export interface ServiceParts {
   /** Clusters that say who asks. */
   readonly authority: Authority | undefined
   /**
-   * A share of the partitions among the processes of this service. `policy`: what this one goes by,
-   * to be told from others'.
+   * A share of the partitions among the processes of this service. `policy`: what this one decides
+   * by, so that a process with another one is noticed.
    */
   placement(standbys: number, policy: string): Placement
 }
@@ -198,8 +198,8 @@ interface LogParts extends Pick<ServiceParts, 'kafka' | 'config' | 'clock' | 'lo
 }
 
 /**
- * The graph creates missing topics, since it is told how many partitions there are to be; the
- * others wait for them.
+ * The graph creates missing topics, since its settings have the number of partitions; the others
+ * wait for them.
  */
 async function openLog(
   { name, kafka, config: { partitions }, clock, logger }: LogParts,
@@ -213,7 +213,7 @@ async function openLog(
     if (!warnings.has(reason)) logger.log('warn', 'Kafka', { reason })
     warnings.add(reason)
   }
-  for (let isTold = false; ; isTold = true) {
+  for (let isLogged = false; ; isLogged = true) {
     try {
       return await openKafkaLog({
         ...{ settings, partitions, replicas, mayCreate, clock },
@@ -225,7 +225,7 @@ async function openLog(
       signal.throwIfAborted()
       const mayWait = error instanceof TopicsMissing && kafka.mayCreate
       if (!mayWait) throw new ExitError(EXIT.failure, error.message, { cause: error })
-      if (!isTold) logger.log('warn', 'waiting for topics', { reason: error.message })
+      if (!isLogged) logger.log('warn', 'waiting for topics', { reason: error.message })
       await clock.sleep(TOPICS_EVERY_MS, signal)
     }
   }

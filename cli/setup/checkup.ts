@@ -172,7 +172,7 @@ function notWatched(
 
 /**
  * Servers of others that give lists without a resourceVersion: those alone are tried. What cannot
- * be listed for another reason is told elsewhere.
+ * be listed for another reason is reported elsewhere.
  */
 async function unversioned(
   cluster: Cluster,
@@ -299,7 +299,7 @@ async function checkKind(
   }
 }
 
-/** Files that hold what lets somebody in, as the settings name them. */
+/** Files that hold credentials, as the settings name them. */
 export interface Secrets {
   readonly kubeconfig: string | undefined
   /** Of the endpoint. */
@@ -353,7 +353,7 @@ async function checkLog(data: string): Promise<Finding[]> {
     await using log = await openSqliteLog({ directory, clock: systemClock(), readOnly: true })
     checkFoldVersion(await foldVersionOf(log, avroCodec()))
     const text = `${data}: format is known, ${log.partitions('events')} partitions, checksums hold`
-    // How far it is ahead of a log that nobody writes says nothing.
+    // How far the wall clock is ahead of a log that no process writes says nothing.
     log.time.confirmWall()
     const clock = clockNote(log.time)
     if (clock === '') return [{ state: 'ok', text }]

@@ -1,7 +1,7 @@
 /**
  * `kinfold config validate` and `config print`: a config file as a service would read it.
  *
- * What must stay true: all faults are told; nothing is printed of a file that is not valid, and
+ * What must stay true: all faults are printed; nothing is printed of a file that is not valid, and
  * nothing that a named file holds.
  *
  * Not here: what is wrong with it (config-check.ts), what there is by default (config-print.ts).
@@ -33,7 +33,7 @@ export function addConfig(program: Command): void {
     })
 }
 
-/** Every fault is told, the last one as the end. */
+/** Prints every fault, the last one as the end of the command. */
 async function validContent(file: string): Promise<Readonly<Record<string, unknown>>> {
   const { faultsOf } = await import('../config/config-check.ts')
   const content = readConfigMapping(file)

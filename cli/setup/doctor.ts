@@ -101,7 +101,7 @@ export function addDoctor(program: Command): void {
     })
 }
 
-/** Undefined where nobody lists any. */
+/** Undefined where neither the flag nor the file lists any. */
 function kindsOf(
   key: 'kinds' | 'ignoreKinds',
   flags: DoctorFlags,

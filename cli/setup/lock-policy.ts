@@ -2,8 +2,8 @@
  * The second lock: a ValidatingAdmissionPolicy that refuses Kinfold's own account what it must
  * never do, and the ConfigMap that it is tried on.
  *
- * What must stay true: it concerns no other account, and what it cannot evaluate it refuses. What
- * comes first is what a probe is told first (adapters/kubernetes/lock-probe.ts).
+ * What must stay true: it concerns no other account, and what it cannot evaluate it refuses. The
+ * validation that comes first is what a probe is refused with (adapters/kubernetes/lock-probe.ts).
  *
  * Not here: rights (role-manifest.ts), what a mark is (core/model/mark.ts). Deletes of objects that
  * another API server keeps pass it by, and so does who may change the policy.

@@ -2,8 +2,8 @@
  * `kinfold rbac`: prints accounts, rights and the second lock, for kinds that are listed or that a
  * cluster serves now.
  *
- * What must stay true: it changes nothing; a kind is in what it prints only by its name, so kinds
- * that come later are nobody's until they are listed.
+ * What must stay true: it changes nothing; a kind is in what it prints only by its name, so no
+ * account has rights for kinds that come later until they are listed.
  */
 import { type Command, Option } from 'commander'
 import type { Cluster, DiscoveredKind, Discovery } from '../../ports/cluster.ts'
@@ -48,8 +48,7 @@ const CALL_MS = 15_000
 /** As the API server bounds names of namespaces. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 /**
- * Nobody's to collect: they hold no objects, or the lock itself, which admission policies do not
- * guard.
+ * Never collected: they hold no objects, or the lock itself, which admission policies do not guard.
  */
 const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',

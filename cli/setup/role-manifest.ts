@@ -32,7 +32,7 @@ export interface RoleOptions {
   /** Where objects may be deleted and patched; empty: everywhere. */
   readonly onlyNamespaces: readonly string[]
   /**
-   * Of the kinds those that a cluster told are in no namespace, by name; Kubernetes' own are known
+   * Names of the kinds that are in no namespace, as a cluster reported; Kubernetes' own are known
    * without it.
    */
   readonly clusterScoped: ReadonlySet<string>
@@ -131,7 +131,8 @@ export function roleManifests(of: RightsOf, options: RoleOptions): readonly Mani
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: account, namespace } },
     clusterRole(`${account}-read`, read),
     clusterBinding(`${account}-read`, `${account}-read`, account, namespace),
-    // Every account has this where nobody took it away: the addresses of the API's groups.
+    // Every account has this unless an administrator took it away: the addresses of the API's
+    // groups.
     clusterBinding(`${account}-discovery`, 'system:discovery', account, namespace),
     // Only where several watchers elect one.
     ...(of === 'watcher' ? leaseRole(`${account}-lease`, LEASE, account, namespace) : []),

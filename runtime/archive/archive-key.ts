@@ -33,7 +33,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const ID_BYTES = 8
-/** Nobody's key is longer, whatever it is spelled in. */
+/** No key is longer, whatever its encoding. */
 const MAX_FILE_BYTES = 1_024
 
 /** Throws `ExitError` when the file holds no key, or one that other users may read. */

@@ -1,12 +1,12 @@
 /**
- * How much of the disk the archive may use, and how much of that a namespace: whoever makes and
- * deletes objects decides how many bytes are archived of them.
+ * How much of the disk the archive may use, and how much of that a namespace: users who create and
+ * delete objects decide how many bytes are archived of them.
  *
  * What must stay true: the archive alone never brings the disk down to where nothing is deleted any
- * more; a namespace that has its share is not archived any more, and everybody else is; each
- * refusal is noted with the namespace. Bytes are counted before they are written, and by when they
- * were, since they are removed by age. After a start they are read from the log; until that is done
- * too little is counted, and the disk alone limits.
+ * more; a namespace that has its share is not archived any more, and all others are; each refusal
+ * is noted with the namespace. Bytes are counted before they are written, and by when they were,
+ * since they are removed by age. After a start they are read from the log; until that is done too
+ * little is counted, and the disk alone limits.
  *
  * Not here: measuring the disk (cli/process/disk-space.ts), what follows from a refusal: what a
  * user deletes is not archived (services/watcher/publish/deletion-archive.ts), what Kinfold would

@@ -1,4 +1,4 @@
-/** For how long an answer of a cluster counts, and that nobody is let in without one. */
+/** For how long an answer of a cluster counts, and that no user is let in without one. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

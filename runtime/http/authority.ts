@@ -2,9 +2,9 @@
  * Who may ask what, as clusters say: whom a token belongs to, and what that user may do.
  *
  * What must stay true: an answer that lets in counts for 60 s, one that refuses for 30 s, and for
- * what changes anything none counts but a fresh one. Who cannot be reviewed is not let in. Nobody's
- * questions make others wait: reviews of a cluster are shared by user (client.ts), and no cluster
- * is waited for but the one that is asked about.
+ * what changes anything none counts but a fresh one. A user who cannot be reviewed is not let in.
+ * No user's questions make others wait: reviews of a cluster are shared by user (client.ts), and no
+ * cluster is waited for but the one that is asked about.
  *
  * Not here: the reviews themselves (ports/review.ts), tokens (token-reviews.ts), what a question
  * needs (services/graph/query/ask/access.ts).
@@ -32,14 +32,14 @@ const AT_ONCE = 32
 const OF_ONE = 16
 
 export interface Authority {
-  /** Undefined: nobody. Throws `Problem` when nobody can say. */
+  /** Undefined: no user has the token. Throws `Problem` when no cluster can say. */
   identify(shown: Shown, isFresh: boolean): Promise<User | undefined>
-  /** `cluster` null: the one that says who somebody is. False where no cluster can say. */
+  /** `cluster` null: the one that says whose a token is. False where no cluster can say. */
   may(user: User, cluster: string | null, access: Access, isFresh: boolean): Promise<boolean>
 }
 
 export interface AuthorityParts {
-  /** The first says who somebody is; each, what may be done in it. */
+  /** The first says whose a token is; each says what may be done in it. */
   readonly reviews: readonly [Review, ...Review[]]
   readonly clock: Clock
   readonly cuts?: Cuts

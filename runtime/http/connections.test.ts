@@ -1,6 +1,6 @@
 /**
- * A new connection is always taken: the longest idle one makes room for it, and whoever does not
- * read its answer is cut.
+ * A new connection is always taken: the longest idle one makes room for it, and a client that does
+ * not read its answer is cut.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
  * The connections of an endpoint: how many are open, which one makes room for a new one, and which
- * one is cut since nobody reads its answer.
+ * one is cut since its client does not read the answer.
  *
  * What must stay true: a new connection is always taken, so that a probe is answered however many
  * others are open. Beyond the bound the one that has been idle for longest is closed; where none is
@@ -33,7 +33,7 @@ export interface ConnectionCounts {
   readonly open: number
   /** Closed to make room for another one. */
   readonly crowded: number
-  /** Closed since nobody read the answer. */
+  /** Closed since the client did not read the answer. */
   readonly stalled: number
 }
 
@@ -129,8 +129,7 @@ export class Connections {
   }
 
   /**
-   * Whoever has asked and reads nothing may have gone back to being idle: its answer waits all the
-   * same.
+   * The connection of a client that reads nothing may be idle again: its answer waits all the same.
    */
   #cutStalled(): void {
     const now = this.#clock.monotonicMs()

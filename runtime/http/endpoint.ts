@@ -1,9 +1,9 @@
 /**
  * The HTTP endpoint that every process has: health, readiness, metrics, and what its service adds.
  *
- * What must stay true: it listens on loopback only, unless whoever asks has to show a token; what
- * one request may bring is bounded, and so is how many answers may go on without end: whoever takes
- * them all leaves every other request, probes first, as it was.
+ * What must stay true: it listens on loopback only, unless requests have to show a token; what one
+ * request may bring is bounded, and so is how many answers may go on without end: a client that
+ * takes them all delays no other request, and no probe.
  */
 import { once } from 'node:events'
 import type { Server as HttpsServer } from 'node:https'
@@ -50,7 +50,7 @@ declare module 'fastify' {
     isStream?: (request: FastifyRequest) => boolean
     /** Whether the token of a cluster is enough here. */
     takesClusterToken?: boolean
-    /** Whether it is answered to whoever asks, as it holds nothing of any cluster. */
+    /** Whether every client gets an answer, as it holds nothing of any cluster. */
     isPublic?: boolean
   }
 }
@@ -89,8 +89,8 @@ export interface HttpSettings {
   /** What requests must show; undefined: nothing, and only loopback is listened on. */
   readonly token?: HttpToken | undefined
   /**
-   * Who shows one of these may read the metrics, and nothing else. It counts beside a token or an
-   * authority only: without one nobody has to show anything.
+   * A client that shows one of these may read the metrics, and nothing else. It counts beside a
+   * token or an authority only: without one no client has to show anything.
    */
   readonly metricsToken?: HttpToken | undefined
   /**
@@ -99,7 +99,7 @@ export interface HttpSettings {
   readonly clusterTokens?: ClusterTokens | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Tls | undefined
-  /** Clusters that say who somebody is; undefined: none is asked. */
+  /** Clusters that say whose a token is; undefined: none is asked. */
   readonly authority?: Authority | undefined
   /**
    * Whether reading takes rights in the clusters, too: then names and metrics are for who may see
@@ -221,7 +221,7 @@ export async function serveEndpoint(parts: EndpointParts, settings: HttpSettings
   if (clusterTokens !== undefined) addClusterTokens(server, clusterTokens)
   if (token !== undefined || authority !== undefined) addToken(server, settings)
   else addHostCheck(server, advertise)
-  // Before anything of the request is read, and behind whatever lets somebody in.
+  // Before anything of the request is read, and after the access checks.
   server.addHook('onRequest', async (request, reply) => {
     if (request.is404) await refuseUnknown(request, reply)
   })
@@ -292,7 +292,7 @@ function below(path: string, paths: ReadonlySet<string>): string {
     : `; there are ${found.join(', ')}: /openapi.json says what each is`
 }
 
-/** Behind whatever lets somebody in: who is refused takes none of them. */
+/** After the access checks: a client that is refused takes none of them. */
 function addStreamLimit(server: FastifyInstance, streams: Streams): void {
   server.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isStream?.(request) !== true) return
@@ -308,7 +308,7 @@ function addStreamLimit(server: FastifyInstance, streams: Streams): void {
         `all ${MOST_STREAMS} streams are open, and no other client has more of them than you; end one, or ask again later`,
       )
     }
-    // Whoever left while it was asked who that is has left already.
+    // A client that left during authentication has left already.
     if (reply.raw.closed) stream[Symbol.dispose]()
     else reply.raw.once('close', () => stream[Symbol.dispose]())
   })
@@ -367,7 +367,7 @@ function addHostCheck(server: FastifyInstance, advertise: string | undefined): v
 /** Where Data Firehose of AWS shows its key: it sets no other header. */
 const FIREHOSE_KEY = 'x-amz-firehose-access-key'
 
-/** Before whatever else lets somebody in: on other routes such a token is none. */
+/** Before any other authentication: on other routes such a token is none. */
 function addClusterTokens(server: FastifyInstance, tokens: ClusterTokens): void {
   server.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.takesClusterToken !== true) return
@@ -405,8 +405,8 @@ function addToken(server: FastifyInstance, who: WhoMay): void {
 }
 
 /**
- * Whether a token for the metrics alone is shown, and is enough. Whose it is, no cluster is asked,
- * and it makes nobody of who shows it. Throws `Problem` where it is not enough.
+ * Whether a token for the metrics alone is shown, and is enough. No cluster is asked whose it is,
+ * and the client that shows it gets no principal. Throws `Problem` where it is not enough.
  */
 function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): boolean {
   const { authorization } = request.headers
@@ -415,7 +415,7 @@ function isOfMetrics(request: FastifyRequest, { token, metricsToken }: WhoMay): 
   throw new Problem(403, `the token that was shown may read ${METRICS}, and nothing else`)
 }
 
-/** A token of the file is not told to any cluster. */
+/** A token of the file is not sent to any cluster. */
 async function principalFor(
   request: FastifyRequest,
   { token, authority }: WhoMay,

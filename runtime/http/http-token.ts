@@ -2,8 +2,9 @@
  * The tokens that a request must show, as a file has them: a line each, so that one can be replaced
  * while the other still counts.
  *
- * What must stay true: without a readable file nobody is let in, nor by one that other users may
- * read; comparing takes as long for every wrong token; the file is read again when it has changed.
+ * What must stay true: without a readable file no client is let in, nor by a file that other users
+ * may read; comparing takes as long for every wrong token; the file is read again when it has
+ * changed.
  *
  * Not here: which requests need none (endpoint.ts).
  */
@@ -23,7 +24,7 @@ export const TOKEN_RULE: string = `${SHORTEST} to ${LONGEST} printable character
 export interface HttpToken {
   /** Whether the value of an `Authorization` header shows one of them. */
   isShown(authorization: string | undefined): boolean
-  /** Why nobody is let in by it since it has changed; empty while it is good. */
+  /** Why no client is let in by it since it has changed; empty while it is good. */
   failure(): string
 }
 
@@ -59,8 +60,8 @@ export function watchedFile<T>(
       stamp = now
       failure = ''
     } catch (error) {
-      // Whoever took it away wants nobody in. A file that is just being written is looked at again
-      // with the next request.
+      // An operator who took it away wants no client let in. A file that is just being written is
+      // read again with the next request.
       held = []
       stamp = ''
       failure = error instanceof Error ? error.message : String(error)
@@ -101,7 +102,7 @@ function privateTokens(file: string): readonly string[] {
   return tokens
 }
 
-/** Of whoever shows one: it may be anybody's file. */
+/** For clients, which show one: the mode of the file is not checked. */
 export function readTokens(file: string): readonly string[] {
   const tokens = linesOf(file, 'the token file')
   if (tokens.length > 0 && tokens.length <= MOST_TOKENS && tokens.every(isGoodToken)) return tokens

@@ -1,8 +1,8 @@
 /**
- * Who asks: what a request proved of itself, kept beside it for whoever wants to know.
+ * Who asks: what a request proved of itself, kept beside it for its handlers.
  *
- * What must stay true: nothing of what was shown to prove it is kept, told or logged; who proved
- * nothing is named so.
+ * What must stay true: nothing of what was shown to prove it is kept, passed on or logged; a client
+ * that proved nothing is named so.
  *
  * Not here: proving it (endpoint.ts), what it may (the services).
  */

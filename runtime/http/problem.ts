@@ -23,14 +23,14 @@ export function problem(reply: FastifyReply, error: unknown): FastifyReply {
     .send(JSON.stringify(bodyOf(status, detail)))
 }
 
-/** What is wrong, for whoever says it in another form. */
+/** What is wrong, for callers that say it in another form. */
 export function failureOf(error: unknown): { readonly status: number; readonly detail: string } {
   const status = error instanceof Problem ? error.status : statusOf(error)
   const detail = refusalOf(error) ?? (error instanceof Error ? error.message : String(error))
   return { status, detail }
 }
 
-/** All is said in `detail`: of a type of its own nobody could make more. */
+/** All is said in `detail`: a type of its own would tell a client no more. */
 export function bodyOf(status: number, detail: string): object {
   return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
 }

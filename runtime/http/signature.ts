@@ -43,7 +43,7 @@ export type Opened =
 
 const MAKE =
   'make one with "openssl genpkey -algorithm ed25519 -out key.pem", and its public key with "openssl pkey -in key.pem -pubout -out key.pub"'
-/** Nobody's key is longer. */
+/** No key is longer. */
 const MAX_KEY_BYTES = 4_096
 
 /**

@@ -1,4 +1,4 @@
-/** However many tokens somebody makes up, whom a cluster knows is let in (T16). */
+/** However many tokens a client makes up, a user whom a cluster knows is let in (T16). */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -43,8 +43,8 @@ test('T16: made-up tokens of one address are reviewed twenty at once and ten a s
   await clock.advance(1_000)
   await attack(3_000, 'b')
   equal(asked.length, 1 + 20 + 10)
-  // Another address is none the worse for it, nor whoever is known there, long after its answer has
-  // ended.
+  // Another address is none the worse for it, nor a user who is known there, long after the answer
+  // about them has lapsed.
   equal(await reviews.userOf(shown('ben', '10.0.0.8'), false), undefined)
   await clock.advance(70_000)
   await attack(100, 'c')

@@ -4,10 +4,9 @@
  *
  * What must stay true: of one token one review is under way at a time. A token that the cluster
  * knew within the last hour waits for no unknown one; how many unknown ones are reviewed, at once
- * and a second, is shared by where they come from, so whoever makes up tokens is refused, and
- * nobody else. What is remembered of refused ones pushes out no known one. For what changes
- * anything no review counts that began before it was asked for. Tokens are remembered by their
- * digests only.
+ * and a second, is shared by source address, so a client that makes up tokens is refused, and no
+ * other one. What is remembered of refused ones pushes out no known one. For what changes anything
+ * no review counts that began before it was asked for. Tokens are remembered by their digests only.
  *
  * Not here: what a user may do (authority.ts).
  */
@@ -88,7 +87,7 @@ export class TokenReviews {
     cuts.know(RATE)
   }
 
-  /** Undefined: nobody. Throws `Problem` when nobody can say, or not now. */
+  /** Undefined: no user has the token. Throws `Problem` when no cluster can say, or not now. */
   async userOf({ authorization = '', source }: Shown, isFresh: boolean): Promise<User | undefined> {
     const token = /^Bearer +([!-~]+)$/i.exec(authorization)?.[1] ?? ''
     if (token === '' || token.length > LONGEST) return undefined
@@ -96,7 +95,7 @@ export class TokenReviews {
     const now = this.#parts.clock.monotonicMs()
     const known = this.#known.get(key)
     if (!isFresh && known !== undefined && now < known.at + ALLOWED_MS) return known.user
-    // Whoever was refused a moment ago and orders something is asked about anew, as unknown.
+    // The token of an order is reviewed anew, as unknown, even if it was refused a moment ago.
     if (!isFresh && this.#refused.get(key) === true) return undefined
     const asked = ++this.#last
     for (let one = this.#underWay.get(key); one !== undefined; one = this.#underWay.get(key)) {

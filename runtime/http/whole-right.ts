@@ -1,9 +1,9 @@
 /**
- * The right to see all of every cluster: to get `graphs` of our group, in the cluster that says who
- * somebody is.
+ * The right to see all of every cluster: to get `graphs` of our group, in the cluster that says
+ * whose a token is.
  *
- * What must stay true: it is one question, wherever it is asked; who showed a token of the file, or
- * is local, has it; in doubt nobody has.
+ * What must stay true: it is one question, wherever it is asked; a client that showed a token of
+ * the file, or is local, has it; if it is unclear, no client has it.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Access } from '../../ports/review.ts'
@@ -16,7 +16,7 @@ export const GROUP = 'kinfold.dev'
 const WHOLE: Access = { verb: 'get', group: GROUP, resource: 'graphs', namespace: '', name: '' }
 
 export interface ReadingRights {
-  /** Undefined where no cluster says who somebody is. */
+  /** Undefined where no cluster says whose a token is. */
   readonly authority?: Authority | undefined
   /** Whether reading takes rights in the clusters, too. */
   readonly isReadingReviewed?: boolean | undefined

@@ -1,4 +1,4 @@
-/** Whoever asks without end is the one who waits, and who is refused (T13). */
+/** A client that asks without end is the one that waits, and that is refused (T13). */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

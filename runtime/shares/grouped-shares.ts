@@ -5,7 +5,7 @@
  * What must stay true: what a group has up to its floor no other group takes, however many holders
  * that one has; within a group it is as in shares.ts.
  *
- * Not here: what is held, and giving it up: whoever owns the amount does that.
+ * Not here: what is held, and giving it up: the owner of the amount does that.
  */
 import type { Cuts } from './cuts.ts'
 import { type Cap, Shares } from './shares.ts'

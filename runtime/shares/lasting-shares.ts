@@ -1,5 +1,5 @@
 /**
- * Shares of an amount that nobody can give back when another one needs it, such as bytes of an
+ * Shares of an amount that no holder can give back when another one needs it, such as bytes of an
  * archive: unlike in shares.ts, what one holder took is taken until it is removed by age.
  *
  * What must stay true: no holder gets more than is left for all others after it, so the first to

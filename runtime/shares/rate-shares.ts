@@ -1,11 +1,11 @@
 /**
- * Shares of what is used up as time goes on: so much of it in any day, by holders within holders
- * (a user of a namespace of a cluster).
+ * Shares of what is used up as time goes on: so much of it in any day, by holders within holders (a
+ * user of a namespace of a cluster).
  *
- * What must stay true: while nobody needs it, one holder may have all of it. Where it is used up, a
- * holder that has had less than the largest one beside it gets more, at the cost of that one, which
- * waits until it is not the largest any more: so of n holders beside each other each may have an
- * n-th part, however many are within each. What was had cannot be taken back: so in a day that
+ * What must stay true: while no other holder needs it, one may have all of it. Where it is used up,
+ * a holder that has had less than the largest one beside it gets more, at the cost of that one,
+ * which waits until it is not the largest any more: so of n holders beside each other each may have
+ * an n-th part, however many are within each. What was had cannot be taken back: so in a day that
  * begins with one holder that has all, up to 1 + 1/2 + … + 1/n times the total are had. Whatever is
  * refused is noted (cuts.ts).
  *

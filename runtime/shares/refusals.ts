@@ -1,6 +1,6 @@
 /**
- * Requests that were refused since whoever sent them did not prove who it is (401), or may not do
- * that (403): counted, and logged.
+ * Requests that were refused since their client did not prove who it is (401), or may not do that
+ * (403): counted, and logged.
  *
  * What must stay true: nothing that was shown to prove it is logged, nor what was asked in detail;
  * the log is bounded, however many are refused: a line per address and minute, and one for all
@@ -23,7 +23,7 @@ const MOST_ADDRESSES = 1_000
 /** All those that are not counted apart. */
 const OTHERS = 'others'
 
-interface Told {
+interface Source {
   at: number
   /** Since the last line. */
   count: number
@@ -34,7 +34,7 @@ export class Refusals {
   readonly #logger: Logger | undefined
   readonly #counts = new Map<number, number>(REFUSAL_CODES.map((code) => [code, 0]))
   /** By address. */
-  readonly #told = new Map<string, Told>()
+  readonly #sources = new Map<string, Source>()
 
   constructor(clock: Pick<Clock, 'monotonicMs'>, logger: Logger | undefined) {
     this.#clock = clock
@@ -51,27 +51,27 @@ export class Refusals {
     if (count === undefined) return
     this.#counts.set(code, count + 1)
     const now = this.#clock.monotonicMs()
-    const from = this.#toldOf(address, now)
-    const told = this.#told.get(from) ?? { at: Number.NEGATIVE_INFINITY, count: 0 }
-    this.#told.set(from, told)
-    told.count += 1
-    if (now - told.at < LINE_EVERY_MS) return
+    const from = this.#sourceOf(address, now)
+    const source = this.#sources.get(from) ?? { at: Number.NEGATIVE_INFINITY, count: 0 }
+    this.#sources.set(from, source)
+    source.count += 1
+    if (now - source.at < LINE_EVERY_MS) return
     this.#logger?.log('warn', 'requests were refused', {
       address: from,
       method,
       route,
       code,
-      times: told.count,
+      times: source.count,
     })
-    told.at = now
-    told.count = 0
+    source.at = now
+    source.count = 0
   }
 
-  #toldOf(address: string, now: number): string {
-    if (this.#told.has(address) || this.#told.size < MOST_ADDRESSES) return address
-    for (const [key, { at }] of this.#told) {
-      if (now - at >= LINE_EVERY_MS) this.#told.delete(key)
+  #sourceOf(address: string, now: number): string {
+    if (this.#sources.has(address) || this.#sources.size < MOST_ADDRESSES) return address
+    for (const [key, { at }] of this.#sources) {
+      if (now - at >= LINE_EVERY_MS) this.#sources.delete(key)
     }
-    return this.#told.size < MOST_ADDRESSES ? address : OTHERS
+    return this.#sources.size < MOST_ADDRESSES ? address : OTHERS
   }
 }

@@ -1,4 +1,4 @@
-/** What lapsed gives its place before anything that counts, and counts for nobody. */
+/** What lapsed gives its place before anything that counts, and counts for no holder. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../adapters/memory/clock.ts'

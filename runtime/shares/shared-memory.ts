@@ -3,8 +3,8 @@
  * users and the rights that were reviewed for them, addresses and the tokens that were refused.
  *
  * What must stay true: what has lapsed is as if it had never been, and gives its place before
- * anything that counts does; then whoever has most makes room, its oldest first, so a holder that
- * fills it forgets its own and nobody else's.
+ * anything that counts does; then the holder that has most makes room, its oldest first, so a
+ * holder that fills it forgets its own and no other holder's.
  */
 import type { Clock } from '../../ports/clock.ts'
 import type { Cuts } from './cuts.ts'

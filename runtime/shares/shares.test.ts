@@ -14,7 +14,7 @@ function sharesOf(total: number, floor: number, logger?: Logger): { shares: Shar
 }
 
 /**
- * Takes one, as whoever owns the amount does: the giver gives first, and the holder may be the
+ * Takes one, as the owner of the amount does: the giver gives first, and the holder may be the
  * giver.
  */
 function taken(shares: Shares, holder: string): boolean {

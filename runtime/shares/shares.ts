@@ -1,14 +1,14 @@
 /**
  * Shares of a bounded amount: places, bytes or records that many holders use and no single one may
- * use up. A holder is whoever the amount has to be shared between: a namespace, a user, a client, a
- * cluster.
+ * use up. Holders are those that the amount has to be shared between: namespaces, users, clients,
+ * clusters.
  *
- * What must stay true: while nobody needs it, one holder may have all of it; a holder that has
+ * What must stay true: while no other holder needs it, one may have all of it; a holder that has
  * little gets more as soon as it asks, from the one that has most; what a holder has up to the
- * floor is never taken from it. Who gives, gives its oldest, so the newest is kept. Whatever is
- * refused or taken away is noted (cuts.ts).
+ * floor is never taken from it. A holder that gives, gives its oldest, so the newest is kept.
+ * Whatever is refused or taken away is noted (cuts.ts).
  *
- * Not here: what is held, and giving it up: whoever owns the amount does that, and says so with
+ * Not here: what is held, and giving it up: the owner of the amount does that, and reports it with
  * `give`.
  */
 import type { Cuts } from './cuts.ts'
@@ -44,7 +44,7 @@ export class Shares {
   }
 
   /**
-   * Who has to give something before a holder may take an amount: nobody (null), another one, or
+   * Who has to give something before a holder may take an amount: no holder (null), another one, or
    * the holder itself, which has its share already. Ask again after each gift: one may not be
    * enough.
    */
@@ -61,7 +61,7 @@ export class Shares {
     return largest
   }
 
-  /** Takes it where nobody has to give; otherwise false, and the cut is noted. */
+  /** Takes it where no holder has to give; otherwise false, and the cut is noted. */
   take(holder: string, amount = 1): boolean {
     if (this.giver(holder, amount) !== null) {
       this.cut(holder, amount)

@@ -3,8 +3,8 @@
  * one ends for another client's.
  *
  * What must stay true: a client that has few gets one; for it ends the oldest of the client that
- * has most, which is told why and may go on from where it was. Whoever has the most itself is
- * refused another one.
+ * has most, which gets the reason and may go on from where it was. A client that has the most
+ * itself is refused another one.
  *
  * Not here: how long a reader may not read (connections.ts), how much is written at once (the
  * routes).

@@ -1,8 +1,8 @@
 /**
  * A cluster whose calls about one object are reported to an observer: for latencies and traces.
  *
- * What must stay true: it answers, and fails, as the cluster behind it does. What is reported holds
- * nobody up, and comes after the answer.
+ * What must stay true: it answers, and fails, as the cluster behind it does. A report delays no
+ * caller, and comes after the answer.
  *
  * Not here: what is made of a report (cli/process/process-metrics.ts, traces.ts).
  */

@@ -88,7 +88,7 @@ export function telemetrySettings(environment: Environment): TelemetrySettings {
     },
     metricIntervalMs,
     metricTimeoutMs: Math.min(metricTimeoutMs, metricIntervalMs),
-    // Of what is off nobody wants to hear.
+    // Warnings about what is switched off are of no use.
     warnings: isOff ? [] : warnings,
   }
 }

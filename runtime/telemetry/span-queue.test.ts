@@ -13,7 +13,7 @@ import { SpanQueue } from './span-queue.ts'
 
 type Done = Parameters<SpanExporter['export']>[1]
 
-/** A collector that answers when it is told to. */
+/** A collector that answers when the test says so. */
 class Slow implements SpanExporter {
   readonly asked: { readonly spans: readonly ReadableSpan[]; readonly done: Done }[] = []
 

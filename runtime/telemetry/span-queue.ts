@@ -2,8 +2,8 @@
  * The spans that wait to be sent: a bound around the SDK's own batches, and counts of what became
  * of them.
  *
- * What must stay true: whoever ends a span never waits, and what is beyond the bound is dropped and
- * counted. A collector that is slow, away or hostile costs spans, and nothing else.
+ * What must stay true: the code that ends a span never waits, and what is beyond the bound is
+ * dropped and counted. A collector that is slow, away or hostile costs spans, and nothing else.
  */
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
 

@@ -83,7 +83,7 @@ export class Traces {
     this.#parts = parts
   }
 
-  /** To be told by the task of each event that it folded. */
+  /** The task calls it for each event that it folded. */
   readonly folded = (
     _event: unknown,
     at: { readonly partition: number; readonly position: bigint },
@@ -100,7 +100,7 @@ export class Traces {
     folding.traces.set(at.position, seen)
   }
 
-  /** To be told of each call of the reaper, once it was answered. */
+  /** To be called for each call of the reaper, once it was answered. */
   readonly called = (call: ObservedCall): void => {
     const reaping = call.auditId === undefined ? undefined : this.#reaping.get(call.auditId)
     if (reaping === undefined || !reaping.span.isRecording()) return
@@ -343,7 +343,7 @@ export class Traces {
     }
   }
 
-  /** Undefined for what nobody could read; those whose work it is say so. */
+  /** Undefined for what cannot be decoded; the parts whose work it is report that. */
   #decoded({ value }: Produced): Writable | undefined {
     if (value === null) return undefined
     try {
