@@ -13,7 +13,7 @@ export const CLEAN: readonly string[] = [
   'core/',
   'ports/',
   'scripts/',
-  'services/graph/fold/',
+  'services/graph/',
   'services/reaper/',
   'services/watcher/',
   'sim/',

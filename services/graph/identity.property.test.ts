@@ -175,7 +175,7 @@ async function reap(rig: MinuteRig, thing: Thing): Promise<void> {
   await rig.minute(`delete ${textOf(thing)}`)
 }
 
-/** GETs of owners that nobody is. */
+/** Live GETs of owners that do not exist. */
 function looksOf({ looked }: Told, things: readonly Thing[]): string[] {
   const absent = things.flatMap((thing) =>
     thing.refs.flatMap((ref) => {

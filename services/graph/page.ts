@@ -17,8 +17,8 @@ import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Nothing is written into the page but text: a browser that knows trusted types refuses whoever
- * tries.
+ * Nothing is written into the page but text: a browser that knows trusted types refuses any script
+ * that writes markup.
  */
 const POLICY = [
   "default-src 'none'",

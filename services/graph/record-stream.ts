@@ -47,7 +47,7 @@ const STREAM_WAIT_MS = 5_000
 type StreamTopic = 'lineage' | 'history'
 
 export function addStreams(server: FastifyInstance, parts: StreamParts): void {
-  // Of all streams together: however many are read, nobody else waits for more than a turn.
+  // Of all streams together: however many are read, other work waits for at most one turn.
   const turns = new Turns(parts.clock)
   for (const topic of ['lineage', 'history'] as const) {
     const config = { isStream: () => true }
@@ -67,7 +67,7 @@ interface Sending {
   readonly turns: Turns
   readonly topic: StreamTopic
   readonly filter: RecordFilter
-  /** Nobody reads any more. */
+  /** The client has closed the stream. */
   readonly closed: AbortSignal
 }
 
@@ -81,7 +81,7 @@ async function send(
   const { follow, from = 'start' } = askedOf(request)
   const isEvents = request.headers.accept?.includes('text/event-stream') === true
   const resumed = request.headers['last-event-id']
-  // Whoever reconnects asks with the address of the first time.
+  // A client reconnects with the address of its first request.
   const begin = typeof resumed === 'string' && resumed !== '' ? resumed : from
   const next = await positionsFrom(log, topic, begin)
   // A reader of events reconnects at the end of an answer.
@@ -126,7 +126,7 @@ async function send(
   return reply
 }
 
-/** What was trimmed under a slow reader is told as it is to one that resumes. */
+/** A slow reader whose next records were trimmed gets the answer of one that resumes there. */
 async function broken(
   partition: number,
   tell: (partition: number) => Promise<void>,

@@ -45,8 +45,8 @@ export interface Decoding {
   /** What is of another format is refused. */
   readonly only?: Format | undefined
   /**
-   * The one cluster that is meant, as its cloud names it: all else is left out. Without it a
-   * second cluster is refused: no event may name somebody in another cluster.
+   * The one cluster that is meant, as its cloud names it: entries of others are left out. Without
+   * it a second cluster is refused: no event may name a user in another cluster.
    */
   readonly source?: string | undefined
 }

@@ -11,7 +11,7 @@
 import type { Actor, DeletionVerb } from '../../../ports/record/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
 
-/** Of whoever reads or sends a list of them. */
+/** The version that API servers and other senders of lists write. */
 export const API_VERSION = 'audit.k8s.io/v1'
 
 /** Who asked, without the cluster: an event does not name it. */
@@ -150,7 +150,7 @@ function isBodyKnown(event: Fields): boolean {
   return isLogged || fieldsOf(event['requestObject'])['kind'] !== undefined
 }
 
-/** Of a query that is too long nobody knows what its end says. */
+/** The end of a query that is too long is unknown. */
 function mayBeDryRun(event: Fields): boolean {
   if (fieldsOf(event['requestObject'])['kind'] !== undefined) return false
   const address = textOf(event['requestURI'])

@@ -86,7 +86,7 @@ interface RigOptions {
   readonly tokens?: string
   readonly isGuarded?: boolean
   readonly auditKeptADay?: number
-  /** A kind whose objects nobody may get. */
+  /** A kind whose objects no user may get. */
   readonly hidden?: string
   /** How far behind the log's time is. */
   readonly behindMs?: () => number
@@ -297,7 +297,7 @@ test('what was deleted while nothing was seen is of the request with its uid, an
   match(partial, /^nothing was seen between \S+Z and \S+Z: what was deleted then has no time/)
   const carol = { auditID: '3', user: { username: 'carol' } }
   await rig.send(eventList(auditEvent('a', then + 1_000, carol)))
-  // Of two that may have been it none is nearer to a time that nobody knows.
+  // The time of the deletion is unknown, so neither of the two requests is nearer to it.
   deepEqual((await rig.why('cm-a')).told, [])
 })
 
@@ -338,7 +338,7 @@ test('what was deleted while nothing was seen is probably of the only one who as
     'name-and-time alice deploy-web 0',
   ])
   deepEqual((await rig.why('cm-b')).told, ['name-and-time bob cm-b 0'])
-  // A user may act by another client, and then nobody knows which it was.
+  // A user may act by another client, and then it is unknown which of them it was.
   await rig.send(eventList(asked('6', 'pods', 'y', { user: { username: 'admin' } })))
   deepEqual((await rig.why('pod-y')).told, [])
   await rig.send(eventList(asked('7', 'configmaps', 'b', { user: { username: 'carol' } })))

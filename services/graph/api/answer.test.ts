@@ -45,7 +45,7 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
     ...['put rs/web', 'put pod/a <- rs/web! [h.io/x]', 'put rs/web [deleting foreground]'],
   ],
 }
-/** Answers that are no documents, or of which no story is told here. */
+/** Answers that are no documents, or for which there is no story here. */
 const ASKED = [
   'held',
   'clusters',

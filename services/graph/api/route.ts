@@ -371,7 +371,7 @@ export type Queries = {
 }
 type Word<T> = T extends number ? string : T
 
-/** `pattern`: as the server is told it. */
+/** `pattern`: as the server takes it. */
 export function routeOf(method: string, pattern: string): Route | undefined {
   return ROUTES.find(
     (route) => patternOf(route) === pattern && route.method === method.toLowerCase(),

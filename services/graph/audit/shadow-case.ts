@@ -1,12 +1,12 @@
 /**
  * What one lineage record says to a comparison with another collector of the same cluster: that
- * Kinfold would take the object, that somebody did, and whether Kinfold would have.
+ * Kinfold would delete the object, that another client deleted it, and whether Kinfold would have.
  *
- * What must stay true: told from the public record alone. Who sent a delete is not in a watch: that
- * an object goes whose owners are all gone is taken for the collector's work, and that one goes
- * beside a living owner for nobody's.
+ * What must stay true: it is derived from the public record alone. A watch does not say who sent a
+ * delete: the deletion of an object whose owners are all deleted counts as the collector's, and the
+ * deletion of an object beside a living owner counts for neither collector.
  *
- * Not here: counting, and waiting for what may still come (shadow.ts).
+ * Not here: counting, and waiting for later records (shadow.ts).
  */
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { Standing } from '../../../core/model/reference.ts'

@@ -1,5 +1,5 @@
 /**
- * Beside another collector: what both would take, what only one would, and what nobody can tell.
+ * Beside another collector: what both would delete, what only one would, and what is unclear.
  * Stories through the real fold.
  */
 

@@ -144,7 +144,7 @@ export class Shadow {
     }
     if (before === undefined) return []
     const changes: StoreChange[] = [[`would/${id}`, null]]
-    // Nobody knows what becomes of one whose kind is not watched any more.
+    // The end of an object of an unwatched kind is not observed.
     if (before.isHeld || lineage.phase === 'suspect' || !this.#isNew(lineage)) return changes
     const { isHeld: _, ...told } = before
     const because = `${told.because}; kept after all: ${lineage.why || 'it has no owner'}`

@@ -1,10 +1,9 @@
 /**
- * What somebody who gives an order, or takes one back, may not expect: that there was nothing to
- * take back, what stands all the same by orders of their own, and that nothing is known of what is
- * protected.
+ * What a user who gives an order, or takes one back, may not expect: that there was no order to
+ * take back, which orders are still in effect, and that nothing protected is known.
  *
  * What must stay true: it is said beside the order, which is carried out in any case: reapers may
- * know of what the fold here does not. Nothing is said of what another process has.
+ * know more than the fold here does. Nothing is said about the partitions of another process.
  *
  * Not here: carrying it out (directive-http.ts).
  */

@@ -125,7 +125,7 @@ interface Moment {
   readonly answers: Record<string, unknown>
 }
 
-/** By whom it is deleted, and what is not known of that, is told of now alone. */
+/** Who deletes it, and what is unknown of that, is only in answers about now. */
 function withoutDeletion({ answer, partial }: Answer<Why>): Answer<object> {
   const told = { ...answer, deletion: null, deletedBy: [], orphaned: null }
   return { answer: told, partial: isForgotten({ partial }) ? partial : '' }

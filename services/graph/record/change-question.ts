@@ -165,7 +165,7 @@ async function pageOfOne(
   }
   const behind = from === undefined ? behindText(await index.caughtUp()) : ''
   const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
-  // Whoever goes on with the stream gets what is not indexed yet from there.
+  // A client that continues with the stream gets the records that are not indexed yet from there.
   const end = index.position(partition)
   ends.set(partition, end)
   const horizon = await horizonOfOne(index, object, partition)

@@ -3,9 +3,9 @@
  * page at a time; of deleted ones also by whom, as far as Kinfold knows.
  *
  * What must stay true: a page is about one cluster, answered by the process that has it, and all
- * pages of a cluster are about the same two moments. A moment that is not known any more is refused
- * for all clusters, with the earliest one. An answer may be kept only where nothing that comes can
- * change it.
+ * pages of a cluster are about the same two moments. A moment before the earliest known one is
+ * refused for all clusters, with the earliest one. An answer may be cached only where no later
+ * record can change it.
  *
  * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who
  * may see the whole graph (http.ts).

@@ -49,7 +49,7 @@ function beyond({ earliest, because }: Horizon, since: number): Problem {
   )
 }
 
-/** Trimmed under whoever reads it page by page. */
+/** Trimmed while a client reads it page by page. */
 export function trimmedMeanwhile(): Problem {
   return new Problem(
     410,

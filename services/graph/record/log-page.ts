@@ -1,11 +1,11 @@
 /**
- * One page of what the log's `history` holds, for whoever may see it: what questions about
- * namespaces and clusters, and about deletions, have in common.
+ * One page of what the log's `history` holds, for users who may see it: the common part of
+ * questions about namespaces and clusters, and about deletions.
  *
  * What must stay true: the first page fixes where each partition ends, so reading page by page
- * comes to an end; a question that reaches further back than all partitions are whole is refused.
- * Any process answers; who may not see the whole graph is answered where the cluster is, since only
- * there it is known what may be listed.
+ * ends; a question that reaches further back than all partitions are whole is refused. Any process
+ * answers; a user who may not see the whole graph is answered by the process that has the cluster,
+ * since only that process knows what may be listed.
  *
  * Not here: what is read of a page (change-scan.ts), what becomes of it (change-question.ts,
  * deletion-question.ts).

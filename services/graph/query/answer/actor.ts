@@ -2,9 +2,9 @@
  * Who asked for a deletion, as the audit log of its cluster says, and how certain it is that the
  * request was this one.
  *
- * What must stay true: it is told and never decided by. An answer says how the request was found:
- * by Audit-ID or by uid it is this object's; by name and time, or by collection and time, it is a
- * guess, and is called one. A request that says another uid is of another object.
+ * What must stay true: it is shown, and no decision depends on it. An answer says how the request
+ * was found: by Audit-ID or by uid it is this object's; by name and time, or by collection and
+ * time, it is a guess, and is called one. A request that says another uid is of another object.
  *
  * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts),
  * who may see it (question.ts).
@@ -79,7 +79,7 @@ export interface KnownLife {
 }
 
 /**
- * Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits.
+ * Of a life that is over, or whose deletion has begun. Null where it is unknown: no request fits.
  */
 export async function actorOf(
   parts: ActorParts,
@@ -102,7 +102,7 @@ async function requestFor(
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
   const named = await requestsAbout(parts, about, { since, until })
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
-  // A command that was a dry run deleted nothing, whoever deleted it later.
+  // A command that was a dry run deleted nothing, also if the object was deleted later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
   if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
   await noteGaps(parts, object, { since: begun === undefined ? since : begun - SLACK_MS, until })
@@ -189,7 +189,7 @@ async function noteGaps(
   if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
-/** Nobody knows when it was, so none is nearer: one of a client with which all that fit agree. */
+/** The time is unknown, so no request is nearer: one of a client on which all that fit agree. */
 function onlyOne(found: readonly Actor[]): FoundActor | undefined {
   const [first, ...rest] = askingIn(found)
   if (first === undefined) return undefined

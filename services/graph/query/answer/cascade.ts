@@ -34,8 +34,8 @@ const CHANGES_LIMIT = 2_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
 /**
- * While somebody follows: how often it is looked at again at most, and how many times longer than a
- * look took.
+ * While a client follows: how often it is read again at most, and how many times longer than a
+ * reading the pause is.
  */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
@@ -104,7 +104,7 @@ export function createCascades(
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
     const { isOver, ...rest } = await walk.answer(root, phase, begin?.at ?? null)
-    // What nobody can tell of now may still be there.
+    // An object whose present state is unknown may still exist.
     const isFinal = isOver && view.partial() === ''
     return { answer: { ...rest, isOver, isFinal }, partial: doubts.join('; '), asOf }
   }
@@ -203,7 +203,9 @@ interface WalkOptions {
   readonly index: Pick<HistoryIndex, 'lastOf' | 'within'>
   readonly histories: Histories
   readonly limit: number
-  /** What an event before this position removed is no part of it; null where nobody knows. */
+  /**
+   * Objects that an event before this position removed are no part of it; null where it is unknown.
+   */
   readonly from: number | null
   readonly sight: Sight
 }
@@ -230,7 +232,7 @@ interface Met {
 
 class Walk {
   readonly #options: WalkOptions
-  /** All looked at, by `identityKey`; true once what hangs on it was, too. */
+  /** All objects that were read, by `identityKey`; true once their dependents were read, too. */
   readonly #seen = new Map<string, boolean>()
   readonly #kinds = new Map<
     string,
@@ -256,8 +258,8 @@ class Walk {
   }
 
   /**
-   * All that is in a namespace: it is deleted with it, whoever owns it. `since`: its deletion
-   * began.
+   * All objects in a namespace, which are deleted with it, whatever their owners. `since`: its
+   * deletion began.
    */
   async content(root: Named, since: number | null): Promise<void> {
     const { view, index, limit } = this.#options

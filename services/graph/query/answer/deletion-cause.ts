@@ -31,11 +31,11 @@ export type Cause =
   | { readonly type: 'owner'; readonly at: number; readonly isInferred: boolean }
   /** The deletion of its namespace, which is all that the namespace controller follows. */
   | { readonly type: 'namespace'; readonly begun: Begun }
-  /** Whoever deleted it decided that. */
+  /** The client that deleted it decided that. */
   | { readonly type: 'own' }
   /**
-   * Either, if all its owners were deleted by `at`; `own` if one was not. Null: nobody can say.
-   * `begun`: no request is known, so a namespace whose deletion had begun may be the cause.
+   * Either, if all its owners were deleted by `at`; `own` if one was not. Null: unknown. `begun`:
+   * no request is known, so a namespace whose deletion had begun may be the cause.
    */
   | { readonly type: 'unknown'; readonly at: number | null; readonly begun: Begun | null }
 
@@ -72,7 +72,7 @@ export function causeOf(ended: Ended, actor: FoundActor | null): Cause {
     if (actor.others > 0) return eitherOf(begun)
     return isNamespaceController(actor) ? ofNamespace(ended, begun) : { type: 'own' }
   }
-  // Of what happened between two lists nobody knows whom it named last.
+  // Which owners it referenced last is unknown for a change between two lists.
   const isSeen = !history.some(
     ({ change, evidence }) => change === 'gone' && evidence !== 'deleted',
   )

@@ -132,7 +132,10 @@ function isWatched({ from, to }: TwoViews, object: Coordinates): boolean {
 /** Changes of one object that are looked at for the one that shows. */
 const MOST_BACK = 100
 
-/** The newest change of what is told of an object: what held it, and why, changes besides. */
+/**
+ * The newest change of what the answer shows of an object; changes of what holds it, and why, are
+ * skipped.
+ */
 async function lastSeen(
   { to }: TwoViews,
   key: string,

@@ -257,7 +257,7 @@ function isSame(a: GroupKind, b: GroupKind): boolean {
   return a.group === b.group && a.kind === b.kind
 }
 
-/** Of a kind that is not listed, or not watched, objects may exist that nobody here knows. */
+/** Of a kind that is not listed yet, or is unwatched, objects may exist that are unknown here. */
 function unlisted({ kind }: ListAsked, kinds: readonly KnownKind[]): string {
   const unknown = kinds.filter(
     ({ phase }) => phase === 'unsynced' || (kind !== '' && phase === 'unmonitored'),

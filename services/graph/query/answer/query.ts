@@ -53,7 +53,7 @@ export interface Answer<T> {
 
 type AnsweredWhy = AnswerOf<WhyDocument>
 
-/** As it is found, whoever asks: which others have its name is said by question.ts. */
+/** As it is found, for every user: which others have its name is said by question.ts. */
 export interface Why
   extends Omit<AnsweredWhy, 'object' | 'history' | 'deletedBy' | 'asOwner' | 'others'> {
   readonly object: Named
@@ -315,7 +315,7 @@ function namedBadly({ name }: OwnerReference): string {
   return isPathSegmentName(name) ? '' : `; a server takes no object called ${JSON.stringify(name)}`
 }
 
-/** Null when it is gone, which nobody can say of a store that is being restored. */
+/** Null when it was deleted, which is unknown while a store is being restored. */
 function phaseOf(view: View, node: Node | undefined): Why['phase'] {
   if (node !== undefined) return nodePhase(node)
   return view.partial() === '' ? null : 'unknown'

@@ -1,10 +1,11 @@
 /**
- * What hangs on an object, or what it hangs on, level by level.
+ * The dependents of an object, or its owners, level by level.
  *
- * What must stay true: each object is told once with what hangs on it, in the same order whoever is
- * asked; a tree that was cut says so. What hangs on an object names it by its uid and coordinates.
+ * What must stay true: each object is listed once with its dependents, in the same order by every
+ * process; a tree that was cut says so. A dependent references the object by its uid and
+ * coordinates.
  *
- * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and
+ * Not here: which object is meant (query.ts), references by its uid alone (misnamed.ts), lines and
  * drawings (cli/ask/tree.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'

@@ -58,7 +58,7 @@ export function addClusterList(server: FastifyInstance, parts: ClusterListParts)
     })
     const told = all.flatMap(({ answer }) => answer.statuses)
     const statuses = new Map(told.map(([id, , status]) => [id, status]))
-    // Whoever has a cluster knows its name best.
+    // The process that has a cluster has its newest name.
     const names = new Map(told.map(([id, name]) => [id, name]))
     const refOf = clusterRefs(known.map(({ id, name }) => ({ id, name: names.get(id) ?? name })))
     const answer: ClusterListAnswer = {

@@ -27,8 +27,8 @@ import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
 /**
- * Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component
- * is cut, and such owners may be told twice.
+ * Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond that, a
+ * component is cut, and such owners may be listed twice.
  */
 const DUMP_LIMIT = 100_000
 
@@ -352,7 +352,7 @@ interface Attributes
   readonly missing: boolean
   readonly beingDeleted: boolean
   readonly deletingDependents: boolean
-  /** Nobody has seen it, and nobody has proven that it is absent. */
+  /** It was neither observed nor is its absence proven. */
   readonly virtual: boolean
 }
 

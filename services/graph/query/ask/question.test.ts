@@ -54,7 +54,7 @@ interface Asked {
   contents(): Promise<unknown>
 }
 
-/** A story folded; what it is told later is the story gone on with. */
+/** Folds a story; `tell` continues it. */
 async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const clock = systemClock()
   // Each record at a time of its own.

@@ -127,7 +127,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
-  /** Who deleted what who asks may not get is not told. */
+  /** Without who deleted the objects that the user may not get. */
   const shownDeleters = async (
     request: FastifyRequest,
     { cluster }: View,
@@ -372,7 +372,7 @@ async function heldScope(access: Access, request: FastifyRequest): Promise<HeldS
   return { isWhole, namespace, sight: async (id) => await access.sight(request, id, 'list') }
 }
 
-/** Which clusters there are is told to those only who may see the whole graph. */
+/** The list of clusters is shown only to users who may see the whole graph. */
 async function heldClusters(
   { access, clusters }: QuestionParts,
   request: FastifyRequest,

@@ -189,7 +189,7 @@ function changesOf({ offset, value, record }: Recorded): StoreChange[] {
   ]
 }
 
-/** Undefined for what a newer version wrote: nobody is named, and nothing ends for that. */
+/** Undefined for a record of a newer version: no user is named, and nothing fails. */
 function recordIn(value: Uint8Array, codec: Codec): Actor | ActorGap | undefined {
   try {
     return codec.decode(value) as Actor | ActorGap

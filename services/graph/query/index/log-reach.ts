@@ -2,8 +2,8 @@
  * How far back the log reaches: since when nothing is missing of a partition of `history` or
  * `events`.
  *
- * What must stay true: it is never earlier than what is whole, so whoever asks about an earlier
- * time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
+ * What must stay true: it is never earlier than the first whole moment, so a question about an
+ * earlier time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
  * docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event
  * that any partition still has (fold/retention.ts).
  *
@@ -30,8 +30,8 @@ export async function reachOf(log: Log, topic: ReachTopic): Promise<readonly Rea
   const oldest = await oldestEvent(log)
   const partitions = Array.from({ length: log.partitions(topic) }, (_, each) => each)
   const all = await Promise.all(partitions.map((each) => ownReach(log, topic, each, oldest)))
-  // Of what was never trimmed nobody wrote down when it began: no later than the oldest that is
-  // there.
+  // Of a partition that was never trimmed it is not recorded when it began: no later than the
+  // oldest entry that is there.
   const begun = earlier(oldest, ...all.map(({ earliest }) => earliest))
   return all.map((reach) => (reach.isWhole ? { ...reach, earliest: begun } : reach))
 }

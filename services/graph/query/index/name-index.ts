@@ -2,9 +2,9 @@
  * Finds objects by cluster, kind, namespace and name: those that have a name now, and those that
  * had it, the last deleted first.
  *
- * What must stay true: however many had a name before, what exists is found by one search. Who
- * reads a part is told what kind of part: `lacks`. A former object is found around the moment that
- * is asked for, since only one of them existed then.
+ * What must stay true: however many objects had a name before, an existing one is found by one
+ * search. A partial result says what it lacks: `lacks`. A former object is found around the moment
+ * that is asked for, since only one of them existed then.
  *
  * Not here: keys (name-key.ts), reading the log (follower/history-follower.ts), histories
  * (history-index.ts).

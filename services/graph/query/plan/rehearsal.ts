@@ -1,9 +1,11 @@
 /**
  * A rehearsal: the real fold over an overlay of the store, with its commands handed to the caller
- * instead of a reaper, and what the caller says came of them given to the fold as a watch would.
+ * instead of a reaper; their results, as the caller reports them, are given to the fold as a watch
+ * would.
  *
  * What must stay true: nothing is written anywhere; the policy is that everything provable acts,
- * what is under way for real counts for nothing, and nobody waits for a kind that is out of sync.
+ * commands that are really under way count for nothing, and nothing waits for a kind that is out of
+ * sync.
  *
  * Not here: what the API server would do with a command (plan.ts).
  */
@@ -79,8 +81,8 @@ export class Rehearsal {
   }
 
   /**
-   * Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell
-   * more. False when `isEnough` says to stop.
+   * Folds the reported events until nothing more follows; each command goes to `carryOut`, which
+   * may report more. False when `isEnough` says to stop.
    */
   async settle(carryOut: (issued: Issued) => void, isEnough: () => boolean): Promise<boolean> {
     for (const event of this.#queue) {

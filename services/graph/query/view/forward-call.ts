@@ -1,9 +1,10 @@
 /**
- * One request sent on to another graph process, and the mark by which that one knows it.
+ * One request forwarded to another graph process, and the header by which that one knows it.
  *
  * What must stay true: it ends within its time or with its caller; a process that no longer has
- * what is asked for is told apart from one that cannot be reached; what may have had an effect
- * there is never sent again. Only a path of ours is asked, whatever the caller wrote before it.
+ * what is asked for is distinguished from one that cannot be reached; a request that may have had
+ * an effect there is never sent again. Only a path of ours is asked, whatever the caller wrote
+ * before it.
  *
  * Not here: who is asked, and how often (forward.ts).
  */
@@ -81,7 +82,7 @@ export async function call(url: string, options: Call): Promise<Answer | string>
         [FORWARDED]: textOf(mark),
         ...(authorization !== undefined && { authorization }),
         ...(accept !== undefined && isTableAsked(accept) && { accept }),
-        // What is gathered is combined here, so nobody there can know what the caller has.
+        // Gathered answers are combined here, so no process there can know what the caller has.
         ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
       },

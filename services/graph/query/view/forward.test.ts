@@ -1,6 +1,6 @@
 /**
- * Several graph processes share the clusters: whichever is asked, the one that has the cluster
- * answers, or a sentence says why nobody does.
+ * Several graph processes share the clusters: any of them can be asked, the one that has the
+ * cluster answers, or a sentence says why none does.
  */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -237,7 +237,7 @@ test('a cluster that moves before the request arrives is looked up again', async
   ok(has(third, 'd') || has(asked, 'd'))
 })
 
-/** Looked into by questions alone, where it is told to wait. */
+/** Only questions read its edges; a test can make them wait there. */
 class WatchedStore extends MemoryStore {
   onEdges: () => Promise<void> = async () => undefined
 

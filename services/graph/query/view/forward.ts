@@ -206,7 +206,7 @@ class Round<T> {
   }
 }
 
-/** Aborts when nobody waits for the reply any more. */
+/** Aborts when the client has closed the connection. */
 export function closedOf(reply: FastifyReply): AbortSignal {
   const closed = new AbortController()
   if (reply.raw.closed) closed.abort()
@@ -219,8 +219,8 @@ const PASSED = [
 ]
 
 /**
- * As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there
- * breaks off here.
+ * As it arrives: a slow client makes the other process wait. An answer that breaks off there breaks
+ * off here.
  */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {
   for (const name of PASSED) {

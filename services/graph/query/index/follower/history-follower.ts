@@ -156,7 +156,7 @@ export class HistoryFollower {
     return left
   }
 
-  /** It was away for so long that what is forgotten may be told nowhere any more. */
+  /** It was away for so long that the log may no longer have the deletion of an entry here. */
   async #hasMissed(): Promise<boolean> {
     for (let p = 0; p < this.#log.partitions('lineage'); p++) {
       const at = this.position('lineage', p)
