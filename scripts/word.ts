@@ -14,10 +14,13 @@ export const CLEAN: readonly string[] = [
   'ports/',
   'scripts/',
   'services/graph/',
+  'services/notify/',
   'services/reaper/',
+  'services/restore/',
   'services/watcher/',
   'sim/',
   'testing/',
+  'web/',
 ]
 
 const OLD_WORDS: readonly (readonly [old: RegExp, instead: string])[] = [
