@@ -3,10 +3,11 @@
  * server-sent events, from a position on; with `follow=true` for ever.
  *
  * What must stay true: each entry is sent once, in the order of its partition, and none is left out
- * but by what was asked: a stream that cannot be read on breaks off, so it never looks whole. The
- * id of an event is where to go on behind it, in all partitions: who resumes there misses nothing
- * and gets nothing twice. Who may not see the whole graph sees what may be listed in the one
- * namespace that was asked for, and nothing of the rest; the header `warning` says so.
+ * but by what was asked: a stream that cannot be read on breaks off, so it never seems whole. The
+ * id of an event is where to continue after it, in all partitions: a client that resumes there
+ * misses nothing and gets nothing twice. A user who may not see the whole graph sees what may be
+ * listed in the one namespace that was asked for, and nothing of the rest; the header `warning`
+ * says so.
  *
  * Not here: positions (stream-position.ts), which records are meant (query/ask/record-filter.ts),
  * how many streams there may be (runtime/shares/streams.ts).
@@ -117,7 +118,7 @@ async function send(
       [...next.keys()].map((partition) => broken(partition, tell, log, topic, next)),
     )
   } catch (error) {
-    // What is left out of a stream must not look like its end: the answer breaks off.
+    // An entry that is missing must not seem the end of the stream: the answer breaks off.
     failed.abort()
     out.breakOff(error)
     return reply

@@ -67,7 +67,7 @@ function gone(
   return new Problem(410, `${verb} ${where} of ${topic} expired; the earliest is ${first}: ${lost}`)
 }
 
-/** Of a compacted topic more is kept than can be gone on from. */
+/** A compacted topic keeps more entries than those from which a reader can continue. */
 async function earliestOf(
   log: Log,
   topic: Topic,

@@ -29,7 +29,7 @@ import { TailLines } from './tail-lines.ts'
 export const FORMATS = ['events', 'eks', 'gke', 'aks'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** What is no audit event, though it stands where one is expected. */
+/** An entry that is no audit event, where one is expected. */
 export interface Unreadable {
   readonly type: 'Unreadable'
   /** When it was written, as far as that is known. */

@@ -143,7 +143,9 @@ function isDryRun(event: Fields): boolean {
   return Number(optionsOf(event)['dryRun'] ?? 0) > 0
 }
 
-/** At level Metadata a dry run that only the body asks for looks like a deletion. */
+/**
+ * At level Metadata a dry run that only the body asks for cannot be distinguished from a deletion.
+ */
 function isBodyKnown(event: Fields): boolean {
   const { level } = event
   const isLogged = level === 'Request' || level === 'RequestResponse'

@@ -232,7 +232,7 @@ class Batch {
   }
 }
 
-/** Something of anybody's. An API server sends for minutes what is not taken. */
+/** Any user may have lost an event. It may be minutes old: an API server retries for as long. */
 function anybodysAt(now: number): readonly LeftOut[] {
   return [anybodyAt(now - GAP_MS), anybodyAt(now)]
 }

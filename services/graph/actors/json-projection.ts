@@ -78,7 +78,7 @@ interface ListFrame {
   readonly type: 'list'
   /** Undefined: elements are counted. */
   readonly shape: ObjectShape | undefined
-  /** Its elements are values, as if they stood one after the other. */
+  /** Its elements are values, as if they were written one after the other. */
   readonly isRoot: boolean
   count: number
   expects: 'value-or-end' | 'value' | 'comma'
@@ -377,7 +377,7 @@ function isObject(shape: Shape | undefined): shape is ObjectShape {
   return typeof shape === 'object' && !isList(shape) && !(shape instanceof Within)
 }
 
-/** What stands after a backslash. Beyond ASCII it stays as it is written. */
+/** The character after a backslash. Beyond ASCII it stays as it is written. */
 function meantBy(escaped: readonly number[]): Buffer {
   const written = `\\${Buffer.from(escaped).toString('latin1')}`
   const meant = unescaped(written)

@@ -78,7 +78,7 @@ for (const [name, story] of Object.entries(STORIES)) {
     await tell(group.log, eventsOf(story))
     await group.caughtUp()
     const ask = async (path: string): Promise<Response> => {
-      // Of what goes on, the first line says enough.
+      // Of a stream, the first line says enough.
       const response = await fetch(`${url}/v1/${path}`)
       const isEndless = path.includes('follow') && response.status === 200
       return isEndless

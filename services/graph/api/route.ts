@@ -345,7 +345,7 @@ const TABLE = [
 export const ROUTES: readonly Route[] = [...TABLE, ...KUBERNETES_ROUTES]
 
 type Row = (typeof TABLE)[number]
-/** Those that one document answers: the rest is text, or goes on. */
+/** Those that one document answers: the others answer text, or a stream. */
 type Question = Extract<
   Row,
   {

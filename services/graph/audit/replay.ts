@@ -317,8 +317,8 @@ class Replay {
       return
     }
     known.owners = owners
-    // What it was judged before anybody deleted it is what counts; once Kinfold would have, it is
-    // settled.
+    // Its verdict before the first deletion by any client counts; once Kinfold would have deleted
+    // it, it is settled.
     if (known.wouldMs === null && node.object.deletedAt === null) known.judged = judged
     const isSettled = known.didMs !== null || known.wouldMs !== null
     if (!isSettled && isOfNoInterest && node.object.deletedAt === null) this.#subjects.delete(key)

@@ -34,7 +34,7 @@ export interface ShadowCase {
   readonly uid: Uid
   readonly because: string
   readonly evidence: Evidence | null
-  /** When it left; of `ours` since when it would have gone. */
+  /** When it was deleted; of `ours` since when it would have been. */
   readonly at: number
 }
 
@@ -62,7 +62,7 @@ export interface ShadowReport {
   readonly cases: readonly ShadowCase[]
 }
 
-/** What is stored of a cluster. Of `ours` only those that were kept after all. */
+/** The stored tallies of a cluster. Of `ours` only those that were kept after all. */
 export interface Tally {
   readonly clusterName: string
   readonly agreed: number

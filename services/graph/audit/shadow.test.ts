@@ -22,7 +22,7 @@ import { PATIENCE_MS } from './shadow-report.ts'
 interface Rig {
   /** Lines of a story, folded and compared. */
   tell(...lines: string[]): Promise<void>
-  /** Log time goes on, and nothing happens. */
+  /** Log time advances, and nothing happens. */
   wait(ms: number): void
   report(): Promise<ShadowReport>
   restart(): Promise<void>

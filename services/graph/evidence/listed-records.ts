@@ -6,7 +6,7 @@
  * record still has none; a record that was removed counts neither as the same nor as different.
  * That a key has a later record does not show who wrote it, and a list of keys would be one of
  * names, so neither is asked for. Where there are more records than are listed, the oldest are not,
- * and the part begins behind them.
+ * and the part begins after them.
  *
  * Not here: topics that are only trimmed (checkpoint.ts).
  */

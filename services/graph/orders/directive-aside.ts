@@ -23,8 +23,8 @@ export interface AsideParts {
 }
 
 /**
- * Sentences behind what follows from the order, each with a space before it; empty where all is as
- * one expects.
+ * Sentences after the one that says what follows from the order, each with a space before it; empty
+ * where all is as a user expects.
  */
 export async function asideOf(
   { clusters, query }: AsideParts,
@@ -54,7 +54,7 @@ export async function asideOf(
   }
 }
 
-/** The clusters, empty for all, for which such an order stands. */
+/** The clusters, empty for all, for which such an order is in effect. */
 type Standing = (reader: StateReader) => readonly ClusterId[]
 
 function pausesOf(reader: StateReader): readonly ClusterId[] {

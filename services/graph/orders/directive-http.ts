@@ -53,7 +53,9 @@ export interface DirectiveParts extends AsideParts {
 /** How far it has come when it is answered. */
 export type DirectiveAnswer = Omit<DirectiveResult, keyof Document>
 
-/** How long it is awaited that this process' partitions fold it, and how often it is looked. */
+/**
+ * How long the answer waits until this process' partitions have folded it, and how often it checks.
+ */
 const FOLD_MS = 2_000
 const FOLD_LOOK_MS = 20
 
@@ -148,7 +150,7 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
   return `${effect}${aside}${says === '' ? '' : ` ${says}`}`
 }
 
-/** Orders of one cluster that are compared with how it stands. */
+/** Orders of one cluster that are compared with its state. */
 const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
 
 /**

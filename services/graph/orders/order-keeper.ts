@@ -59,7 +59,7 @@ function isSince(found: Entry, known: Entry): boolean {
   return found.offset >= known.offset || found.timestamp > known.timestamp
 }
 
-/** A store that is closed, wiped or damaged is its task's to mend. */
+/** The task itself repairs a store that is closed, wiped or damaged. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StoreError) return true
   return error instanceof LogError && error.remedy === 'retry'

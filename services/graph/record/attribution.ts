@@ -20,9 +20,9 @@ const MOST_LEVELS = 100
 
 export interface Attribution {
   readonly deletion: Deletion
-  /** Owners by whose deletion it was deleted, the nearest first; behind them its namespace. */
+  /** Owners by whose deletion it was deleted, the nearest first; after them its namespace. */
   readonly owners: readonly Identity[]
-  /** Of it and of those: each that anybody is known to have asked for. */
+  /** Of it and of those: each that a user is known to have asked for. */
   readonly deletedBy: readonly DeletedBy[]
 }
 

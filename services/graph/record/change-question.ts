@@ -123,7 +123,7 @@ async function ofOne(
   }
 }
 
-/** A name may mean another object by the next page: that one goes on with the same. */
+/** A name may mean another object by the next page: that one continues with the same. */
 async function objectOf(
   parts: ChangeParts,
   words: Words,

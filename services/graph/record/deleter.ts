@@ -55,7 +55,7 @@ export class Deleters {
     return await this.#of(object, life, true)
   }
 
-  /** Who may know of an object may not know of each of its owners: no doubt names them. */
+  /** A user who may know of an object may not know of each of its owners: no doubt names them. */
   async ofOwner(owner: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     // Many dependents have one owner.
     const known = this.#owners.get(life) ?? this.#of(owner, life, false)

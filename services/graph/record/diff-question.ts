@@ -165,8 +165,8 @@ interface Page {
   readonly kinds: readonly string[]
   readonly partial: string
   /**
-   * Of each deletion it is known who did it, and no audit log is read: what comes cannot say it
-   * otherwise.
+   * The client of each deletion is known, and no audit log is read: no later record can change
+   * that.
    */
   readonly isFinal: boolean
 }

@@ -299,8 +299,8 @@ export class Lives {
   }
 
   /**
-   * By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose
-   * answer was lost, may have done it.
+   * By the event that the entry refers to. Where the object was already deleted when it was sent:
+   * an earlier try, whose answer was lost, may have done it.
    */
   async #outcomeOf(result: History): Promise<'done' | 'not' | 'unknown'> {
     const settled = await this.#settledBy(result)

@@ -63,9 +63,9 @@ export interface LogPage extends Fresh {
   readonly turns: Turns
   /** In milliseconds: where the first page begins. Null: nothing is recorded yet. */
   readonly since: number | null
-  /** Null but on the first one: to look it up takes requests to each partition. */
+  /** Null except on the first one: to read it takes requests to each partition. */
   readonly horizon: Horizon | null
-  /** Positions of the stream `/v1/history` behind all pages; null but on the first one. */
+  /** Positions of the stream `/v1/history` after all pages; null except on the first one. */
   readonly resume: string | null
   refOf(cluster: ClusterId): ClusterRef
   /** `continue`, once no more is taken from the scan. */
@@ -182,8 +182,8 @@ async function beginOf(
 }
 
 /**
- * Behind a list that was read: so far as it goes nothing was removed, or `from` is refused with
- * 410.
+ * From the positions after a list that was read: nothing after them was removed, or `from` is
+ * refused with 410.
  */
 async function resumedAt(log: Log, from: string): Promise<Begun> {
   const places: Place[] = []

@@ -58,7 +58,7 @@ export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespac
 const SLACK_MS = 5_000
 /** How far clocks that are in order are apart, with what lies in between. */
 const CLOCK_MS = 1_000
-/** What is certain is looked for from so long before the first sign of the deletion on. */
+/** Requests that are certain are searched from so long before the first sign of the deletion on. */
 const BEFORE_MS = 3_600_000
 /** An API server answers the deletion of a collection no later. */
 const LONGEST_REQUEST_MS = 60_000
@@ -143,7 +143,8 @@ function certainOf(
   // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
   const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
   const its = named.filter((each) => each.uid === uid && !each.mayBeDryRun && isInTime(each))
-  // Dry runs may come before, and at level Metadata look the same: the last one removed it.
+  // Dry runs may come before, and at level Metadata they cannot be distinguished: the last request
+  // removed it.
   return (
     its.find(({ isBodyKnown }) => isBodyKnown) ??
     its.findLast((each) => {
@@ -257,8 +258,8 @@ export const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 
 
 /**
  * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a
- * list or a GET did, or a watch that was behind: that says nothing of the time. A deletionTimestamp
- * is never before the request, but for parts of a second.
+ * list or a GET did, or a watch that lagged: that says nothing of the time. A deletionTimestamp is
+ * never before the request, except for parts of a second.
  */
 function signOf({ history, deletedAt }: KnownLife): number | undefined {
   const isGone = ({ change, evidence }: History): boolean =>

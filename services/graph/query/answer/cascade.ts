@@ -25,7 +25,7 @@ import type { View } from '../view/view.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 
-/** Objects looked at for one answer, some 150 bytes each; then it is cut. */
+/** Objects read for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
 /** Watches of two kinds may report one moment so far apart. */
 const SKEW_MS = 2_000
@@ -39,7 +39,7 @@ const NAMED_LIMIT = 200
  */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
-/** How long and how often it is looked whether a deletion begins. */
+/** For how long and how often it is checked whether a deletion begins. */
 const BEGIN_MS = 5_000
 const BEGIN_LOOK_MS = 200
 
@@ -67,8 +67,8 @@ export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
   cascade(view: View, root: Named, sight?: Sight): Promise<CascadeAnswer | undefined>
   /**
-   * It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait
-   * until that is seen.
+   * It was deleted or is being deleted, or is within a few seconds: a user who has just deleted it
+   * need not wait until that is observed.
    */
   begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
   /**
@@ -210,12 +210,12 @@ interface WalkOptions {
   readonly sight: Sight
 }
 
-/** All that a walk has to know of an object that is there. */
+/** All that a search has to know of an object that exists. */
 interface Looked {
   readonly node: Node
   readonly obstacle: Obstacle | null
   readonly waiting: WaitingOwner | null
-  /** Owners on whom it stands firmly, as far as is known: by `identityKey`. */
+  /** Its solid owners, as far as is known: by `identityKey`. */
   readonly solid: readonly string[]
 }
 
@@ -326,7 +326,7 @@ class Walk {
     return object && { object, until: former?.until ?? 0, isThere: last?.isGone !== true }
   }
 
-  /** True when its dependents are to be looked at now. */
+  /** True when its dependents are to be read now. */
   async #meet(dependent: Identity, met: Met, owner: Identity): Promise<boolean> {
     const { view, from, limit } = this.#options
     const { looked, until, isThere } = met

@@ -106,7 +106,7 @@ export function createDependentList(index: HistoryIndex): DependentList {
   }
 }
 
-/** As little of the second as is behind the first. */
+/** As little of the second as makes it sort after the first. */
 export function between(last: string, next: string): string {
   let at = 0
   while (at < last.length && last[at] === next[at]) at += 1

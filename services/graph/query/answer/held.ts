@@ -174,7 +174,7 @@ export async function heldBySources(
       const isOfAll = open.namespace === ''
       const isIts = isIn(scope, open.namespace) && (sight.isWhole || shown.has(open.namespace))
       if (!isOfAll && !isIts) continue
-      // The reason of the cluster's may tell of any object of it.
+      // The reason of the cluster's breaker may name any object of it.
       const because = isOfAll && !scope.isWhole ? HIDDEN : open.because
       breakers.push({ cluster, ...open, because })
     }
@@ -253,7 +253,7 @@ function onePerPartition(all: readonly AsOf[]): readonly AsOf[] {
   return [...last.values()].sort((a, b) => a.partition - b.partition)
 }
 
-/** Each process says the same of what was ordered, but for one that is behind: the first counts. */
+/** Each process says the same of the orders, except one that lags: the first counts. */
 function distinct<T extends { readonly cluster: ClusterId; readonly subject?: string }>(
   orders: readonly T[],
 ): readonly T[] {
@@ -332,7 +332,10 @@ async function* heldObjects(view: View): AsyncIterable<HeldObject> {
   }
 }
 
-/** Who reads that an owner is gone, and finds one of its name, has to know that it is another. */
+/**
+ * A user who reads that an owner was deleted, and finds an object of its name, has to know that it
+ * is another one.
+ */
 async function withNamesake(view: View, query: Namesakes, object: HeldObject): Promise<HeldObject> {
   const node = view.node(object.uid)
   const also = node === undefined ? '' : await query.namesake(view, node)

@@ -23,7 +23,8 @@ const MOST_LOOKED_UP = 5
 export type NameIndex = Pick<HistoryIndex, 'at' | 'listed'>
 
 /**
- * How each reference of an object stands, and why, with the namesakes of owners that were deleted.
+ * The status of each reference of an object, and why, with the namesakes of owners that were
+ * deleted.
  */
 export async function standsWithNamesakes(
   view: View,

@@ -90,7 +90,7 @@ interface Candidate {
   readonly prefix: string | null
 }
 
-/** Where those of a name are looked up: an object without a namespace is listed in every one. */
+/** Where objects of a name are searched: an object without a namespace is listed in every one. */
 export function namespacesOf({ namespace = '' }: Pick<ListAsked, 'namespace'>): readonly string[] {
   return [...new Set(['', namespace])]
 }
@@ -102,7 +102,7 @@ export function createObjectList(
   /** Of one name, or (undefined) all that were ever seen, by uid. */
   async function* indexed(view: View, asked: ListAsked, after: string): AsyncIterable<Candidate> {
     const { name } = asked
-    // What is gone now may have been there.
+    // An object that is deleted now may have existed then.
     const isGone = asked.isGone || view.moment !== null
     const namespaces = namespacesOf(asked)
     const found =

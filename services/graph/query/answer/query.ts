@@ -1,8 +1,8 @@
 /**
- * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on,
- * and why it stands as it does.
+ * Answers to questions of users: which objects have this name, the dependents of one, its owners,
+ * and why its state is what it is.
  *
- * What must stay true: it reads what is committed and changes nothing; an answer that may be
+ * What must stay true: it reads committed state and changes nothing; an answer that may be
  * incomplete says so.
  */
 import type { Node } from '../../../../core/model/node.ts'
@@ -282,7 +282,7 @@ export function behindText(lag: bigint, what = 'history'): string {
   return lag === 0n ? '' : `${lag} entries of ${what} are not indexed yet`
 }
 
-/** How an object stands now. */
+/** The present state of an object. */
 function standingIn(
   view: View,
   object: Named,

@@ -27,8 +27,8 @@ import { judgedOf, NOT_JUDGED } from './judged.ts'
 /** Nodes that one tree holds at most; then it says that it was cut. */
 export const TREE_LIMIT = 10_000
 /**
- * Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no
- * end.
+ * Levels below its root: writers of JSON and YAML recurse, and any user may make a chain of
+ * references without an end.
  */
 const TREE_LEVELS = 256
 export interface TreeNode extends Omit<Unshaped<AnsweredNode>, 'children'> {
@@ -127,7 +127,7 @@ export class Tree {
     return node.object.ownerReferences.map((ref) => this.#ownerNode(node, ref))
   }
 
-  /** Also of one that is gone: what is held, paused or under way still references it. */
+  /** Also of a deleted one: objects that are held, paused or being deleted still reference it. */
   async #dependents(above: TreeNode): Promise<TreeNode[]> {
     const view = this.#view
     await view.turns.take()

@@ -74,7 +74,7 @@ export class Access {
     throw new Problem(403, `to send audit events takes the right to create auditevents.${GROUP}`)
   }
 
-  /** The same of anything that tells of more than one object. */
+  /** The same for an answer about more than one object. */
   async graph(request: FastifyRequest): Promise<void> {
     if (!(await this.mayAll(request))) throw denied()
   }

@@ -1,6 +1,5 @@
 /**
- * `GET /v1/clusters`: the clusters that were ever watched, how each stands, and how fresh what is
- * known of it is.
+ * `GET /v1/clusters`: the clusters that were ever watched, the state of each, and how fresh it is.
  *
  * What must stay true: each cluster is counted by the process that has it. One that cannot be asked
  * is listed all the same, without a status, and `partial` says why: what is unknown is never fine.

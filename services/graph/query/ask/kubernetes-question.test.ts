@@ -1,6 +1,6 @@
 /**
- * What is shaped like an API server's answer holds the same objects as `/v1/objects`, is as whole
- * as it says, and tells no more to anybody.
+ * Answers in the shape of an API server's have the same objects as `/v1/objects`, are as whole as
+ * they say, and show no more to any user.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

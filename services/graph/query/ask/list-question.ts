@@ -10,7 +10,7 @@
  * partition, and clusters of others are left out.
  *
  * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph
- * (http.ts), since a cursor and its pages tell of everything.
+ * (http.ts), since a cursor and its pages are about all objects.
  */
 
 import type { FastifyInstance } from 'fastify'

@@ -1,6 +1,6 @@
 /**
- * What people ask before, while and after something goes: plan, cascade, what is held, and the
- * graph in DOT.
+ * What users ask before, during and after a deletion: plan, cascade, what is held, and the graph in
+ * DOT.
  */
 
 import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'node:assert/strict'

@@ -142,7 +142,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      // Side by side: each waits for what the log holds by now, which is one look for both.
+      // At once: each waits for the present end of the log, which is one request for both.
       const [{ answer, partial }, by] = await Promise.all([
         query.tree(view, object, isUp, sight),
         deletionAsShown(parts, request, view, object),
@@ -321,7 +321,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const held = heldOfAll([...here, ...told], asked)
     const left = at === undefined ? '' : leftOut(told, asked, partial)
     const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
-    // Of what no cluster was seen of yet, one may tell later.
+    // Before any cluster was observed, a later answer may have one.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
     const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
     return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })

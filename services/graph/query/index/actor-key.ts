@@ -35,7 +35,7 @@ export function groupPrefix(of: Pick<Actor, 'cluster' | 'namespace' | 'name' | '
 }
 
 /**
- * A client may choose the Audit-ID, and one for many requests: all else that tells them apart is
+ * A client may choose the Audit-ID, and one for many requests: all other distinguishing fields are
  * there, too.
  */
 export function actorKey(actor: Actor): string {

@@ -4,7 +4,7 @@
  *
  * What must stay true: it is never earlier than the first whole moment, so a question about an
  * earlier time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
- * docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event
+ * docs/operate/kafka.md): events before a snapshot, and history only as far as the oldest event
  * that any partition still has (fold/retention.ts).
  *
  * Not here: where the index of histories begins (history-index.ts).
@@ -23,7 +23,7 @@ export interface Reach {
 
 type ReachTopic = 'history' | 'events'
 
-/** Where a partition is trimmed while it is looked at. */
+/** Tries, as a partition may be trimmed while it is read. */
 const ATTEMPTS = 5
 
 export async function reachOf(log: Log, topic: ReachTopic): Promise<readonly Reach[]> {
@@ -58,7 +58,7 @@ async function ownReach(
 ): Promise<Reach> {
   const { start, time } = await firstOf(log, topic, partition)
   const isWhole = start === 0n
-  // Of a silent partition the first entry says too little: history goes with events alone.
+  // Of a silent partition the first entry says too little: history is trimmed with events only.
   const earliest = topic === 'history' ? earlier(time, oldest) : time
   return { partition, first: start, isWhole, earliest }
 }

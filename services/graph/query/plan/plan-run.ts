@@ -266,14 +266,14 @@ function ownersText(references: ObjectMeta['ownerReferences']): string {
 }
 
 /**
- * It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait
- * for.
+ * It is removed without a further command: only a grace period, or the confirmation of our own
+ * DELETE, is still awaited.
  */
 function isLeaving({ deletion, object }: Node): boolean {
   return deletion?.isGone === true || (object.deletedAt !== null && object.finalizers.length === 0)
 }
 
-/** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
+/** Why it is neither deleted nor loses its owner; empty when it is only waiting for that one. */
 function blockedBecause(node: Node): string {
   const { doubt, object, verdict } = node
   if (doubt !== null) return 'it is untrusted until its kind is listed again'

@@ -182,7 +182,7 @@ function holdsOf(
   const broken = new Set<string>()
   for (const namespace of namespaces) {
     const because = brokenBecause(facts, namespace)
-    // It may tell of any object of the cluster.
+    // It may name any object of the cluster.
     broken.add(sight.isWhole || because === '' ? because : 'a breaker is open')
     if (broken.size > MOST_NAMED) break
   }

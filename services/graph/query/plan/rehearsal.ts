@@ -25,9 +25,7 @@ import { stageOf, textOf } from './rehearsal-stage.ts'
 const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
 
-/**
- * A command that the fold issued, and the object that it is about as it stands in the rehearsal.
- */
+/** A command that the fold issued, and the object that it is about in its rehearsed state. */
 export interface Issued {
   readonly command: Command
   readonly node: Node | undefined
@@ -46,7 +44,7 @@ export class Rehearsal {
     this.#position = BigInt(view.moment?.position ?? view.partition.status().position)
   }
 
-  /** As it stands in the rehearsal. */
+  /** In its rehearsed state. */
   node(uid: Uid): Node | undefined {
     return factsOf(this.#stage.graph, this.#view.cluster).node(uid)
   }
@@ -68,7 +66,7 @@ export class Rehearsal {
     }
   }
 
-  /** Tells that the server holds this of it now; null: that it is gone. */
+  /** Reports the state that the server has of it now; null: that it was deleted. */
   tell(before: ObjectMeta, after: ObjectMeta | null): void {
     this.#version += 1n
     const resourceVersion = String(this.#version)

@@ -116,7 +116,7 @@ export class Clusters {
     return isFresh && this.#last !== undefined ? this.#last : await this.#assigned()
   }
 
-  /** While the log cannot be reached, what was read last stands. */
+  /** While the log cannot be reached, what was read last is valid. */
   async #assigned(): Promise<ReadonlyMap<ClusterId, number>> {
     const { clock } = this.#parts
     try {

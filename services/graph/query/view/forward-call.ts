@@ -18,7 +18,7 @@ import { isTableAsked } from '../../api/kubernetes-table.ts'
 /** Of a request: what it was sent on for. Of an answer: that this process does not have it. */
 const FORWARDED = 'kinfold-forwarded'
 const MOVED = 'kinfold-moved'
-/** A machine that is gone answers nothing. */
+/** A machine that is down answers nothing. */
 const CONNECT_MS = 3_000
 /** Between two parts of an answer; one that is followed may be silent for days. */
 const PART_MS = 30_000
@@ -63,7 +63,7 @@ export function clusterMarked(request: FastifyRequest): ClusterId | undefined {
   return mark !== undefined && 'cluster' in mark ? mark.cluster : undefined
 }
 
-/** The sender looks up again who has it. */
+/** The sender checks again who has it. */
 export function moved(reply: FastifyReply, partition: number): Problem {
   reply.header(MOVED, 'true')
   return new Problem(409, `partition ${partition} is not in this process; ask who has it now`)
@@ -130,7 +130,7 @@ export async function readStream(answer: Answer): Promise<AsyncIterable<Uint8Arr
   return answer.body
 }
 
-/** Not what stands before the path, which may be any origin. */
+/** Not the part before the path, which may be any origin. */
 function pathOf({ url, routeOptions, params }: FastifyRequest): string {
   const query = url.indexOf('?')
   const path = String(routeOptions.url).replaceAll(/:(\w+)/g, (_, name: string) => {

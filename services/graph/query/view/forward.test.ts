@@ -66,7 +66,7 @@ const QUESTIONS = [
 
 const NAME_OF: Readonly<Record<string, string>> = { c: 'test', d: 'north', e: 'south' }
 
-/** What a story tells from then on, by names that differ. */
+/** The events that `more` adds to a story, with cluster names that differ. */
 function eventsAfter(told: readonly string[], more: readonly string[]): readonly Event[] {
   const events = eventsOf([...told, ...more]).slice(told.length && eventsOf(told).length)
   return events.map((event) =>
