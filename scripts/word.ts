@@ -16,11 +16,14 @@ export const CLEAN: readonly string[] = [
   'ports/',
   'runtime/',
   'scripts/',
-  'services/graph/fold/',
+  'services/graph/',
+  'services/notify/',
   'services/reaper/',
+  'services/restore/',
   'services/watcher/',
   'sim/',
   'testing/',
+  'web/',
 ]
 
 const OLD_WORDS: readonly (readonly [old: RegExp, instead: string])[] = [

@@ -25,9 +25,9 @@ const PROGRESS: Readonly<Record<string, string>> = {
 export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
   const { uid = '', cluster = '' } = words
   const about = JSON.stringify([cluster, uid])
-  const [last, setLast] = useState<{ readonly about: string; readonly told: Cascade }>()
-  // What was said of another one is not said of this.
-  const told = last?.about === about ? last.told : undefined
+  const [last, setLast] = useState<{ readonly about: string; readonly cascade: Cascade }>()
+  // The answer about another object is not shown for this one.
+  const cascade = last?.about === about ? last.cascade : undefined
   const [ended, setEnded] = useState('')
   const [turn, setTurn] = useState(0)
   useEffect(() => {
@@ -41,7 +41,7 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
           { uid, cluster, follow: true },
           left.signal,
         )) {
-          setLast({ about, told: each })
+          setLast({ about, cascade: each })
           if (each.isFinal) return
         }
         setEnded('The server ended before the cascade did.')
@@ -57,10 +57,10 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
     h(
       'h1',
       null,
-      told === undefined ? 'Cascade' : ['Cascade of ', h('bdi', null, nameText(told.root))],
+      cascade === undefined ? 'Cascade' : ['Cascade of ', h('bdi', null, nameText(cascade.root))],
     ),
     h(ObjectTabs, { uid, cluster, current: 'cascade' }),
-    told === undefined && ended === ''
+    cascade === undefined && ended === ''
       ? h('p', { class: 'quiet', role: 'status' }, 'Loading…')
       : null,
     ended === ''
@@ -72,18 +72,18 @@ export function CascadeView({ words }: Pick<Place, 'words'>): ComponentChild {
           ' ',
           h('button', { type: 'button', onClick: () => setTurn(turn + 1) }, 'Follow again'),
         ),
-    told === undefined ? null : h(Progress, { told, cluster }),
+    cascade === undefined ? null : h(Progress, { cascade, cluster }),
   )
 }
 
 function Progress({
-  told,
+  cascade,
   cluster,
 }: {
-  readonly told: Cascade
+  readonly cascade: Cascade
   readonly cluster: string
 }): ComponentChild {
-  const { done, remaining, progress, kinds, blocked, waiting, root, isOver, partial } = told
+  const { done, remaining, progress, kinds, blocked, waiting, root, isOver, partial } = cascade
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
   const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what] ?? what}`).join(', ')
   const state = isOver ? 'It is over.' : `${phaseText(root.phase)}.`

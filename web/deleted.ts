@@ -3,8 +3,8 @@
  * what it was part of, and how to get it back.
  *
  * What must stay true: the count is of recorded deletions that followed from its own; where not all
- * were looked through it is "at least". Owners and dependents are those of the moment before its
- * deletion began.
+ * were searched it is "at least". Owners and dependents are those of the moment before its deletion
+ * began.
  *
  * Not here: those trees (former.ts).
  */
@@ -104,7 +104,7 @@ function hrefOfContent({ name }: Named, cluster: string, end: End | undefined): 
   return linkTo('deletions', { cluster, namespace: name, ...(spanOf(end) ?? { since }) })
 }
 
-/** Before the end of a namespace of which nobody saw when its deletion began. */
+/** Before the end of a namespace whose deletion was not observed to begin. */
 const BEFORE_MS = 3_600_000
 
 function Before({
@@ -148,7 +148,7 @@ function Who({
       answer === undefined || !isRecorded ? '.' : `. ${takenText(answer)}`,
     ),
     h('p', { class: 'quiet' }, isRecorded ? timeText(at) : 'Its deletion is not in the record.'),
-    // Who may not list deletions is told who did it all the same.
+    // A user who may not list deletions sees who did it all the same.
     isDenied ? null : h(Notice, { asked }),
   )
 }

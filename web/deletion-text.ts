@@ -1,10 +1,10 @@
 /**
  * Who deleted an object, in one sentence: who sent the delete, and the owner whose deletion was the
- * cause; and the owner whose deletion orphaned it. The page, and each command that names anybody,
+ * cause; and the owner whose deletion orphaned it. The page, and each command that names a user,
  * has it from here.
  *
- * What must stay true: a guess and an inference are called so; where nobody can tell, that is said,
- * and nobody is named.
+ * What must stay true: a guess and an inference are called so; where the user is unknown, that is
+ * said, and no user is named.
  *
  * Not here: who it was (services/graph/record/attribution.ts).
  */
@@ -64,7 +64,7 @@ export function orphanedPhrases(
   return ['Orphaned: ', what, ` ${was} ${ago}`, ...who, isKept ? '; it stays.' : '.']
 }
 
-/** In a cell, or behind the name of the object. */
+/** In a cell, or after the name of the object. */
 export function whoText(deletion: Attributed): string {
   const { unseenSince } = deletion
   const late = unseenSince === null ? '' : `; at some time since ${secondsOf(unseenSince)}`
@@ -118,8 +118,8 @@ export function isGuess({ match }: Pick<Actor, 'match'>): boolean {
 }
 
 /**
- * `alice (kubectl/v1.33.0)`: the agent is what the client calls itself, so it never stands alone
- * but for upstream's collector, which is known by its account.
+ * `alice (kubectl/v1.33.0)`: the agent is what the client calls itself, so it is never shown alone
+ * except for upstream's collector, which is known by its account.
  */
 export function actorText(by: Pick<Actor, 'user' | 'impersonated' | 'agent'>): string {
   const { user, agent } = by

@@ -2,8 +2,8 @@
  * One difference between two moments in words, where its object is shown, and the command that asks
  * the same.
  *
- * What must stay true: who deleted an object is said as the answer says it, and `unknown` is never
- * anybody.
+ * What must stay true: who deleted an object is said as the answer says it, and `unknown` never
+ * names a user.
  */
 
 import type { Diff } from '../cli/answer.ts'

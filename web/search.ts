@@ -2,8 +2,8 @@
  * Which objects there are: by cluster, kind, namespace and a part of the name, now, deleted ones or
  * at a moment of the past.
  *
- * What must stay true: the server lists by kind and namespace, and a part of a name is looked for
- * here. What was looked through is said, so that nothing found is never taken for nothing there.
+ * What must stay true: the server lists by kind and namespace, and a part of a name is searched
+ * here. What was searched is said, so that nothing found is never taken for nothing there.
  */
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -20,11 +20,11 @@ import { OneNamespace } from './one-namespace.ts'
 type Words = Place['words']
 type Found = ObjectList['objects'][number]
 
-/** Of one question, and looked through before its user is asked whether to go on. */
+/** Of one question, and searched before the user is asked whether to continue. */
 const PAGE = '1000'
 const MOST_READ = 20_000
 const MOST_FOUND = 300
-/** More than that is looked through once, and again when asked to. */
+/** More than that is searched once, and again when asked to. */
 const MOST_REFRESHED = 3_000
 
 export function Search({ words }: Pick<Place, 'words'>): ComponentChild {
@@ -171,8 +171,8 @@ function inOrder(found: readonly Found[], order: string): readonly Found[] {
 const { compare } = new Intl.Collator('en', { numeric: true })
 
 /**
- * Nothing of what nobody serves, or has, is no answer of "nothing". Empty: what is asked for is
- * known.
+ * An empty list for a kind that no cluster serves, or a namespace that has no objects, is no answer
+ * of "nothing". Empty: what is asked for is known.
  */
 function unknownText(words: Words, read: Read): string {
   const { namespace = '' } = words

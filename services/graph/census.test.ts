@@ -96,7 +96,7 @@ test('counts a commit of more than is remembered of what was stored before', asy
   const all = eventsOf(['put rs/web', ...owned, ...pods])
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
   await appendAll(log, before)
-  // Its clock stands still, so that only numbers end a commit.
+  // Its clock stops, so that only numbers end a commit.
   await using running = runTask(log, emptyStore(), undefined, 0, new ManualClock())
   await running.caughtUp()
   const census = createCensus({ tasks: [running.task] }, codec)
@@ -137,7 +137,7 @@ test('keeps to what it told while a damaged store is wiped and rebuilt', async (
   store.isBad = true
   await appendAll(log, all.slice(before.length))
   while (store.content.wipes === 0) await setImmediate()
-  // Its wait before it takes the task over again stands still.
+  // Its wait before it takes the task over again does not end.
   deepEqual(census.counts(), told)
   await clock.advance(TAKE_OVER_WAITS.firstMs)
   while (running.task.status().state !== 'folding') await setImmediate()

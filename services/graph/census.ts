@@ -2,8 +2,8 @@
  * What this process' part of the graph holds, for metrics and readiness: the tallies of its tasks,
  * each of other clusters.
  *
- * What must stay true: counts are those of the last commits, of all tasks or of none: while one is
- * not counted yet, the last ones told stand. Their labels are few.
+ * What must stay true: counts are those of the last commits, of all tasks or of none: while the
+ * tally of one task is not complete, the last complete counts are returned. Their labels are few.
  *
  * Not here: the counting (tally.ts).
  */
@@ -34,7 +34,8 @@ export function createCensus(graph: Pick<Graph, 'tasks'>, codec: Codec): Census 
       try {
         counted = countsOf(graph.tasks, codec) ?? counted
       } catch (error) {
-        // A store that is being rebuilt, or closed and somebody else's now: its task sees to that.
+        // A store that is being rebuilt, or that was closed for another owner: its task handles
+        // that.
         if (!(error instanceof StoreError)) throw error
       }
       return counted

@@ -2,11 +2,11 @@
  * Headers of CloudEvents 1.0 (Kafka binding, binary mode) on what other programs read: `lineage`
  * and `history`.
  *
- * What must stay true: it stands around the log, and the fold does not know of it: key and value
- * are the bytes that they are without, so audits and digests are, too. An id is made of the log
- * position that brought the record about and its object, so it is the same when the same is folded
- * again, and never that of another record of one source. What users call their objects makes no
- * header large.
+ * What must stay true: headers are added outside of the log, and the fold does not know them: key
+ * and value are the same bytes as without them, so audits and digests are the same, too. An id is
+ * made of the log position that caused the record and its object, so it is the same when the same
+ * events are folded again, and never that of another record of one source. Names that users choose
+ * make no header large.
  *
  * Not here: how a header is written (adapters/kafka/protocol/record-batch.ts), events for a webhook
  * (runtime/http/webhook.ts).

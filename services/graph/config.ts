@@ -11,7 +11,7 @@ export const READ_WAIT_MS = 1_000
  */
 export const COUNT_KEYS = 200
 export const COUNT_WAIT_MS = 200
-/** How often the log is asked how far it goes, so that one who is behind knows. */
+/** How often the log is asked for its end, so that a process that lags knows. */
 export const END_EVERY_MS = 1_000
 /** A commit holds no more records and changed keys than these. */
 export const BATCH_RECORDS = 2_000
@@ -33,8 +33,8 @@ export interface Pace {
 export const NEAR: Pace = { batchMs: 40, gatherMs: 0 }
 /**
  * A log on other machines: a commit is three requests and a marker in every partition that it wrote
- * to, which is most of its cost. Only who is behind gathers for so long, and tasks share the time:
- * eight of a process fold for an eighth of it each.
+ * to, which is most of its cost. Only a task that lags gathers for so long, and tasks share the
+ * time: eight of a process fold for an eighth of it each.
  */
 export const FAR: Pace = { batchMs: 500, gatherMs: 50 }
 /**
@@ -99,5 +99,5 @@ export const ORDER_REST_MS = 60_000
  * reapers that start meanwhile.
  */
 export const CONTROL_CHECK_MS = 30_000
-/** How often it is looked whether the fold has come as far as that asks for. */
+/** How often it is checked whether the fold has reached that position. */
 export const CONTROL_CATCH_UP_MS = 1_000

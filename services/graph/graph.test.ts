@@ -1,6 +1,6 @@
 /**
- * Tasks come to a process and leave it, one without the others; whoever has one folds it, and
- * nobody folds in silence with fewer.
+ * A process gets tasks and loses them, one without the others; the process that has a task folds
+ * it, and no process continues silently with fewer of its tasks.
  */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

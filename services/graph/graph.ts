@@ -1,10 +1,10 @@
 /**
- * The graph service: runs the tasks that it is given, for as long as they are its own, stands by
- * for others, and sees to it that the policy asked for is the one folded.
+ * The graph service: runs the tasks that it is given, for as long as they are its own, is standby
+ * for others, and makes the policy that was asked for the one that is folded.
  *
- * What must stay true: a task that comes or goes disturbs no other; a failure that only a person
- * can mend ends the service: it never goes on with fewer partitions in silence, and what is given
- * is tried for as long as it is.
+ * What must stay true: a task that is added or revoked disturbs no other; a failure that only a
+ * person can repair ends the service: it never continues silently with fewer partitions, and a task
+ * is retried for as long as it is given.
  *
  * Not here: who has which partition (ports/placement.ts), what a task does (task.ts).
  */

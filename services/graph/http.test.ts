@@ -399,7 +399,7 @@ test('a method that a path does not take is refused with those that it does', as
     ['POST', '/v1/tree?kind=pods&name=b', 'GET, HEAD'],
     ['PUT', '/readyz', 'GET, HEAD'],
     ['GET', '/v1/directives', 'POST'],
-    // It would be refused for want of a body otherwise.
+    // It would be refused for lack of a body otherwise.
     ['QUERY', '/v1/held', 'GET, HEAD'],
     ['DELETE', '/apis/kinfold.dev/v1/namespaces/ns/ownedobjects/pods:b', 'GET, HEAD'],
     ['PATCH', '/clusters/c/apis/kinfold.dev/v1/clusterownedobjects/nodes:n', 'GET, HEAD'],

@@ -51,7 +51,7 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
   addPage(server)
   addRouteTable(server)
   addTags(server)
-  // Before its words are looked at: who may not ask learns nothing of them.
+  // Before its words are read: a user who may not ask learns nothing of them.
   server.addHook('preValidation', async (request) => await mayAsk(request, parts.access))
   const document = openApi()
   server.get(DOCUMENT_PATH, async (_request, reply) =>
@@ -73,8 +73,8 @@ export function addGraphRoutes(server: FastifyInstance, parts: HttpParts): void 
 }
 
 /**
- * Those that are about one object, or show a part to who may not see all, and orders, look for
- * themselves.
+ * Routes that are about one object, or show a part to users who may not see all, and orders, check
+ * that themselves.
  */
 const OWN_LOOK: ReadonlySet<string> = new Set([
   ...['/v1/tree', '/v1/dependents', '/v1/why', '/v1/plan', '/v1/cascade', '/v1/held'],

@@ -1,9 +1,9 @@
 /**
- * Every question names only what a reference names by uid *and* coordinates: of random objects that
- * bear each other's uids across namespaces and kinds, and of one object whose uid strangers bear
- * (T5).
+ * Every question names only objects that a reference names by uid *and* coordinates: of random
+ * objects that have each other's uids across namespaces and kinds, and of one object whose uid
+ * references of others have (T5).
  *
- * What must stay true: who owns whom is said here by the objects alone, without a line of the
+ * What must stay true: who owns whom is derived here from the objects alone, without a line of the
  * graph's own code.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
@@ -175,7 +175,7 @@ async function reap(rig: MinuteRig, thing: Thing): Promise<void> {
   await rig.minute(`delete ${textOf(thing)}`)
 }
 
-/** GETs of owners that nobody is. */
+/** Live GETs of owners that do not exist. */
 function looksOf({ looked }: Told, things: readonly Thing[]): string[] {
   const absent = things.flatMap((thing) =>
     thing.refs.flatMap((ref) => {
@@ -194,8 +194,8 @@ const QUESTIONS: Readonly<Record<string, (played: Played, of: Thing) => Promise<
     const { root } = await rig.get<TreeTold>(`/v1/tree?uid=${of.uid}`)
     const [pairs, now] = [pairsIn(root), below(of, living).pairs]
     if (living.includes(of)) return deepEqual(pairs, now)
-    // Of what is gone it is the tree before, too: what it had then, and nothing that only bears a
-    // uid.
+    // Of a deleted object it is the tree before, too: the dependents that it had then, and no
+    // object that references only its uid.
     ok(now.isSubsetOf(pairs), `${[...pairs].join()} lacks some of ${[...now].join()}`)
     const ever = below(of, things).pairs
     ok(pairs.isSubsetOf(ever), `${[...pairs].join()} has more than ${[...ever].join()}`)
@@ -242,7 +242,7 @@ const QUESTIONS: Readonly<Record<string, (played: Played, of: Thing) => Promise<
       readonly remaining: number
       readonly isOver: boolean
     }>(`/v1/cascade?uid=${of.uid}`)
-    // Also below what is gone.
+    // Also below a deleted object.
     const meant = below(of, things).uids
     const left = living.filter(({ uid }) => meant.has(uid)).length
     ok(remaining <= left, `${remaining} of ${left} remain of ${of.uid}`)

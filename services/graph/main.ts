@@ -39,7 +39,7 @@ export interface GraphMainOptions {
    */
   readonly logIdentity?: string | undefined
   readonly placement?: Placement
-  /** Undefined: whoever is let in may ask anything. */
+  /** Undefined: every client that is let in may ask anything. */
   readonly access?: QuestionsOptions['access']
   /** The one asked for, and by whom. */
   readonly policy?: GraphParts['policy']

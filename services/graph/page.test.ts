@@ -1,6 +1,6 @@
 /**
- * The page over HTTP: to everybody, with a policy, small, and with no address of anybody else in
- * it.
+ * The page over HTTP: to every client, with a policy, small, and without the address of another
+ * server in it.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -2,10 +2,9 @@
  * The page that people open at `/`: three files, written from web/ by `npm run pages`, and what a
  * browser may do with them.
  *
- * What must stay true: the files are the same for everybody and hold nothing of any cluster, so no
- * token has to be shown for them. Whatever the page shows, it asks of the documented routes, with
- * the token that its user types in. Its policy lets it load, call and be shown by nothing but this
- * server.
+ * What must stay true: the files are the same for every user and hold nothing of any cluster, so
+ * they need no token. All that the page shows it gets from the documented routes, with the token
+ * that its user types in. Its policy lets it load, call and be shown by nothing but this server.
  *
  * Not here: its source (web/), the token (runtime/http/endpoint.ts).
  */
@@ -17,8 +16,8 @@ import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Nothing is written into the page but text: a browser that knows trusted types refuses whoever
- * tries.
+ * Nothing is written into the page but text: a browser that knows trusted types refuses any script
+ * that writes markup.
  */
 const POLICY = [
   "default-src 'none'",

@@ -1,7 +1,7 @@
 /**
- * The endpoint while somebody takes all that it gives: streams that nobody reads, connections that
- * send nothing. Probes, questions with their rights and orders are answered as before, and no turn
- * of the process is longer for it.
+ * The endpoint while one client takes all that it gives: streams that are not read, connections
+ * that send nothing. Probes, questions with their rights and orders are answered as before, and no
+ * turn of the process is longer for it.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
@@ -140,7 +140,7 @@ test('300 streams that nobody reads and 1,100 connections that send nothing stop
   await eventually('as many streams are open as one client may have', async () => {
     return served.status().streams === SHARE || `${served.status().streams} are`
   })
-  // Whoever probes is answered in the middle of it.
+  // Probes are answered in the middle of it.
   equal((await ask('/livez')).status, 200)
   ok(read() < SHARE * RECORDS, 'the streams were sent all before a probe was answered')
 

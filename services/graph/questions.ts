@@ -32,13 +32,13 @@ export interface QuestionsOptions {
   readonly clock: Clock
   readonly graph: Pick<Graph, 'owners'> & { readonly tasks: readonly LocalPartition[] }
   readonly index: HistoryIndex
-  /** Undefined: nobody is named as who deleted something. */
+  /** Undefined: no answer names the user who deleted an object. */
   readonly actors?: ActorIndex | undefined
   /** Of the process; undefined: of these questions alone. */
   readonly cuts?: Cuts | undefined
   /** Requests of audit logs that are kept of a day; undefined: as many as fit. */
   readonly auditKeptADay?: number | undefined
-  /** Undefined: whoever is let in may ask anything. */
+  /** Undefined: every client that is let in may ask anything. */
   readonly access?: Omit<AccessParts, 'clusters' | 'clock'> | undefined
 }
 

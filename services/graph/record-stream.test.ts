@@ -29,7 +29,7 @@ const STORY = [
 ]
 const CUTS = 100
 const PARTITIONS = 3
-/** Whoever waits for an entry that was lost waits for ever. */
+/** A reader of an entry that was lost waits for ever. */
 const LOST_MS = 120_000
 
 interface Line {
@@ -68,7 +68,7 @@ async function linesOf(response: Response): Promise<Line[]> {
   return text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as Line)))
 }
 
-/** Of history: small, and told apart by its text. */
+/** Appends records of `history`: small, and distinct by their text. */
 async function append(
   group: GraphGroup,
   partition: number,

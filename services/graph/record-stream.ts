@@ -3,10 +3,11 @@
  * server-sent events, from a position on; with `follow=true` for ever.
  *
  * What must stay true: each entry is sent once, in the order of its partition, and none is left out
- * but by what was asked: a stream that cannot be read on breaks off, so it never looks whole. The
- * id of an event is where to go on behind it, in all partitions: who resumes there misses nothing
- * and gets nothing twice. Who may not see the whole graph sees what may be listed in the one
- * namespace that was asked for, and nothing of the rest; the header `warning` says so.
+ * but by what was asked: a stream that cannot be read on breaks off, so it never seems whole. The
+ * id of an event is where to continue after it, in all partitions: a client that resumes there
+ * misses nothing and gets nothing twice. A user who may not see the whole graph sees what may be
+ * listed in the one namespace that was asked for, and nothing of the rest; the header `warning`
+ * says so.
  *
  * Not here: positions (stream-position.ts), which records are meant (query/ask/record-filter.ts),
  * how many streams there may be (runtime/shares/streams.ts).
@@ -47,7 +48,7 @@ const STREAM_WAIT_MS = 5_000
 type StreamTopic = 'lineage' | 'history'
 
 export function addStreams(server: FastifyInstance, parts: StreamParts): void {
-  // Of all streams together: however many are read, nobody else waits for more than a turn.
+  // Of all streams together: however many are read, other work waits for at most one turn.
   const turns = new Turns(parts.clock)
   for (const topic of ['lineage', 'history'] as const) {
     const config = { isStream: () => true }
@@ -67,7 +68,7 @@ interface Sending {
   readonly turns: Turns
   readonly topic: StreamTopic
   readonly filter: RecordFilter
-  /** Nobody reads any more. */
+  /** The client has closed the stream. */
   readonly closed: AbortSignal
 }
 
@@ -81,7 +82,7 @@ async function send(
   const { follow, from = 'start' } = askedOf(request)
   const isEvents = request.headers.accept?.includes('text/event-stream') === true
   const resumed = request.headers['last-event-id']
-  // Whoever reconnects asks with the address of the first time.
+  // A client reconnects with the address of its first request.
   const begin = typeof resumed === 'string' && resumed !== '' ? resumed : from
   const next = await positionsFrom(log, topic, begin)
   // A reader of events reconnects at the end of an answer.
@@ -117,7 +118,7 @@ async function send(
       [...next.keys()].map((partition) => broken(partition, tell, log, topic, next)),
     )
   } catch (error) {
-    // What is left out of a stream must not look like its end: the answer breaks off.
+    // An entry that is missing must not seem the end of the stream: the answer breaks off.
     failed.abort()
     out.breakOff(error)
     return reply
@@ -126,7 +127,7 @@ async function send(
   return reply
 }
 
-/** What was trimmed under a slow reader is told as it is to one that resumes. */
+/** A slow reader whose next records were trimmed gets the answer of one that resumes there. */
 async function broken(
   partition: number,
   tell: (partition: number) => Promise<void>,

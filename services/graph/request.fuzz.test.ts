@@ -1,6 +1,6 @@
 /**
- * Whatever is asked over HTTP is answered: with an answer, or with a problem of whoever asked.
- * Never an error of ours, never the end of the process.
+ * Every request over HTTP gets an answer, or a problem that is the client's. Never an error of
+ * ours, never the end of the process.
  */
 import { ok } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -113,7 +113,7 @@ test('a mark that no process wrote is its own fault', async () => {
   await fc.assert(
     fc.asyncProperty(path, fc.constantFrom(...MARKS), damages, async (asked, whole, all) => {
       const mark = damaged(whole, all).replaceAll(/[^!-~]/g, '?')
-      // A cluster that nobody has cannot be asked.
+      // A cluster that no process has cannot be asked.
       await isAnswered(asked, { headers: { 'kinfold-forwarded': mark } }, [503])
     }),
     runs(200),

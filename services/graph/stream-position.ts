@@ -2,8 +2,8 @@
  * How far a reader of a stream has come: `PARTITION-OFFSET` of each partition, the offset being the
  * next one to read.
  *
- * What must stay true: who goes on from a position that is kept no longer is told so, with the
- * earliest that is; nobody is moved on without a word.
+ * What must stay true: a reader that continues from a position that is no longer kept gets an error
+ * with the earliest one that is; no reader is moved on silently.
  *
  * Not here: reading (record-stream.ts).
  */
@@ -67,7 +67,7 @@ function gone(
   return new Problem(410, `${verb} ${where} of ${topic} expired; the earliest is ${first}: ${lost}`)
 }
 
-/** Of a compacted topic more is kept than can be gone on from. */
+/** A compacted topic keeps more entries than those from which a reader can continue. */
 async function earliestOf(
   log: Log,
   topic: Topic,

@@ -35,7 +35,7 @@ for (const atOnce of [1, 8]) {
     isOver = true
     await ticking
     const [first = 0, ...later] = worked.values()
-    // Those that begin together have all looked before the first of them works.
+    // Those that begin together have all checked the time before the first of them works.
     ok(first <= TURN_MS + atOnce * PIECE_MS, `${first} at first`)
     ok(Math.max(...later) <= 2 * TURN_MS, later.join())
   })

@@ -1,7 +1,7 @@
 /**
- * What a webhook gets of what is told: a CloudEvent (docs/operate/notify.md).
+ * What a webhook gets of a notification: a CloudEvent (docs/operate/notify.md).
  *
- * What must stay true: the same telling has the same id, however often it is sent.
+ * What must stay true: the same notification has the same id, however often it is sent.
  */
 import type { WebhookEvent } from '../../ports/webhook.ts'
 import type { Telling } from './notifier.ts'

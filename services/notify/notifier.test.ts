@@ -1,6 +1,6 @@
 /**
- * What a webhook is told of what waits, when, and how often: while it answers, and while it is
- * away.
+ * Which notifications a webhook gets of what waits, when, and how often: while it answers, and
+ * while it is away.
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ interface Rig extends AsyncDisposable {
   /** What waits. */
   notices: Notice[]
   isAway: boolean
-  /** Whether anybody can say what is over. */
+  /** Whether this process knows what is over. */
   isKnown: boolean
 }
 

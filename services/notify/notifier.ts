@@ -1,10 +1,11 @@
 /**
- * Tells a receiver what waits for a person, and when it is over.
+ * Notifies a receiver of what waits for a person, and when it is over.
  *
- * What must stay true: it looks at what is, not at what happened, so nothing is missed while the
- * receiver is away, and what was over before it came back is never told. What is not known is not
- * over. One event at a time, a few a minute at most, and what comes and goes within minutes is one:
- * whoever fills a cluster with odd objects fills nobody's inbox. It holds up nobody.
+ * What must stay true: it reads the present state, not its changes, so nothing is missed while the
+ * receiver is away, and what was over before the receiver came back is never notified. An unknown
+ * state is not over. One event at a time, a few a minute at most, and what appears and ends within
+ * minutes is one event: a user who fills a cluster with odd objects fills no inbox. It blocks
+ * nothing else.
  *
  * Not here: what waits for a person (cli/process/notice.ts), what a receiver makes of it
  * (cloud-event.ts for a webhook, cli/process/notify.ts for Kubernetes Events).
@@ -20,7 +21,7 @@ export interface Notice {
   readonly type: NoticeType
   /** Of several of one type and cluster, which; mostly empty. */
   readonly part: string
-  /** Told again where it has become ten times as many. */
+  /** Notified again where it has become ten times as many. */
   readonly count: number
   readonly cluster: { readonly name: string; readonly id: string }
   /** One sentence: what it is, and how many. */
@@ -29,12 +30,12 @@ export interface Notice {
   readonly command: string
 }
 
-/** `grown`: it is told already, and is many more by now. */
+/** `grown`: it was notified already, and is many more by now. */
 export type TellingKind = 'waiting' | 'grown' | 'over'
 
 /** One notice on its way to a receiver, which may get it twice. */
 export interface Telling {
-  /** The same for the same telling, however often it is tried. */
+  /** The same for the same notification, however often it is tried. */
   readonly id: string
   readonly notice: Notice
   readonly what: TellingKind
@@ -54,7 +55,7 @@ export interface NotifierParts {
   /** Whether this process can say that it is over: it has the cluster, and knows. */
   readonly isKnown: (notice: Notice) => boolean
   readonly clock: Clock
-  /** It was not taken: told once, until the next one is. */
+  /** The receiver did not take it: called once, until the next one is taken. */
   readonly onFailed: (reason: string) => void
 }
 
@@ -68,7 +69,7 @@ export interface Notifier {
 }
 
 const LOOK_EVERY_MS = 5_000
-/** Whatever is held is told of after so long: most of it is over by then. */
+/** A held object is notified after so long: most of them are over by then. */
 const HELD_MS = 3_600_000
 /** What is back sooner was never over. */
 const OVER_AFTER_MS = 120_000
@@ -95,7 +96,7 @@ class LevelNotifier implements Notifier {
   readonly #parts: NotifierParts
   readonly #standing = new Map<string, Standing>()
   /** The receiver knows of these, and not yet that they are over. */
-  readonly #told = new Map<string, Standing>()
+  readonly #notified = new Map<string, Standing>()
   #sentAt: number[] = []
   readonly #backoff = new Backoff(RETRY)
   /** Monotonic: nothing is sent before. */
@@ -161,12 +162,12 @@ class LevelNotifier implements Notifier {
     }
     this.#mended()
     this.sent += 1
-    if (what === 'over') this.#told.delete(key)
-    else this.#told.set(key, standing)
+    if (what === 'over') this.#notified.delete(key)
+    else this.#notified.set(key, standing)
     return !signal.aborted
   }
 
-  /** It took the last one, or nothing is left to be told. */
+  /** The receiver took the last one, or nothing is left to notify. */
   #mended(): void {
     this.#backoff.reset()
     this.#failure = ''
@@ -175,18 +176,18 @@ class LevelNotifier implements Notifier {
 
   /** What is over first: it leaves room. */
   #next(): readonly [key: string, standing: Standing, what: TellingKind] | undefined {
-    for (const [key, told] of this.#told) {
+    for (const [key, known] of this.#notified) {
       // One that is over and began again, while the receiver was away, is another one.
       const now = this.#standing.get(key)
-      if (now?.sinceMonotonicMs !== told.sinceMonotonicMs) return [key, told, 'over']
+      if (now?.sinceMonotonicMs !== known.sinceMonotonicMs) return [key, known, 'over']
     }
     const nowMs = this.#parts.clock.monotonicMs()
     for (const [key, standing] of this.#standing) {
       const { type, count } = standing.notice
-      const told = this.#told.get(key)?.notice.count
+      const known = this.#notified.get(key)?.notice.count
       const isLong = nowMs - standing.sinceMonotonicMs >= HELD_MS
-      if (told === undefined && (type !== 'held' || isLong)) return [key, standing, 'waiting']
-      if (told !== undefined && count >= GROWN_BY * told) return [key, standing, 'grown']
+      if (known === undefined && (type !== 'held' || isLong)) return [key, standing, 'waiting']
+      if (known !== undefined && count >= GROWN_BY * known) return [key, standing, 'grown']
     }
     return undefined
   }

@@ -251,7 +251,7 @@ function encryptedWith({ kind, name, keyId }: ArchivedObject): string {
 }
 
 interface Read {
-  /** Undefined: nobody can read it. */
+  /** Undefined: it cannot be read. */
   readonly record: Archived | ArchiveGap | undefined
   readonly offset: bigint
 }

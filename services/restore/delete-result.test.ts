@@ -1,6 +1,6 @@
 /**
- * What a plan tells of a DELETE that was archived for and did not go through: over a real reaper,
- * on an API server in memory.
+ * What a plan says of a DELETE that was archived for and did not succeed: over a real reaper, on an
+ * API server in memory.
  */
 
 import { deepEqual, equal } from 'node:assert/strict'
@@ -88,7 +88,7 @@ const rows: readonly (readonly [string, readonly CommandSettled[], readonly stri
   ['blocked', [settled('blocked')], ['blocked: r']],
   ['stale', [settled('stale', { reason: '' })], ['stale']],
   ['done', [settled('done')], []],
-  // Somebody else was faster, and took the object as it was read.
+  // Another client was faster, and deleted the object as it was read.
   ['absent', [settled('absent')], []],
   ['another command', [settled('blocked', { command: '0-1-0' })], []],
   // A log that was begun anew gives the names of commands again.

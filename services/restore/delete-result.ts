@@ -1,9 +1,10 @@
 /**
- * What became of the DELETE that a record of the archive was made for, where it did not go through:
- * the object may have lived on, changed, and gone later without being archived again.
+ * The result of the DELETE that a record of the archive was made for, where it did not succeed: the
+ * object may have lived on, changed, and been deleted later without being archived again.
  *
- * What must stay true: nothing is told but what the log holds of that very command and object. That
- * nothing is told proves nothing: results are kept as long as events are. It writes nothing.
+ * What must stay true: only results that the log holds of exactly that command and object are
+ * reported. That none is reported proves nothing: results are kept as long as events are. It writes
+ * nothing.
  */
 import type { CommandSettled } from '../../core/model/event.ts'
 import type { Uid } from '../../core/model/object.ts'
@@ -46,23 +47,25 @@ export async function failedDeletes(
 interface Decided {
   readonly object: ArchivedObject
   readonly partition: number
-  /** Of the event that decided it: its result comes behind that. */
+  /** Of the event that decided it: its result is appended after that. */
   readonly position: bigint
 }
 
-interface Told {
+interface RecordedResult {
   readonly result: CommandSettled
   readonly at: number
 }
 
-/** A command's id is the place that decided it, which is where its result is told. */
+/** A command's id is the position that decided it, after which its result is recorded. */
 function decidedAt(object: ArchivedObject): readonly Decided[] {
   const [, partition, position] = /^(\d{1,9})-(\d{1,18})-\d+$/.exec(object.command) ?? []
   if (partition === undefined || position === undefined) return []
   return [{ object, partition: Number(partition), position: BigInt(position) }]
 }
 
-/** Those that stand where results of what is sought may be, as long as it is sought. */
+/**
+ * Results of a partition, read after the position of each command for as long as that is sought.
+ */
 async function* resultsOf(
   log: Log,
   codec: Codec,
@@ -70,7 +73,7 @@ async function* resultsOf(
   decided: readonly Decided[],
   sought: ReadonlyMap<string, ArchivedObject>,
   signal: AbortSignal,
-): AsyncIterable<Told> {
+): AsyncIterable<RecordedResult> {
   const { start: first, end } = await log.bounds('events', partition)
   let next = first
   for (const { object, position } of decided.toSorted(byPosition)) {
@@ -93,8 +96,8 @@ function byPosition(a: Decided, b: Decided): number {
 }
 
 /**
- * A log that was begun anew gives the ids of commands again, and who carries a command out a second
- * time archives again.
+ * A log that was begun anew gives the ids of commands again, and a reaper that carries out a
+ * command a second time archives again.
  */
 function isOf(
   { cluster, uid }: CommandSettled,

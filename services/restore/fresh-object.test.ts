@@ -1,4 +1,4 @@
-/** What of an object is a person's goes back, what only a server gives does not. */
+/** What a user wrote into an object is restored; what only a server sets is not. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type JsonObject, parseObject } from '../../runtime/exact-json.ts'

@@ -62,7 +62,7 @@ function finalizersOf({ finalizers }: JsonObject): JsonObject {
   return kept.length === 0 ? {} : { finalizers: kept }
 }
 
-/** As far as it goes: what a kind of somebody else's holds of this sort is not known here. */
+/** Of the known kinds only: which fields of a user's own kind are of this sort is unknown here. */
 function freshSpec(kind: string, spec: JsonObject): JsonObject {
   switch (kind) {
     case 'v1 Pod':

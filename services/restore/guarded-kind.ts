@@ -1,9 +1,9 @@
 /**
- * Kinds that a restore creates only where it is told to by name: with them others get rights, or a
- * say in the requests of all.
+ * Kinds that a restore creates only where the user names them: their objects give rights to others,
+ * or act on the requests of all.
  *
- * What must stay true: whoever deletes such an object takes something away from somebody; that it
- * hung on what is restored is no reason to give it back.
+ * What must stay true: a user who deletes such an object takes rights from others; that it was a
+ * dependent of a restored object is no reason to create it again.
  *
  * Not here: which rights these are (rights.ts).
  */
@@ -52,7 +52,7 @@ const BY_NAME = new Map(
   ),
 )
 
-/** Undefined: whoever restores what it hung on gets it, too. */
+/** Undefined: it is restored with its owner. */
 export function guardOf({ group, kind }: GroupKind): Guard | undefined {
   if (group === '') return kind === 'Secret' ? 'secrets' : undefined
   return BY_NAME.get(group) ?? BY_NAME.get(`${kind}.${group}`)

@@ -10,7 +10,7 @@ import { unseenText } from './last-sign.ts'
 const CLUSTER = { id: 'c', name: 'north' }
 const SEEN_AT = Date.UTC(2026, 10, 27, 12, 3, 4)
 
-/** Behind a heartbeat so many other entries. */
+/** A log with so many other entries after a heartbeat. */
 async function logOf(others: number): Promise<MemoryLog> {
   const world = new World()
   let now = SEEN_AT

@@ -1,8 +1,8 @@
 /**
- * Until when anything was seen of a cluster: what lived and was deleted since is in no archive.
+ * Until when a cluster was observed: an object that was created and deleted since is in no archive.
  *
  * What must stay true: it is read from the newest entries of the log, of which a bounded number is
- * read; where none of them is a sign of life, or they cannot be read, nobody knows, and nothing is
+ * read; where none of them is a sign of life, or they cannot be read, it is unknown, and nothing is
  * said.
  */
 import type { Event } from '../../core/model/event.ts'

@@ -2,7 +2,7 @@
  * Puts objects into an order in which owners come before their dependents.
  *
  * What must stay true: whatever its depth, it takes no stack that grows; objects of an ownership
- * cycle, and their dependents, are told apart. The same objects have the same order, in whatever
+ * cycle, and their dependents, are listed apart. The same objects have the same order, in whatever
  * order they were archived: those without an owner among them first, each rank by kind, namespace
  * and name.
  */

@@ -67,9 +67,7 @@ function referenceTo(name: string): OwnerReference {
   return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, ...flags }
 }
 
-/**
- * `from`: the names of those whose marks it bears, its own or such as a controller copied there.
- */
+/** `from`: the names of the objects whose marks it has, its own or one that a controller copied. */
 function found(uid: string, more: Partial<Living> & { from?: string } = {}): Look {
   const from = more.from?.split(', ') ?? []
   return foundWith(

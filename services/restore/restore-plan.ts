@@ -95,7 +95,8 @@ const DATA: ReadonlySet<string> = new Set(['ConfigMap', 'PersistentVolumeClaim',
 /**
  * The controller that makes the object by itself, or has made another of its name. A Deployment
  * that was deleted and applied again has another uid, and a ReplicaSet of its own a moment later;
- * the archived one would be a second, which it scales down and deletes, or one that nobody manages.
+ * the archived one would be a second, which it scales down and deletes, or one that no controller
+ * manages.
  */
 function makerOf(
   object: ArchivedObject,
@@ -124,8 +125,8 @@ function makerOf(
 }
 
 /**
- * What was restored without an owner has nobody who deletes or manages it, so it can get that owner
- * back.
+ * An object that was restored without an owner has no controller that deletes or manages it, so it
+ * can get that owner back.
  */
 function existing(
   object: ArchivedObject,

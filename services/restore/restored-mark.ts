@@ -2,11 +2,11 @@
  * The mark on what a restore made: an annotation whose key ends with the uid that the object had,
  * and whose value names the object.
  *
- * What must stay true: only what bears the mark of its own former uid, with its own name, counts as
- * restored. Controllers copy annotations from owners to dependents, over and over, a Deployment's
- * to its ReplicaSets (core/model/mark.ts): each object has a key of its own, so that no copy takes
- * its place, and a copy tells by its value whom it speaks of. What is restored again keeps the
- * marks that it had: it is still the same.
+ * What must stay true: only an object that has the mark of its own former uid, with its own name,
+ * counts as restored. Controllers copy annotations from owners to dependents, over and over, a
+ * Deployment's to its ReplicaSets (core/model/mark.ts): each object has a key of its own, so that
+ * no copy replaces it, and the value of a copy names the object that it is about. An object that is
+ * restored again keeps the marks that it had: it is still the same.
  */
 import { createHash } from 'node:crypto'
 import type { Coordinates, ObjectMeta, Pair, Uid } from '../../core/model/object.ts'

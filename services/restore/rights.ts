@@ -14,17 +14,18 @@ const MOST_NAMED = 5
 export function rightsIn(body: JsonObject): readonly string[] {
   const rules = objectsIn(body['rules'])
   const role = isObject(body['roleRef']) ? body['roleRef'] : undefined
-  const told = rules.slice(0, MOST_NAMED).map(ruleText)
-  if (rules.length > MOST_NAMED) told.push(`and ${rules.length - MOST_NAMED} more rules`)
-  if (isObject(body['aggregationRule'])) told.push('has the rules of other ClusterRoles, by labels')
+  const texts = rules.slice(0, MOST_NAMED).map(ruleText)
+  if (rules.length > MOST_NAMED) texts.push(`and ${rules.length - MOST_NAMED} more rules`)
+  if (isObject(body['aggregationRule']))
+    texts.push('has the rules of other ClusterRoles, by labels')
   const users = [
     ...textsIn(body['users']).map((name) => `User ${name}`),
     ...textsIn(body['groups']).map((name) => `Group ${name}`),
   ]
-  if (users.length > 0) told.push(`gives what it allows to ${listed(users)}`)
-  if (role === undefined) return told
+  if (users.length > 0) texts.push(`gives what it allows to ${listed(users)}`)
+  if (role === undefined) return texts
   const subjects = listed(objectsIn(body['subjects']).map(subjectText))
-  return [...told, `gives ${textIn(role, 'kind')}/${textIn(role, 'name')} to ${subjects}`]
+  return [...texts, `gives ${textIn(role, 'kind')}/${textIn(role, 'name')} to ${subjects}`]
 }
 
 function ruleText(rule: JsonObject): string {

@@ -1,10 +1,10 @@
 /**
- * What of the archive is meant: an object, and all that hung on it.
+ * The selected part of the archive: an object, and all its dependents.
  *
- * What must stay true: a name that several objects had in turn is nobody's choice to make but the
- * person's. A root need not be in the archive: what a person deleted is only known by those that
- * named it as their owner. What hung on it named it by uid and coordinates: so below an object of a
- * namespace nothing is chosen in another one, whoever wrote its uid there.
+ * What must stay true: where several objects had a name in turn, only the user chooses among them.
+ * A root need not be in the archive: an object that a user deleted is only known by those that
+ * named it as their owner. A dependent references its owner by uid and coordinates: so below an
+ * object of a namespace nothing is selected in another one, whatever uid a reference there has.
  */
 import {
   type Identity,
@@ -44,8 +44,8 @@ export function existingAt(objects: Objects, atMs: number): Objects {
 }
 
 /**
- * Last first. Of an owner that is not in the archive, only those that name it say where it was; a
- * kind that is served no more counts as namespaced.
+ * Last first. The coordinates of an owner that is not in the archive are known only from references
+ * to it; a kind that is absent from discovery counts as namespaced.
  */
 export function rootsOf(objects: Objects, selector: Selector, servedAs: ServedAs): readonly Root[] {
   const roots = new Map<string, Root>()
@@ -69,7 +69,7 @@ export function identityIn(object: ArchivedObject): Identity {
   return identityOf(object.cluster, object)
 }
 
-/** Undefined where nobody can be named so. */
+/** Undefined where the reference can name no object. */
 function ownerOf(
   { cluster, namespace }: ArchivedObject,
   reference: OwnerReference,
@@ -85,8 +85,8 @@ function ownerOf(
 }
 
 /**
- * The object, as far as it is there, and what hung on it, to any depth: each names its owner by uid
- * and coordinates.
+ * The object, if it is in the archive, and its dependents, to any depth: each references its owner
+ * by uid and coordinates.
  */
 export function subtreeOf(objects: Objects, root: Identity): readonly ArchivedObject[] {
   const bearers = new Map<Uid, ArchivedObject[]>()

@@ -1,8 +1,9 @@
 /**
- * Looks at all that a plan of a restore needs to know of a cluster: what stands where an object
- * was, and where its owners were.
+ * Reads all that a plan of a restore needs to know of a cluster: the objects at the coordinates of
+ * an object and of its owners.
  *
- * What must stay true: each place is looked at once, and whatever is no clear answer is unknown.
+ * What must stay true: one live GET for all coordinates that are the same, and any unclear answer
+ * is unknown.
  *
  * Not here: what follows from it (restore-plan.ts).
  */
@@ -25,7 +26,7 @@ export interface Survey {
   owner(object: ArchivedObject, reference: OwnerReference): Look
 }
 
-/** Looks under way at once. */
+/** Live GETs under way at once. */
 const AT_ONCE = 16
 
 /**
@@ -76,17 +77,17 @@ export async function surveyFor(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  const told = ({ key }: Place): Look =>
+  const stateAt = ({ key }: Place): Look =>
     looks.get(key) ?? { type: 'Unknown', reason: 'it was not looked at' }
   return {
     at(object) {
-      const namespace = told(namespaceOf(object))
+      const namespace = stateAt(namespaceOf(object))
       if (object.namespace !== '' && namespace.type === 'Absent') {
         return { type: 'Unknown', reason: `namespace ${object.namespace} is not there: make it` }
       }
-      return told(ownPlace(kinds, object))
+      return stateAt(ownPlace(kinds, object))
     },
-    owner: (object, reference) => told(ownerPlace(kinds, object, reference)),
+    owner: (object, reference) => stateAt(ownerPlace(kinds, object, reference)),
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Attack f2: somebody may write the topic `archive` and does not have its key. Each field of an
+ * Attack f2: an intruder may write the topic `archive` and does not have its key. Each field of an
  * encrypted record changed, contents and pieces exchanged, records in plaintext, copies of former
- * ones: nothing of it is planned, and nothing of it hides what was archived.
+ * ones: no such record is planned, and none hides an archived one.
  */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -2,11 +2,11 @@
  * Which record of an object counts: the youngest of those that a given key proves, or what has to
  * be said where none does.
  *
- * What must stay true: a record that is not proven never takes the place of one that is; where a
- * key is given, or anything is encrypted, what is not encrypted counts only if a person says so.
- * Whoever may write the topic `archive` without having the key would otherwise choose what a
- * restore creates. Of two records the one of the later time counts, so a copy that is appended
- * again brings no former state back.
+ * What must stay true: an unproven record never replaces a proven one; where a key is given, or any
+ * record is encrypted, a record in plaintext counts only if the user says so. A producer that may
+ * write the topic `archive` without having the key would otherwise choose what a restore creates.
+ * Of two records the one of the later time counts, so a copy that is appended again brings no
+ * former state back.
  *
  * Not here: what a record is bound to (runtime/archive/archive-record.ts), reading
  * (archive-reader.ts).

@@ -2,7 +2,7 @@
  * An answer on its way, there, or refused; what was there is shown until the next one comes.
  *
  * What must stay true: a late answer to an earlier question never replaces that of a later one; a
- * page that nobody sees asks nothing again.
+ * page that is hidden asks nothing again.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './ask.ts'

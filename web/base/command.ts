@@ -87,7 +87,9 @@ export function Commands({ commands }: { readonly commands: readonly Command[] }
 /** Where a command without flags asks, unless its environment names another. */
 const DEFAULT_HOST = '127.0.0.1:7070'
 
-/** With the endpoint that showed it: whoever pastes it means that one. The archive has none. */
+/**
+ * With the endpoint that showed it: the user who pastes it means that one. The archive has none.
+ */
 function whole(words: string): string {
   const isAsking = /^kinfold (?!restore )/.test(words)
   const { host, origin, protocol } = globalThis.location

@@ -2,8 +2,8 @@
  * A few letters for a kind, so that a tree is read at a glance: the short names of the built-in
  * kinds, initials of all others.
  *
- * What must stay true: it stands beside the name of the kind in full or its title, and is never
- * read aloud instead of it.
+ * What must stay true: it is shown beside the full name of the kind or its title, and is never read
+ * aloud instead of it.
  */
 import { type ComponentChild, h } from 'preact'
 import { kindText, lineOf, type Named } from './text.ts'

@@ -10,7 +10,7 @@ import { countOf, lineOf, spanText } from './text.ts'
 
 /** Watchers give a sign of life each five seconds. */
 const SILENT_MS = 60_000
-/** Events that are not folded yet: what is decided is that much behind. */
+/** Events that are not folded yet: verdicts lag by so many. */
 const MUCH_LAG = 1_000
 
 export interface Need {

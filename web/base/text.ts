@@ -1,5 +1,5 @@
 /**
- * Counts, times and names as people read them on the page; nobody can hide anything in a name.
+ * Counts, times and names as people read them on the page; no user can hide anything in a name.
  *
  * What must stay true: no control, invisible or direction-changing character of a name is shown
  * raw; what is copied for a shell is one command, whatever is in the name, or is not offered.

@@ -3,7 +3,7 @@
  * tree after it, and what is different now. Of an object that was deleted it opens just before
  * that.
  *
- * What must stay true: what could not be looked through is said.
+ * What must stay true: what could not be searched is said.
  *
  * Not here: which changes there are (steps.ts), the slider (slider.ts).
  */
@@ -26,7 +26,7 @@ import { Compared, DOUBTFUL, InPlace } from './compared.ts'
 import { Slider } from './slider.ts'
 import { lastOf, SPANS, stepsOf } from './steps.ts'
 
-/** What took more rows is looked through once. */
+/** What took more rows is searched once. */
 const MOST_REFRESHED = 2_000
 
 export function PastView({ words }: Pick<Place, 'words'>): ComponentChild {

@@ -1,9 +1,10 @@
 /**
  * The changes of the tree of an object in a span, and who deleted what in it: of each object that
- * is in the tree, was in it when the span began, or came and left in between by whatever hand.
+ * is in the tree, was in it when the span began, or was created and deleted in between by any
+ * client.
  *
  * What must stay true: a step is a position of the log, so what is shown after it is exact to the
- * change; what could not be looked through is said.
+ * change; what could not be searched is said.
  */
 import type { ChangeList, DeletionList, ObjectList, TreeNode } from '../../cli/answer.ts'
 import { ask, Refusal } from '../base/ask.ts'
@@ -18,9 +19,9 @@ export const SPANS: readonly (readonly [string, string, number])[] = [
   ['all', 'whole record', 0],
 ]
 const PAGE = '2000'
-/** Rows of the log that are looked through for changes of this tree. */
+/** Rows of the log that are searched for changes of this tree. */
 const MOST_READ = 20_000
-/** Of deletions, in which those with this root are looked for. */
+/** Rows of deletions that are searched for those with this root. */
 const MOST_PAGES = 10
 
 /** Everything up to that change, itself included. */
@@ -68,7 +69,7 @@ export interface Steps {
   readonly span: { readonly begin: number; readonly end: number; readonly recordedFrom: number }
   /** By uid. */
   readonly deletions: ReadonlyMap<string, Deletion>
-  /** Rows that were looked through. */
+  /** Rows that were searched. */
   readonly read: number
 }
 
@@ -187,7 +188,7 @@ async function cameAndLeft(
     doubts.add(page.partial)
     next = page.continue
   }
-  // A set that is iterated goes on to what is added meanwhile.
+  // An iteration over a set includes what is added meanwhile.
   for (const uid of members) for (const each of ownedBy.get(uid) ?? []) members.add(each)
   if (next !== null)
     doubts.add(`only the first ${read} objects of its namespace were looked through`)
@@ -209,7 +210,7 @@ export async function firstPage(
   }
 }
 
-/** So long ago is not known any more. */
+/** The moment is earlier than the earliest known one. */
 const GONE = 410
 
 /**

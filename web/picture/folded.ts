@@ -100,7 +100,7 @@ function foldsOf(left: readonly Drawn[]): readonly Folded[] {
   })
 }
 
-/** Without recursion: anybody may tie a chain that has no end. */
+/** Without recursion: any user may make a chain of references without an end. */
 function countsBelow(root: TreeNode): ReadonlyMap<TreeNode, number> {
   const order = [root]
   for (const node of order) order.push(...node.children)

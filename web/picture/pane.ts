@@ -164,7 +164,7 @@ function useGrasp(viewNow: () => Viewport, look: (view: Viewport) => void): Gras
     },
     onPointerMove: (event) => {
       const before = held.current.get(event.pointerId)
-      // Let go of outside of the window.
+      // The button was released outside of the window.
       if (event.buttons === 0) return drop(event)
       if (before === undefined) return
       const after = { x: event.clientX, y: event.clientY }

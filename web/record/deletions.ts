@@ -2,7 +2,7 @@
  * What was deleted in a span, by whom, after which owner: `kinfold deletions` as a view, the newest
  * first.
  *
- * What must stay true: "nothing" is said only of what was looked through; what was not is named.
+ * What must stay true: "nothing" is said only of what was searched; what was not is named.
  *
  * Not here: who it was (deletion-text.ts), bars of the last hour (last-hour.ts).
  */

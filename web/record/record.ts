@@ -2,8 +2,8 @@
  * Deletions by namespace and by who deleted: the bars of the last hour, in parts, and who is in
  * each.
  *
- * What must stay true: a part is told by its words and pattern, not by its colour alone. A name
- * that is a guess is called so, and so is an owner's deletion that is inferred.
+ * What must stay true: a part is recognized by its words and pattern, not by its colour alone. A
+ * name that is a guess is called so, and so is an owner's deletion that is inferred.
  */
 import { countOf } from '../base/text.ts'
 import { type Deletion, deleterText } from '../deletion-text.ts'
@@ -47,10 +47,7 @@ export function barsOf(deletions: readonly Deletion[]): readonly Bar[] {
   return [...bars.values()].toSorted((a, b) => b.total - a.total)
 }
 
-/**
- * Where no audit log names anybody, and no owner's deletion is the cause, it is not known who it
- * was.
- */
+/** Unknown where no audit log names a user, and no owner's deletion is the cause. */
 export function byOf({ by, isInferred, deletedBy }: Deletion): By {
   if (by === 'kinfold' || deletedBy?.match === 'audit-id') return 'Kinfold'
   if (deletedBy !== null) return deletedBy.isCollector ? 'another collector' : 'a user'
@@ -84,7 +81,7 @@ function namesIn(deleters: readonly Deletion['deletedBy'][]): string {
 
 /** Rows of a list that were asked for: of one who deleted, or of no namespace. */
 export interface Filter {
-  /** Empty: by anybody. */
+  /** Empty: by any client. */
   readonly who: string
   /** Only what is in no namespace, which the server cannot be asked for. */
   readonly isOutside: boolean

@@ -13,7 +13,7 @@ import { Picture } from '../picture/picture.ts'
 import { addPage, type Item, itemOfTree, rootItem, type TreeObject } from './tree-model.ts'
 import { TreeView } from './tree-view.ts'
 
-/** The first page is there soon; a user who goes on wants more at a time. */
+/** The first page is there soon; a user who continues wants more at a time. */
 const FIRST_PAGE = '200'
 const NEXT_PAGE = '2000'
 const REFRESH_MS = 5_000
@@ -95,7 +95,7 @@ function useDependents({ object, cluster }: Subject): Dependents {
 
   useEffect(() => {
     void begin()
-    // What is small is asked for again; of a large one its user has seen a part, and goes on from
+    // A small list is asked for again; of a large one the user has seen a part, and continues from
     // there.
     const timer = setInterval(() => {
       const isSmall = mine.tree !== undefined || mine.root.children.length === 0

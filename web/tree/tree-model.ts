@@ -126,7 +126,7 @@ export function rowsOf(root: Item): readonly Row[] {
     if (item.isOpen) left.push({ item, at: 0 })
   }
   enter(root, 1)
-  // Without recursion: anybody may tie a chain that has no end.
+  // Without recursion: any user may make a chain of references without an end.
   for (let top = left.at(-1); top !== undefined; top = left.at(-1)) {
     const child = top.item.children[top.at]
     top.at += 1

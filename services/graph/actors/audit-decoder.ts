@@ -29,7 +29,7 @@ import { TailLines } from './tail-lines.ts'
 export const FORMATS = ['events', 'eks', 'gke', 'aks'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** What is no audit event, though it stands where one is expected. */
+/** An entry that is no audit event, where one is expected. */
 export interface Unreadable {
   readonly type: 'Unreadable'
   /** When it was written, as far as that is known. */
@@ -45,8 +45,8 @@ export interface Decoding {
   /** What is of another format is refused. */
   readonly only?: Format | undefined
   /**
-   * The one cluster that is meant, as its cloud names it: all else is left out. Without it a
-   * second cluster is refused: no event may name somebody in another cluster.
+   * The one cluster that is meant, as its cloud names it: entries of others are left out. Without
+   * it a second cluster is refused: no event may name a user in another cluster.
    */
   readonly source?: string | undefined
 }

@@ -11,7 +11,7 @@
 import type { Actor, DeletionVerb } from '../../../ports/record/service-record.ts'
 import { CUT, type Fields, type ObjectShape } from './json-projection.ts'
 
-/** Of whoever reads or sends a list of them. */
+/** The version that API servers and other senders of lists write. */
 export const API_VERSION = 'audit.k8s.io/v1'
 
 /** Who asked, without the cluster: an event does not name it. */
@@ -143,14 +143,16 @@ function isDryRun(event: Fields): boolean {
   return Number(optionsOf(event)['dryRun'] ?? 0) > 0
 }
 
-/** At level Metadata a dry run that only the body asks for looks like a deletion. */
+/**
+ * At level Metadata a dry run that only the body asks for cannot be distinguished from a deletion.
+ */
 function isBodyKnown(event: Fields): boolean {
   const { level } = event
   const isLogged = level === 'Request' || level === 'RequestResponse'
   return isLogged || fieldsOf(event['requestObject'])['kind'] !== undefined
 }
 
-/** Of a query that is too long nobody knows what its end says. */
+/** The end of a query that is too long is unknown. */
 function mayBeDryRun(event: Fields): boolean {
   if (fieldsOf(event['requestObject'])['kind'] !== undefined) return false
   const address = textOf(event['requestURI'])

@@ -1,10 +1,10 @@
 /**
- * Takes what audit logs say about deletions, from whichever request brings it, onto the log.
+ * Appends what audit logs say about deletions to the log, from each request that carries it.
  *
- * What must stay true: an event costs no other one: one that is too much for the share of its user,
- * or that is none, is left out alone, counted, and its moment is on the log as a gap before the
- * request is answered. What attributes no deletion (a refused request, a dry run that says so) is
- * nobody's share. What was read of a request is kept, also where the rest of it never comes.
+ * What must stay true: no event costs another one: an event that exceeds the share of its user, or
+ * that cannot be read, is left out alone, counted, and its moment is on the log as a gap before the
+ * request is answered. A request that attributes no deletion (refused, or a dry run that says so)
+ * counts against no share. What was read of a body is kept, also if the rest of it never arrives.
  *
  * Not here: who may send for which cluster (audit-http.ts), what is kept of an event
  * (audit-event.ts), how long (query/index/actor-index.ts).
@@ -28,8 +28,8 @@ import { JsonError } from './json-projection.ts'
 /** Records of one append: what a request holds of them. */
 const APPENDED_AT_ONCE = 1_000
 /**
- * Of all clusters together. Ten days of it are kept (`MOST_KEPT`), so whatever one user asks for,
- * the names of the last week are nobody's to push out.
+ * Of all clusters together. Ten days of it are kept (`MOST_KEPT`), so no user can evict the names
+ * of the last week, however many requests he sends.
  */
 export const KEPT_A_DAY = 500_000
 const REQUESTS = 'audit requests'
@@ -58,7 +58,7 @@ export class AuditFeed {
   readonly #limit: FeedLimit
   readonly #shares: RateShares
   readonly #gaps: AuditGaps
-  /** Of all requests together: however many come, nobody else waits for more than a turn. */
+  /** Of all requests together: however many arrive, other work waits for at most one turn. */
   readonly #turns: Turns
   /** Of clusters of which the log did not take something: gaps that it has to have, too. */
   readonly #owed = new Map<ClusterId, Map<number, LeftOut>>()
@@ -98,7 +98,7 @@ export class AuditFeed {
       decoder.end()
       if (decoder.documents === 0) throw new JsonError('a document is expected')
     } catch (error) {
-      // What has not come may come again, or not: of half a list nobody knows what it had.
+      // The rest may be sent again, or not: which events it had is unknown.
       if (!(error instanceof Problem)) {
         batch.leaveOut(anybodysAt(clock.now()))
         cuts.note(UNREADABLE, cluster)
@@ -232,7 +232,7 @@ class Batch {
   }
 }
 
-/** Something of anybody's. An API server sends for minutes what is not taken. */
+/** Any user may have lost an event. It may be minutes old: an API server retries for as long. */
 function anybodysAt(now: number): readonly LeftOut[] {
   return [anybodyAt(now - GAP_MS), anybodyAt(now)]
 }

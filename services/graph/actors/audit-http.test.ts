@@ -86,7 +86,7 @@ interface RigOptions {
   readonly tokens?: string
   readonly isGuarded?: boolean
   readonly auditKeptADay?: number
-  /** A kind whose objects nobody may get. */
+  /** A kind whose objects no user may get. */
   readonly hidden?: string
   /** How far behind the log's time is. */
   readonly behindMs?: () => number
@@ -297,7 +297,7 @@ test('what was deleted while nothing was seen is of the request with its uid, an
   match(partial, /^nothing was seen between \S+Z and \S+Z: what was deleted then has no time/)
   const carol = { auditID: '3', user: { username: 'carol' } }
   await rig.send(eventList(auditEvent('a', then + 1_000, carol)))
-  // Of two that may have been it none is nearer to a time that nobody knows.
+  // The time of the deletion is unknown, so neither of the two requests is nearer to it.
   deepEqual((await rig.why('cm-a')).told, [])
 })
 
@@ -338,7 +338,7 @@ test('what was deleted while nothing was seen is probably of the only one who as
     'name-and-time alice deploy-web 0',
   ])
   deepEqual((await rig.why('cm-b')).told, ['name-and-time bob cm-b 0'])
-  // A user may act by another client, and then nobody knows which it was.
+  // A user may act by another client, and then it is unknown which of them it was.
   await rig.send(eventList(asked('6', 'pods', 'y', { user: { username: 'admin' } })))
   deepEqual((await rig.why('pod-y')).told, [])
   await rig.send(eventList(asked('7', 'configmaps', 'b', { user: { username: 'carol' } })))
@@ -487,7 +487,7 @@ test('an Audit-ID is certain where it is the id of a command that was no dry run
   await rig.tell('delete rs/x')
   const ref = { apiGroup: 'apps', resource: 'replicasets', namespace: 'ns', name: 'x' }
   const fields = { auditID, objectRef: ref, user: { username: 'kinfold' } }
-  // Seen long before: only what it is about can tell that it is this one.
+  // Observed long before: only the event itself can say that it is this one.
   const at = Date.now() - 60_000
   const requestURI = '/apis/apps/v1/namespaces/ns/replicasets/x?dryRun=All'
   await rig.send(eventList(auditEvent('x', at, { ...fields, requestURI })))
@@ -506,7 +506,7 @@ test('the same event told twice is one, and no other process or restart makes it
   const keys = async (store: Store) =>
     (await store.page({ gte: 'of/', lt: 'of0', limit: 10 })).rows.length
   equal(await keys(first.actorStore), 1)
-  // Another process builds its index from the log; one that starts again goes on with its own.
+  // Another process builds its index from the log; one that starts again continues its own.
   const { log, actorStore } = first
   const other = await rigFor(t, { log })
   deepEqual(await other.deleters('cm-a'), told)
@@ -941,7 +941,7 @@ test('what is older than it is kept for is in neither log nor index', async (t) 
   const running = actors.run(stop.signal)
   const left = async (): Promise<string> =>
     (await store.page({ gte: '!', lt: '~', limit: 10 })).rows.map(([key]) => key).join()
-  // And when the cluster's log was heard last.
+  // The time of the newest event of the cluster's log is kept, too.
   await eventually('all but its position is forgotten', async () => {
     const keys = await left()
     return keys === 'at/actors,newest/c' || keys

@@ -2,11 +2,11 @@
  * `POST /v1/audit-events`: the backend of an API server's audit webhook, where clouds deliver what
  * they log of one, and what `kinfold audit import` and `follow` send to.
  *
- * What must stay true: whoever shows a cluster's token sends events of that cluster only; what is
- * kept is on the log when it is answered, so that a request that was not answered may be sent
- * again: the same event sent twice is one. No request is refused for its size or for one of its
- * events, since an API server drops what is refused, whosever it is. Any graph process takes it:
- * the log has it for all.
+ * What must stay true: a sender with a cluster's token sends events of that cluster only; what is
+ * kept is on the log before the request is answered, so a request without an answer may be sent
+ * again: the same event sent twice counts once. No request is refused for its size or for one of
+ * its events, since an API server drops a refused request with the events of all users in it. Any
+ * graph process accepts it: all of them read the log.
  *
  * Not here: what becomes of the events (audit-feed.ts), what is answered from them
  * (query/answer/actor.ts).
@@ -59,7 +59,9 @@ export function addAuditEvents(server: FastifyInstance, parts: AuditParts): void
   })
 }
 
-/** The one cluster whose audit log it is. Throws `Problem` for whoever may not say so. */
+/**
+ * The one cluster whose audit log it is. Throws `Problem` for a sender that may not send for it.
+ */
 async function senderOf(
   { clusters, access }: AuditParts,
   request: FastifyRequest,

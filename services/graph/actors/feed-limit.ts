@@ -1,11 +1,11 @@
 /**
- * How fast audit logs are read: of each cluster so many requests at once, and so much of this
- * process' time as time goes on.
+ * How fast audit logs are read: a number of requests at once for each cluster, and a share of the
+ * time of this process.
  *
  * What must stay true: no request is refused for its size, which any client of an API server
- * chooses, and which would cost all events beside its own: one that takes long is read more slowly.
- * What is refused is refused before its body is read, and is told when to come again; an API server
- * does. One cluster takes nothing from another.
+ * chooses, and which would cost all events beside its own: a request that takes long is read more
+ * slowly. A request is refused before its body is read, with the time after which to send it again,
+ * which an API server does. No cluster takes the share of another.
  *
  * Not here: which events are kept (audit-feed.ts).
  */

@@ -39,7 +39,7 @@ export function eventOfEntry({ timestamp, insertId, ...rest }: Fields): Fields |
     verb,
     auditID: id ?? insertId,
     userAgent: fieldsOf(audit['requestMetadata'])['callerSuppliedUserAgent'],
-    // An entry has no query: without a body nobody knows.
+    // An entry has no query: without a body it is unknown.
     requestURI: '/?dryRun=',
     requestReceivedTimestamp: timestamp,
     stageTimestamp: timestamp,

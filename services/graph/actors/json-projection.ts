@@ -1,12 +1,12 @@
 /**
- * Reads JSON as it comes, byte by byte, and keeps of it the fields of a given shape: whoever writes
- * the rest, however long and deep it is, takes no memory by it.
+ * Reads JSON as it arrives, byte by byte, and keeps the fields of a given shape: the rest takes no
+ * memory, however long and deep a sender makes it.
  *
- * What must stay true: what is held is bounded by the shape alone. A text is kept up to
- * `LONGEST_TEXT` bytes and then ends with `CUT`; what the shape does not name is skipped, by
- * counting brackets; its grammar is not checked. Of the fields that are kept the grammar is
- * checked, and the last of two with one name counts, as in JSON.parse. What is written within a
- * text is handed on byte by byte (`Within`), so it has no bound of its own here.
+ * What must stay true: memory is bounded by the shape alone. A text is kept up to `LONGEST_TEXT`
+ * bytes and then ends with `CUT`; what the shape does not name is skipped, by counting brackets;
+ * its grammar is not checked. Of the fields that are kept the grammar is checked, and the last of
+ * two with one name counts, as in JSON.parse. What is written within a text is handed on byte by
+ * byte (`Within`), so it has no bound of its own here.
  *
  * Not here: what the fields mean (audit-decoder.ts).
  */
@@ -78,7 +78,7 @@ interface ListFrame {
   readonly type: 'list'
   /** Undefined: elements are counted. */
   readonly shape: ObjectShape | undefined
-  /** Its elements are values, as if they stood one after the other. */
+  /** Its elements are values, as if they were written one after the other. */
   readonly isRoot: boolean
   count: number
   expects: 'value-or-end' | 'value' | 'comma'
@@ -377,7 +377,7 @@ function isObject(shape: Shape | undefined): shape is ObjectShape {
   return typeof shape === 'object' && !isList(shape) && !(shape instanceof Within)
 }
 
-/** What stands after a backslash. Beyond ASCII it stays as it is written. */
+/** The character after a backslash. Beyond ASCII it stays as it is written. */
 function meantBy(escaped: readonly number[]): Buffer {
   const written = `\\${Buffer.from(escaped).toString('latin1')}`
   const meant = unescaped(written)

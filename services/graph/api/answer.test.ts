@@ -45,7 +45,7 @@ const STORIES: Readonly<Record<string, readonly string[]>> = {
     ...['put rs/web', 'put pod/a <- rs/web! [h.io/x]', 'put rs/web [deleting foreground]'],
   ],
 }
-/** Answers that are no documents, or of which no story is told here. */
+/** Answers that are no documents, or for which there is no story here. */
 const ASKED = [
   'held',
   'clusters',
@@ -78,7 +78,7 @@ for (const [name, story] of Object.entries(STORIES)) {
     await tell(group.log, eventsOf(story))
     await group.caughtUp()
     const ask = async (path: string): Promise<Response> => {
-      // Of what goes on, the first line says enough.
+      // Of a stream, the first line says enough.
       const response = await fetch(`${url}/v1/${path}`)
       const isEndless = path.includes('follow') && response.status === 200
       return isEndless

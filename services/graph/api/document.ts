@@ -14,7 +14,7 @@ import type { Schema, TypeOf } from './schema.ts'
 
 export type { AsOf, Cluster as ClusterRef } from './part-schema.ts'
 
-/** Of each kind, but for entries of streams and what a cloud wants to hear. */
+/** Of each kind, except for entries of streams and what a cloud requires. */
 type Documents = {
   readonly [K in keyof typeof answers as (typeof answers)[K] extends Schema<
     infer D extends Document
@@ -66,7 +66,7 @@ export type Made<K extends DocumentKind> = Unshaped<
   number | bigint
 >
 
-/** What stands beside the answer, such as its cluster, stands beside its fields. */
+/** Fields beside the answer, such as its cluster, are written beside its fields. */
 export function documentOf<K extends DocumentKind, A extends object, B extends object>(
   kind: K,
   told: Answered<A> & B & (A & B extends Made<K> ? unknown : Answered<Made<K>>),

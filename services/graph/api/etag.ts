@@ -1,9 +1,10 @@
 /**
- * ETag and If-None-Match of documents: who asks again and would be told the same is answered 304.
+ * ETag and If-None-Match of documents: a client that asks again and would get the same answer gets
+ * 304.
  *
  * What must stay true: the tag is a hash of the whole answer but `asOf`, made after the answer. So
- * there is no list of what an answer depends on, of which something could be forgotten: equal tags
- * are equal answers. It is a weak one, since `asOf` moves on with each heartbeat.
+ * no list of what an answer depends on has to be kept complete: equal tags are equal answers. It is
+ * a weak one, since `asOf` moves on with each heartbeat.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'

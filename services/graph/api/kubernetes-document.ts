@@ -2,8 +2,8 @@
  * Documents as an API server would answer them: discovery of one group, its objects, and what is
  * wrong with a request.
  *
- * What must stay true: the name of an object tells its resource, too, since objects of two kinds
- * may share a name, and clients know objects by namespace and name.
+ * What must stay true: the name of an object has its resource, too, since objects of two kinds may
+ * share a name, and clients know objects by namespace and name.
  *
  * Not here: which objects there are (query/ask/kubernetes-question.ts).
  */
@@ -54,7 +54,7 @@ export const API_RESOURCE_LIST: APIResourceList = {
 
 type OwnedReference = NonNullable<OwnedObject['metadata']['ownerReferences']>[number]
 
-/** What an object stands at beside its metadata. */
+/** The state of an object that is shown beside its metadata. */
 export interface Standing {
   readonly phase: string
   readonly verdict: { readonly type: string; readonly because: string } | null

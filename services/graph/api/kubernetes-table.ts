@@ -3,7 +3,7 @@
  * the owner, the state and the verdict of each.
  *
  * What must stay true: it holds the same objects as the answer that it is made of, in their order.
- * Whoever asks for no table gets none.
+ * A client that asks for no table gets none.
  *
  * Not here: the objects (kubernetes-document.ts).
  */

@@ -52,7 +52,7 @@ export function limitParameter(description: string, minimum: number): Parameter<
   return { name: 'limit', description, schema: { type: 'integer', minimum } }
 }
 
-/** As the server is told it: `:name` instead of `{name}`. */
+/** The path as the server takes it: `:name` instead of `{name}`. */
 export function patternOf({ path }: Pick<Route, 'path'>): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }

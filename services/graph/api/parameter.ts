@@ -1,11 +1,11 @@
 /**
  * Checks the parameters of a request by the table of routes.
  *
- * What must stay true: what is refused is refused with a sentence that names the parameter and what
- * it takes. A parameter that a route does not know is refused, too: whoever mistypes `namespace`
- * must not get the answer about all of them.
+ * What must stay true: every refusal is a sentence that names the parameter and the values that it
+ * takes. A parameter that a route does not know is refused, too: a user who mistypes `namespace`
+ * must not get the answer about all namespaces.
  *
- * Not here: what follows from several together (query/ask/choice.ts).
+ * Not here: what several parameters mean together (query/ask/choice.ts).
  */
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { Problem } from '../../../runtime/http/problem.ts'

@@ -2,8 +2,8 @@
  * What each command and each order can promise in each mode: the one table that orders are checked
  * against and docs/operate/directives.md prints.
  *
- * What must stay true: no order is answered with an effect that the mode does not have. In mode
- * observe another collector deletes, and nothing that Kinfold is told stops it.
+ * What must stay true: no answer to an order promises an effect that the mode does not have. In
+ * mode observe another collector deletes, and no order to Kinfold stops it.
  *
  * Not here: carrying an order out (orders/directive-http.ts).
  */

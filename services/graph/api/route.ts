@@ -345,7 +345,7 @@ const TABLE = [
 export const ROUTES: readonly Route[] = [...TABLE, ...KUBERNETES_ROUTES]
 
 type Row = (typeof TABLE)[number]
-/** Those that one document answers: the rest is text, or goes on. */
+/** Those that one document answers: the others answer text, or a stream. */
 type Question = Extract<
   Row,
   {
@@ -371,7 +371,7 @@ export type Queries = {
 }
 type Word<T> = T extends number ? string : T
 
-/** `pattern`: as the server is told it. */
+/** `pattern`: as the server takes it. */
 export function routeOf(method: string, pattern: string): Route | undefined {
   return ROUTES.find(
     (route) => patternOf(route) === pattern && route.method === method.toLowerCase(),

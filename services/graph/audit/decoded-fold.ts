@@ -21,7 +21,9 @@ import type { RefoldParts } from './refold.ts'
 /** Moved at once: the state is never there twice. */
 const MOVED_KEYS = 1_000
 
-/** Goes on from there (undefined: from nothing) with what the store holds, and empties it. */
+/**
+ * Continues from there (undefined: from nothing) with what the store holds, and empties the store.
+ */
 export async function decodedFold(
   { store, codec, log, partition }: RefoldParts,
   from: Position | undefined,
@@ -32,7 +34,7 @@ export async function decodedFold(
     const { rows, isCut } = await store.page({ gte: '', lt: '~', limit: MOVED_KEYS })
     isMore = isCut
     for (const [key, bytes] of rows) {
-      // Chunks are behind the nodes that name them, which are whole by then.
+      // Keys of chunks sort after the nodes that name them, which are whole by then.
       if (!isChunkKey(key)) graph.put(key, stateValueOf(codec, key, bytes, read))
     }
     const changelog = { changelog: 0n, position: from?.position ?? 0n }

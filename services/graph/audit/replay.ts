@@ -2,9 +2,10 @@
  * Folds a span of the log again under another policy, offline, and compares what would have been
  * deleted with what was.
  *
- * What must stay true: the facts are those of the log, so only what Kinfold does first is told:
- * after the first difference the cluster would have gone another way, and what rests on one says so
- * (`dependsOn`). What nobody looked up then is not known now: `unclear`, never a guess.
+ * What must stay true: the facts are those of the log, so only the first action of Kinfold is
+ * reported: after the first difference the cluster would have changed in another way, and a
+ * difference that follows from another one says so (`dependsOn`). An owner that was not verified
+ * then is not known now: `unclear`, never a guess.
  *
  * Not here: reading the log (refold.ts), policies in a config file (cli).
  */
@@ -41,11 +42,11 @@ export interface ReplayParts extends RefoldParts {
 }
 
 /**
- * What happened: `deleted` by Kinfold, `left` by somebody else's doing, or it exists at the end of
+ * What happened: `deleted` by Kinfold, `left` because of another client, or it exists at the end of
  * the span.
  */
 export type Was = 'deleted' | 'left' | 'exists'
-/** `unclear`: it rests on a live GET, and nobody made one then; or it was refused. */
+/** `unclear`: it depends on a live GET that was not made then; or it was refused. */
 export type Would = 'deleted' | 'held' | 'kept' | 'unclear'
 
 export interface ReplayCase extends GroupKind {
@@ -316,8 +317,8 @@ class Replay {
       return
     }
     known.owners = owners
-    // What it was judged before anybody deleted it is what counts; once Kinfold would have, it is
-    // settled.
+    // Its verdict before the first deletion by any client counts; once Kinfold would have deleted
+    // it, it is settled.
     if (known.wouldMs === null && node.object.deletedAt === null) known.judged = judged
     const isSettled = known.didMs !== null || known.wouldMs !== null
     if (!isSettled && isOfNoInterest && node.object.deletedAt === null) this.#subjects.delete(key)

@@ -1,24 +1,24 @@
 /**
  * What one lineage record says to a comparison with another collector of the same cluster: that
- * Kinfold would take the object, that somebody did, and whether Kinfold would have.
+ * Kinfold would delete the object, that another client deleted it, and whether Kinfold would have.
  *
- * What must stay true: told from the public record alone. Who sent a delete is not in a watch: that
- * an object goes whose owners are all gone is taken for the collector's work, and that one goes
- * beside a living owner for nobody's.
+ * What must stay true: it is derived from the public record alone. A watch does not say who sent a
+ * delete: the deletion of an object whose owners are all deleted counts as the collector's, and the
+ * deletion of an object beside a living owner counts for neither collector.
  *
- * Not here: counting, and waiting for what may still come (shadow.ts).
+ * Not here: counting, and waiting for later records (shadow.ts).
  */
 import type { Evidence } from '../../../core/model/proof.ts'
 import type { Standing } from '../../../core/model/reference.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 
 /**
- * - `agreed`: it went, and Kinfold would have taken it.
- * - `theirs`: it went, and Kinfold would not have.
- * - `ours`: Kinfold would have taken it, and it stayed.
- * - `unclear`: it went beside an owner that was there, or that Kinfold would have had to look
- * up first, or that cannot be looked up, for which upstream deletes nothing either (B27): a user, a
- * controller or a wrong delete.
+ * - `agreed`: it was deleted, and Kinfold would have deleted it.
+ * - `theirs`: it was deleted, and Kinfold would not have deleted it.
+ * - `ours`: Kinfold would have deleted it, and it stayed.
+ * - `unclear`: it was deleted beside an owner that existed, or that Kinfold would have verified
+ *   first, or that cannot be looked up, for which upstream deletes nothing either (B27): a user, a
+ *   controller or a wrong delete.
  */
 export type Agreement = 'agreed' | 'theirs' | 'ours' | 'unclear'
 
@@ -60,7 +60,7 @@ function goneText(owners: Lineage['owners']): string {
   return names.join(', ') + (left > 0 ? ` and ${left} more` : '')
 }
 
-/** It is gone, or was asked to go. */
+/** It was deleted, or is being deleted. */
 export function isLeaving({ phase, deletedAt }: Lineage): boolean {
   return phase === 'gone' || deletedAt !== null
 }
@@ -69,8 +69,8 @@ export interface Departure {
   readonly agreement: Exclude<Agreement, 'ours'>
   readonly because: string
   /**
-   * Owners that were there when it left, as far as it was known then: another watch may tell a
-   * moment later that they went before.
+   * Owners that existed when it was deleted, as far as it was known then: another watch may report
+   * a moment later that they were deleted before.
    */
   readonly living: readonly string[]
 }
@@ -103,8 +103,8 @@ export function departureOf(lineage: Lineage, would: Would | undefined): Departu
 }
 
 /**
- * Kinds of which no object can be read: upstream looks for them all the same, and takes any
- * NotFound for an absence (B75).
+ * Kinds of which no object can be read: upstream sends a GET all the same, and takes any NotFound
+ * for an absence (B75).
  */
 const WITHOUT_OBJECTS = /(List|Review|^Binding)$/
 

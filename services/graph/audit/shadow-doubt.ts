@@ -1,6 +1,6 @@
 /**
- * Objects that left beside an owner that was still there, for as long as another watch may tell
- * that it had gone before them.
+ * Objects that were deleted beside an owner that still existed, for as long as another watch may
+ * report that the owner was deleted before them.
  *
  * What must stay true: bounded in number and time; forgotten with the process, which leaves them as
  * unclear as they were.
@@ -8,12 +8,12 @@
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 
-/** Log time between what two watches tell of one moment; and how many are remembered. */
+/** Log time between the reports of two watches of one moment; and how many are remembered. */
 const SKEW_MS = 30_000
 const MOST = 10_000
 
 export interface Doubt {
-  /** Where its case stands. */
+  /** The key of its case. */
   readonly slot: string
   readonly at: number
   readonly living: Set<string>
@@ -37,7 +37,7 @@ export class Doubts {
     }
   }
 
-  /** Those that no owner is left of, now that this one went. */
+  /** Those without a living owner, now that this one was deleted. */
   settled({ cluster, uid, at }: Lineage): readonly Doubt[] {
     const owner = keyOf(cluster, uid)
     const beside = [...(this.#byOwner.get(owner) ?? [])]

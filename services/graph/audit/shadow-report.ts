@@ -1,9 +1,10 @@
 /**
- * Reads out what was counted of two collectors: the tallies of each cluster, and the newest objects
- * that they do not agree on.
+ * Reads the counts of two collectors: the tallies of each cluster, and the newest objects on which
+ * they disagree.
  *
- * What must stay true: what still stands though Kinfold would have taken it is counted when it is
- * asked for, by the cluster's log time: so a cluster that cannot be seen accuses nobody.
+ * What must stay true: an object that exists though Kinfold would have deleted it is counted when
+ * the report is asked for, by the cluster's log time: so an unreachable cluster adds no
+ * disagreement.
  */
 import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Mode } from '../../../core/model/policy.ts'
@@ -15,7 +16,9 @@ import { quantile } from './shadow-lag.ts'
 
 /** Log time that the other collector is given for what Kinfold would have taken at once. */
 export const PATIENCE_MS: number = 2 * 60_000
-/** Cases kept of each cluster and sort, the newest; and of those that still stand, told. */
+/**
+ * Cases kept of each cluster and sort, the newest; and as many reported of those that still exist.
+ */
 export const KEPT = 100
 const PAGE_LIMIT = 500
 
@@ -31,7 +34,7 @@ export interface ShadowCase {
   readonly uid: Uid
   readonly because: string
   readonly evidence: Evidence | null
-  /** When it left; of `ours` since when it would have gone. */
+  /** When it was deleted; of `ours` since when it would have been. */
   readonly at: number
 }
 
@@ -59,14 +62,14 @@ export interface ShadowReport {
   readonly cases: readonly ShadowCase[]
 }
 
-/** What is stored of a cluster. Of `ours` only those that were kept after all. */
+/** The stored tallies of a cluster. Of `ours` only those that were kept after all. */
 export interface Tally {
   readonly clusterName: string
   readonly agreed: number
   readonly theirs: number
   readonly ours: number
   readonly unclear: number
-  /** Ever told, which gives each its place. */
+  /** How many there ever were: the number of the next one. */
   readonly cases: number
   readonly lags: Readonly<Record<string, number>>
 }

@@ -1,5 +1,5 @@
 /**
- * Beside another collector: what both would take, what only one would, and what nobody can tell.
+ * Beside another collector: what both would delete, what only one would, and what is unclear.
  * Stories through the real fold.
  */
 
@@ -22,7 +22,7 @@ import { PATIENCE_MS } from './shadow-report.ts'
 interface Rig {
   /** Lines of a story, folded and compared. */
   tell(...lines: string[]): Promise<void>
-  /** Log time goes on, and nothing happens. */
+  /** Log time advances, and nothing happens. */
   wait(ms: number): void
   report(): Promise<ShadowReport>
   restart(): Promise<void>

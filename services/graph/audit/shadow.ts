@@ -25,10 +25,10 @@ import { lagBucket } from './shadow-lag.ts'
 import type { Pending, ShadowCase, ShadowCount, ShadowReport, Tally } from './shadow-report.ts'
 import { KEPT, NO_TALLY, PATIENCE_MS, readShadow } from './shadow-report.ts'
 
-/** Lineage records taken at once, and the pause behind them. */
+/** Lineage records read at once, and the pause after them. */
 const PAGE_LIMIT = 500
 const PAUSE_MS = 500
-/** What waits is walked over no more often: there may be as much as a whole cluster's garbage. */
+/** Pending objects are counted no more often: there may be as many as a whole cluster's garbage. */
 const COUNT_EVERY_MS = 5_000
 
 export interface ShadowParts {
@@ -39,7 +39,7 @@ export interface ShadowParts {
   readonly store: Store
   /** As folded; undefined while no partition is here. */
   readonly mode: () => Mode | undefined
-  /** Log time of a cluster, which stands still while the cluster cannot be seen. */
+  /** Log time of a cluster, which stops while the cluster cannot be observed. */
   readonly now: (cluster: ClusterId) => number | undefined
 }
 
@@ -144,14 +144,14 @@ export class Shadow {
     }
     if (before === undefined) return []
     const changes: StoreChange[] = [[`would/${id}`, null]]
-    // Nobody knows what becomes of one whose kind is not watched any more.
+    // The end of an object of an unwatched kind is not observed.
     if (before.isHeld || lineage.phase === 'suspect' || !this.#isNew(lineage)) return changes
     const { isHeld: _, ...told } = before
     const because = `${told.because}; kept after all: ${lineage.why || 'it has no owner'}`
     return [...changes, this.#counting(lineage, { ...told, because })]
   }
 
-  /** It is gone, or was asked to go: once for each object. */
+  /** It was deleted, or is being deleted: once for each object. */
   #left(id: string, lineage: Lineage): StoreChange[] {
     const isGone = lineage.phase === 'gone'
     const marker = `left/${id}`
@@ -173,7 +173,8 @@ export class Shadow {
   }
 
   /**
-   * Watches of two kinds tell in no order: what left beside this owner may have left because of it.
+   * Watches of two kinds report in no order: an object that was deleted beside this owner may have
+   * been deleted because of it.
    */
   #ownerWent(owner: Lineage): StoreChange[] {
     return this.#doubts.settled(owner).map(({ slot }) => {
@@ -210,7 +211,7 @@ export class Shadow {
     return this.#value<number>('since') ?? 0
   }
 
-  /** Of before there is no telling who did it. */
+  /** For an earlier time it is unknown which collector deleted. */
   #isNew(lineage: Lineage): boolean {
     return lineage.at >= this.#since()
   }

@@ -34,7 +34,7 @@ async function filled(): Promise<MemoryLog> {
 
 type Change = (entry: Entry) => readonly Entry[]
 
-/** That log as somebody who has its files leaves it. */
+/** The log as an intruder with access to its files leaves it. */
 function changed(log: MemoryLog, topic: Topic, offset: bigint, change: Change): Log {
   const read: Log['read'] = async (of, ...rest) => {
     const page = await log.read(of, ...rest)

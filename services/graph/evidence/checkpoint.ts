@@ -1,10 +1,10 @@
 /**
- * Checkpoints of the log: digests of what is kept, to be signed and kept where nobody who can write
- * the log can write; and the comparison of a log with one.
+ * Checkpoints of the log: digests of its records, to be signed and kept where no writer of the log
+ * can write; and the comparison of a log with a checkpoint.
  *
  * What must stay true: a digest is over what the log itself has (offset, append time, key, value),
- * so a log that was rewritten with digests that fit it differs; what was removed since can neither
- * be proven nor refuted, and is named, never counted as the same or as different.
+ * so a log that was rewritten with digests that fit it differs; records that were removed since can
+ * neither be proven nor refuted, and are named, never counted as the same or as different.
  *
  * Not here: compacted topics record by record (listed-records.ts), signatures
  * (runtime/http/signature.ts), files (cli).

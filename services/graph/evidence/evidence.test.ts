@@ -1,6 +1,6 @@
 /**
- * Evidence of what was decided: it is verified with nothing but its own files and a key, whoever
- * changes a byte of it is found out, and so is a log that does not agree with its own fold.
+ * Evidence of what was decided: it is verified with nothing but its own files and a key; every
+ * changed byte of it is found, and so is a log that contradicts its own fold.
  */
 import { deepEqual, equal, fail, match, ok, rejects } from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -342,8 +342,8 @@ suite('a bundle that was changed', () => {
   })
 
   /**
-   * Whoever has the key can sign what he likes; what does not follow from the records is found all
-   * the same.
+   * An owner of the key can sign any statement; one that does not follow from the records is found
+   * all the same.
    */
   for (const [what, name, change, expected] of [
     ['a decision left out', 'decisions.jsonl', withoutLine, /decisions.jsonl is not what follows/],
@@ -474,7 +474,8 @@ suite('a log that was changed', () => {
     const read = readCheckpoint(checkpointStatement(checkpoint))
     deepEqual(read, checkpoint)
     const same = await compareWith(it.log, read, 0, signal)
-    // Nothing is archived here, nobody asked, no order was given, and it is too short for a digest.
+    // Nothing is archived here, no audit log names a user, no order was given, and it is too short
+    // for a digest.
     const empty = new Set(['archive', 'actors', 'orders', 'digests'])
     ok(
       same.every(

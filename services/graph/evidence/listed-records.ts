@@ -2,11 +2,11 @@
  * What a checkpoint has of a compacted topic: a digest of each record, since blocks of many would
  * all differ as soon as one record is replaced by a later one of its key.
  *
- * What must stay true: a record that is still at its offset is the one that was there, and none is
- * at an offset that had none; of one that is not there any more neither "the same" nor "different"
- * is said. That a key has a later record does not show who wrote it, and a list of keys would be
- * one of names, so neither is asked for. Where there are more records than are listed, the oldest
- * are not, and the part begins behind them.
+ * What must stay true: a record that is still at its offset is unchanged, and an offset that had no
+ * record still has none; a record that was removed counts neither as the same nor as different.
+ * That a key has a later record does not show who wrote it, and a list of keys would be one of
+ * names, so neither is asked for. Where there are more records than are listed, the oldest are not,
+ * and the part begins after them.
  *
  * Not here: topics that are only trimmed (checkpoint.ts).
  */
@@ -92,7 +92,7 @@ export function areSound({ offsets, digests }: ListedRecords, start: bigint, end
 export interface RecordComparison {
   /** As they were. */
   readonly same: number
-  /** Not there any more: replaced by later ones of their keys, or removed. */
+  /** Removed: replaced by later records of their keys, or trimmed. */
   readonly replaced: number
   /** Offset of the first that is another one, or was not there. */
   readonly different: { readonly offset: bigint; readonly what: string } | null

@@ -165,7 +165,7 @@ async function lifeOf(
     about: { type: isObject ? 'object' : 'cascade', cluster: id, uid },
     partition,
     from: first,
-    // A cascade goes on after the last change of its root.
+    // A cascade continues after the last change of its root.
     to: isObject ? last + 1n : undefined,
   }
 }

@@ -1,10 +1,9 @@
 /**
- * What somebody who gives an order, or takes one back, may not expect: that there was nothing to
- * take back, what stands all the same by orders of their own, and that nothing is known of what is
- * protected.
+ * What a user who gives an order, or takes one back, may not expect: that there was no order to
+ * take back, which orders are still in effect, and that nothing protected is known.
  *
  * What must stay true: it is said beside the order, which is carried out in any case: reapers may
- * know of what the fold here does not. Nothing is said of what another process has.
+ * know more than the fold here does. Nothing is said about the partitions of another process.
  *
  * Not here: carrying it out (directive-http.ts).
  */
@@ -24,8 +23,8 @@ export interface AsideParts {
 }
 
 /**
- * Sentences behind what follows from the order, each with a space before it; empty where all is as
- * one expects.
+ * Sentences after the one that says what follows from the order, each with a space before it; empty
+ * where all is as a user expects.
  */
 export async function asideOf(
   { clusters, query }: AsideParts,
@@ -55,7 +54,7 @@ export async function asideOf(
   }
 }
 
-/** The clusters, empty for all, for which such an order stands. */
+/** The clusters, empty for all, for which such an order is in effect. */
 type Standing = (reader: StateReader) => readonly ClusterId[]
 
 function pausesOf(reader: StateReader): readonly ClusterId[] {

@@ -46,7 +46,7 @@ interface Rig {
   control(key: string): Promise<Control | undefined>
 }
 
-/** Whoever says so in this header is that user. */
+/** The header that names the user of a request. */
 const USER = 'x-user'
 
 async function rigFor(

@@ -1,9 +1,9 @@
 /**
- * Takes what operators ask for and puts it on the log, where reapers and the fold see it.
+ * Takes the orders of users and appends them to the log, where reapers and the fold read them.
  *
- * What must stay true: what stops is told to the reapers first, what lets go is told to them last;
- * an answer is given only when all of it is appended. An approval is of what is held just now, or
- * it is refused.
+ * What must stay true: an order that stops deletions is published to the reapers first, one that
+ * permits them is published to the reapers last; an answer is given only when all of it is
+ * appended. An approval is of the set that is held just now, or it is refused.
  *
  * Not here: what may be asked for (directive-order.ts), who may ask (authority.ts), what follows
  * from it (core/admit/directive.ts).
@@ -53,7 +53,9 @@ export interface DirectiveParts extends AsideParts {
 /** How far it has come when it is answered. */
 export type DirectiveAnswer = Omit<DirectiveResult, keyof Document>
 
-/** How long it is awaited that this process' partitions fold it, and how often it is looked. */
+/**
+ * How long the answer waits until this process' partitions have folded it, and how often it checks.
+ */
 const FOLD_MS = 2_000
 const FOLD_LOOK_MS = 20
 
@@ -148,7 +150,7 @@ function effectiveIn(promised: Promised | undefined, effect: string, aside: stri
   return `${effect}${aside}${says === '' ? '' : ` ${says}`}`
 }
 
-/** Orders of one cluster that are compared with how it stands. */
+/** Orders of one cluster that are compared with its state. */
 const RESTS_ON_STATE: ReadonlySet<Verb> = new Set(['approve', 'reject', 'close-breaker'])
 
 /**

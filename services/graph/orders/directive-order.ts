@@ -21,7 +21,7 @@ export interface Order {
   /** Of `approve` and `reject`; else empty. */
   readonly digest: string
   readonly why: string
-  /** As whoever asks says of himself. */
+  /** The user as the request itself names him. */
   readonly claimed: string
   /** Given although the mode cannot keep what it promises: for a mode that comes later. */
   readonly record: boolean

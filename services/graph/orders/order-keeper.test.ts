@@ -1,6 +1,6 @@
 /**
- * What holds reapers back is in `orders` again before long when that lost it, and what let go stays
- * let go.
+ * An order that holds reapers back is published again soon after `orders` lost it, and what an
+ * order released stays released.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'

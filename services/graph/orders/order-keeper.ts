@@ -1,12 +1,12 @@
 /**
- * Says again in `orders` what people and the policy hold back, where it says nothing of it or less:
- * it may have lost its end (F39), and reapers and watchers know of pauses and protection from there
- * alone.
+ * Publishes again in `orders` what users and the policy hold back, where a record of it is missing
+ * or says less: the topic may have lost its end (F39), and reapers and watchers read pauses and
+ * protection from there alone.
  *
- * What must stay true: only what holds back is said again, and only what the fold still holds after
- * everything that `orders` said: nothing is let go here, and nobody's order is undone.
+ * What must stay true: only orders that hold back are published again, and only those that the fold
+ * still has after all records of `orders`: nothing is released here, and no user's order is undone.
  *
- * Not here: what the watchers say of their clusters, which they repeat themselves.
+ * Not here: what the watchers say of their clusters, which they publish again themselves.
  */
 import { directivesOf } from '../../../core/graph/graph.ts'
 import type { Policy } from '../../../core/model/policy.ts'
@@ -59,7 +59,7 @@ function isSince(found: Entry, known: Entry): boolean {
   return found.offset >= known.offset || found.timestamp > known.timestamp
 }
 
-/** A store that is closed, wiped or damaged is its task's to mend. */
+/** The task itself repairs a store that is closed, wiped or damaged. */
 function isPassing(error: unknown): boolean {
   if (error instanceof StoreError) return true
   return error instanceof LogError && error.remedy === 'retry'
@@ -68,8 +68,8 @@ function isPassing(error: unknown): boolean {
 async function sayAgain(parts: OrderKeeperParts, signal: AbortSignal): Promise<void> {
   const { log, codec, clock, task, policy } = parts
   const said = new Map((await log.latest('orders', 0)).map((entry) => [entry.key, entry]))
-  // What lets go is on `events` before it is in `orders`: past this end the fold has let go of it,
-  // too.
+  // An order that releases is on `events` before it is in `orders`: after this end the fold has
+  // released it, too.
   const { end } = await log.bounds('events', task.partition)
   while (task.status().position < end) {
     await clock.sleep(CONTROL_CATCH_UP_MS, signal)

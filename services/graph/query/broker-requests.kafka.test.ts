@@ -43,7 +43,9 @@ const TREES: readonly string[] = [
 
 suite('over Kafka with eight partitions', { skip: missingKafka() ?? false }, () => {
   const asking = new AsyncLocalStorage<string[]>()
-  /** Stands still: what is remembered for a second is remembered however slow the machine is. */
+  /**
+   * Does not advance: what is remembered for a second is remembered however slow the machine is.
+   */
   let nowMs = 0
   let kafka: Kafka
   let log: KafkaLog
@@ -108,7 +110,7 @@ suite('over Kafka with eight partitions', { skip: missingKafka() ?? false }, () 
       ok(first.length <= MOST_REQUESTS, first.join(', '))
       const again = await requestsOf(path)
       const most = path.includes('lost') || path.includes('old') ? DELETED : LIVING
-      // Fewer where the index looks at the same moment: then the request is its own.
+      // Fewer where the index asks at the same moment: then the request is its own.
       ok(again.length <= most.length, again.join(', '))
     })
   }

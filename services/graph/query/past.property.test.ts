@@ -87,7 +87,7 @@ async function answersAt(
   }
   for (const { group, kind, namespace, name, uid } of objects) {
     const of = { cluster: CLUSTER, group, kind, namespace, name, uid, at: 0 }
-    // What bears its uid alone is looked up in an index that forgets.
+    // References by its uid alone are searched in an index that forgets.
     told[`tree ${uid}`] = (await query.tree(view, of, false)).answer.root
     told[`owners ${uid}`] = (await query.tree(view, of, true)).answer.root
     told[`why ${uid}`] = withoutDeletion(await query.why(view, of))
@@ -125,7 +125,7 @@ interface Moment {
   readonly answers: Record<string, unknown>
 }
 
-/** By whom it is deleted, and what is not known of that, is told of now alone. */
+/** Who deletes it, and what is unknown of that, is only in answers about now. */
 function withoutDeletion({ answer, partial }: Answer<Why>): Answer<object> {
   const told = { ...answer, deletion: null, deletedBy: [], orphaned: null }
   return { answer: told, partial: isForgotten({ partial }) ? partial : '' }

@@ -1,10 +1,10 @@
 /**
  * Who deleted an object, and after the deletion of which owner, or of its namespace: the one place
- * that decides it, for every answer that names anybody.
+ * that decides it, for every answer that names a user.
  *
- * What must stay true: what is inferred is called so; nothing is inferred from a user's request,
- * nor from one of a controller; where a collector followed an owner that nobody knows, that is said
- * (`isRootKnown`), and nobody is named for it. Bounded in owners and in what is read.
+ * What must stay true: an inference is called one; nothing is inferred from a user's request, nor
+ * from one of a controller; where a collector followed an owner that is unknown, the answer says so
+ * (`isRootKnown`), and names no user for it. Bounded in owners and in records that are read.
  *
  * Not here: whether Kinfold did it (life.ts), which request it was (query/answer/actor.ts), why
  * (query/answer/deletion-cause.ts).
@@ -20,9 +20,9 @@ const MOST_LEVELS = 100
 
 export interface Attribution {
   readonly deletion: Deletion
-  /** Owners by whose deletion it was deleted, the nearest first; behind them its namespace. */
+  /** Owners by whose deletion it was deleted, the nearest first; after them its namespace. */
   readonly owners: readonly Identity[]
-  /** Of it and of those: each that anybody is known to have asked for. */
+  /** Of it and of those: each that a user is known to have asked for. */
   readonly deletedBy: readonly DeletedBy[]
 }
 

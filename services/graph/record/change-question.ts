@@ -123,7 +123,7 @@ async function ofOne(
   }
 }
 
-/** A name may mean another object by the next page: that one goes on with the same. */
+/** A name may mean another object by the next page: that one continues with the same. */
 async function objectOf(
   parts: ChangeParts,
   words: Words,
@@ -165,7 +165,7 @@ async function pageOfOne(
   }
   const behind = from === undefined ? behindText(await index.caughtUp()) : ''
   const partition = partitionOf(objectKey(cluster, uid), log.partitions('history'))
-  // Whoever goes on with the stream gets what is not indexed yet from there.
+  // A client that continues with the stream gets the records that are not indexed yet from there.
   const end = index.position(partition)
   ends.set(partition, end)
   const horizon = await horizonOfOne(index, object, partition)

@@ -96,7 +96,7 @@ export class ChangeScan {
     return first?.take()
   }
 
-  /** Where the next request goes on; empty when all is read. */
+  /** Where the next request continues; empty when all is read. */
   places(): readonly Place[] {
     return this.#readers.flatMap((reader) => reader.place() ?? [])
   }

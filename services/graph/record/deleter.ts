@@ -21,7 +21,7 @@ import type { Found } from '../query/index/actor-search.ts'
 import type { Turns } from '../turns.ts'
 
 export interface DeletersParts extends Pick<ActorParts, 'clusters'> {
-  /** Undefined: nobody is named. */
+  /** Undefined: no user is named. */
   readonly actors: ActorIndex | undefined
   readonly turns: Turns
 }
@@ -50,12 +50,12 @@ export class Deleters {
     return behindText((await this.#parts.actors?.caughtUp()) ?? 0n, 'audit logs')
   }
 
-  /** Of a life that is over, or whose deletion has begun. Null where nobody can say. */
+  /** Of a life that is over, or whose deletion has begun. Null where it is unknown. */
   async of(object: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     return await this.#of(object, life, true)
   }
 
-  /** Who may know of an object may not know of each of its owners: no doubt names them. */
+  /** A user who may know of an object may not know of each of its owners: no doubt names them. */
   async ofOwner(owner: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     // Many dependents have one owner.
     const known = this.#owners.get(life) ?? this.#of(owner, life, false)

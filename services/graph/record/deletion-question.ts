@@ -2,9 +2,9 @@
  * `GET /v1/deletions`: each object whose deletion is recorded, when, by whom as far as Kinfold
  * knows or an audit log says, and by which owner's deletion; a page at a time.
  *
- * What must stay true: a deletion is listed whoever did it; where `by`, `evidence` or `root` is
- * asked for and nobody knows it any more, `partial` says how many were left out. An owner that who
- * asks may not list is `hidden`.
+ * What must stay true: the deletions of every client are listed; where `by`, `evidence` or `root`
+ * is asked for and is no longer known, `partial` says how many were left out. An owner that the
+ * user may not list is `hidden`.
  *
  * Not here: whether Kinfold did it (life.ts), and which user did (deleter.ts).
  */

@@ -3,9 +3,9 @@
  * page at a time; of deleted ones also by whom, as far as Kinfold knows.
  *
  * What must stay true: a page is about one cluster, answered by the process that has it, and all
- * pages of a cluster are about the same two moments. A moment that is not known any more is refused
- * for all clusters, with the earliest one. An answer may be kept only where nothing that comes can
- * change it.
+ * pages of a cluster are about the same two moments. A moment before the earliest known one is
+ * refused for all clusters, with the earliest one. An answer may be cached only where no later
+ * record can change it.
  *
  * Not here: what differs (query/answer/diff.ts), who deleted it (life.ts), who may ask: only who
  * may see the whole graph (http.ts).
@@ -165,8 +165,8 @@ interface Page {
   readonly kinds: readonly string[]
   readonly partial: string
   /**
-   * Of each deletion it is known who did it, and no audit log is read: what comes cannot say it
-   * otherwise.
+   * The client of each deletion is known, and no audit log is read: no later record can change
+   * that.
    */
   readonly isFinal: boolean
 }

@@ -1,5 +1,5 @@
 /**
- * How far back a question about the past reaches, and the refusal of one that goes further.
+ * How far back a question about the past reaches, and the refusal of one that reaches further.
  *
  * What must stay true: what was removed is unknown, so a question about it is refused with the
  * earliest moment, or answered with less where that was asked for and is said.
@@ -49,7 +49,7 @@ function beyond({ earliest, because }: Horizon, since: number): Problem {
   )
 }
 
-/** Trimmed under whoever reads it page by page. */
+/** Trimmed while a client reads it page by page. */
 export function trimmedMeanwhile(): Problem {
   return new Problem(
     410,

@@ -3,13 +3,13 @@
  * on what evidence, and which deletion that followed from.
  *
  * What must stay true: a deletion is Kinfold's only where the result of its own DELETE says that it
- * was done, and somebody else's only where all that happened to the object is known and no such
- * command is in it; else nobody knows. It is read from fields of records, and of results from the
- * events that they tell of; no sentence is read back. A deletion follows from that of an owner
- * which the object named, by uid and coordinates. What is read of one object and of one chain of
- * owners is bounded; beyond that it is not known, either.
+ * was done, and another client's only where the object's whole history is known and has no such
+ * command; else it is unknown. It is read from fields of records, and results from the events that
+ * the records refer to; no sentence is read back. A deletion follows from that of an owner which
+ * the object referenced, by uid and coordinates. The records that are read of one object and of one
+ * chain of owners are bounded; beyond that it is unknown, too.
  *
- * Not here: who somebody else is (deleter.ts): this record does not say it.
+ * Not here: who the other client is (deleter.ts): this record does not say it.
  */
 import { type Identity, identityKey, identityOf } from '../../../core/graph/identity.ts'
 import type { CommandSettled } from '../../../core/model/event.ts'
@@ -299,8 +299,8 @@ export class Lives {
   }
 
   /**
-   * By the event that the entry tells of. Of one that was gone when it came: an earlier try, whose
-   * answer was lost, may have done it.
+   * By the event that the entry refers to. Where the object was already deleted when it was sent:
+   * an earlier try, whose answer was lost, may have done it.
    */
   async #outcomeOf(result: History): Promise<'done' | 'not' | 'unknown'> {
     const settled = await this.#settledBy(result)
@@ -331,8 +331,8 @@ export class Lives {
 }
 
 /**
- * A uid comes again where a cluster was restored from a backup. Results may come after the watch
- * has told the deletion.
+ * A uid appears again where a cluster was restored from a backup. Results may be recorded after the
+ * watch has reported the deletion.
  */
 function livesIn(all: Entries): readonly Entries[] {
   const lives: (readonly [bigint, History])[][] = []

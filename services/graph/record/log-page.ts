@@ -1,11 +1,11 @@
 /**
- * One page of what the log's `history` holds, for whoever may see it: what questions about
- * namespaces and clusters, and about deletions, have in common.
+ * One page of what the log's `history` holds, for users who may see it: the common part of
+ * questions about namespaces and clusters, and about deletions.
  *
  * What must stay true: the first page fixes where each partition ends, so reading page by page
- * comes to an end; a question that reaches further back than all partitions are whole is refused.
- * Any process answers; who may not see the whole graph is answered where the cluster is, since only
- * there it is known what may be listed.
+ * ends; a question that reaches further back than all partitions are whole is refused. Any process
+ * answers; a user who may not see the whole graph is answered by the process that has the cluster,
+ * since only that process knows what may be listed.
  *
  * Not here: what is read of a page (change-scan.ts), what becomes of it (change-question.ts,
  * deletion-question.ts).
@@ -63,9 +63,9 @@ export interface LogPage extends Fresh {
   readonly turns: Turns
   /** In milliseconds: where the first page begins. Null: nothing is recorded yet. */
   readonly since: number | null
-  /** Null but on the first one: to look it up takes requests to each partition. */
+  /** Null except on the first one: to read it takes requests to each partition. */
   readonly horizon: Horizon | null
-  /** Positions of the stream `/v1/history` behind all pages; null but on the first one. */
+  /** Positions of the stream `/v1/history` after all pages; null except on the first one. */
   readonly resume: string | null
   refOf(cluster: ClusterId): ClusterRef
   /** `continue`, once no more is taken from the scan. */
@@ -182,8 +182,8 @@ async function beginOf(
 }
 
 /**
- * Behind a list that was read: so far as it goes nothing was removed, or `from` is refused with
- * 410.
+ * From the positions after a list that was read: nothing after them was removed, or `from` is
+ * refused with 410.
  */
 async function resumedAt(log: Log, from: string): Promise<Begun> {
   const places: Place[] = []

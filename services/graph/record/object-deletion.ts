@@ -17,7 +17,7 @@ const NOT_TOLD = { deletion: null, deletedBy: [], orphaned: null, at: null, part
 
 export function createDeletionOf(parts: Parts): DeletionOf {
   return async ({ turns, moment }, object, phase) => {
-    // What the record says of a deletion grows for long after it: it is told of now alone.
+    // The record of a deletion grows for long after it: it is shown only in answers about now.
     if (moment !== null) return NOT_TOLD
     const lives = new Lives({ ...parts, turns })
     const deleters = new Deleters({ ...parts, turns })

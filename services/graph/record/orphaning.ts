@@ -73,7 +73,7 @@ async function orphanedBy(
 ): Promise<Orphaned> {
   // Whose request was another one first did not ask for orphans.
   const isFirst = !life.isCut && life.history.find(({ phase }) => BEGUN.has(phase)) === begun
-  // Who may know of an object may not know of its owner: no doubt names that.
+  // A user who may know of an object may not know of its owner: no doubt names that.
   const asOwner: Attributors['deleters'] = {
     of: async (...asked) => await deleters.ofOwner(...asked),
     ofOwner: async (...asked) => await deleters.ofOwner(...asked),

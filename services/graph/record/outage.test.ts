@@ -19,7 +19,7 @@ const started: LoggedEvent = {
   serverTime: null,
 }
 
-/** Of the report behind these records, in seconds since the begin; null: nothing is said. */
+/** Of the report after these records, in seconds since the begin; null: nothing is said. */
 async function unseen(
   records: readonly (readonly [second: number, event: LoggedEvent])[],
   trimmed = 0n,

@@ -1,10 +1,11 @@
 /**
- * Times in which nothing was seen of a cluster: its watcher was down, or could not reach it. What
- * was deleted then is reported when it is seen again, by a watch that resumes or by a list.
+ * Times in which a cluster was not observed: its watcher was down, or could not reach it. A
+ * deletion in that time is reported when the cluster is observed again, by a watch that resumes or
+ * by a list.
  *
- * What must stay true: read from the log's own heartbeats, around the report; what is not kept any
- * more, or is more than is read, gives no time: then nobody knows, and nothing is said. What is
- * read for one answer is bounded.
+ * What must stay true: read from the log's own heartbeats, around the report; where they are no
+ * longer kept, or are more than are read, the time is unknown and nothing is said. What is read for
+ * one answer is bounded.
  *
  * Not here: which request fits such a time (query/answer/actor.ts), names that are missing
  * (query/index/actor-doubt.ts).

@@ -370,7 +370,8 @@ test('each deletion has who did it, on what evidence, and after which owner', as
       ['Deployment/web', 'others', null, null],
       ['ReplicaSet/web', 'kinfold', 'deleted', 'Deployment/web'],
       ['Pod/a', 'kinfold', 'deleted', 'Deployment/web'],
-      // It was gone when Kinfold's delete came: perhaps by an earlier try of it. Why is inferred.
+      // It was deleted already when Kinfold's delete came: perhaps by an earlier try of it. Why is
+      // inferred.
       ['Pod/b', 'unknown', null, 'Deployment/web'],
       ['ConfigMap/alone', 'others', null, null],
       ['Pod/c', 'others', null, null],
@@ -786,7 +787,7 @@ test('what lies before the horizon is refused with the earliest moment, or answe
   equal(refused.status, 410)
   ok(refused.detail.includes(begun.since), refused.detail)
   equal((await rig.ask(`/v1/deletions?since=${begun.since}`)).status, undefined)
-  // As retention does: events, and history behind them.
+  // As retention does: events, and the history before them.
   const { end } = await log.bounds('events', 0)
   await log.trim('events', 0, end - 3n)
   const [oldest] = (await log.read('events', 0, end - 3n, { limit: 1, waitMs: 0 })).entries

@@ -1,6 +1,6 @@
 /**
  * The words of a question about the past: from when, until when, how much. What must stay true: a
- * time that nobody can read is refused, never guessed.
+ * time that cannot be read is refused, never guessed.
  */
 import { Problem } from '../../../runtime/http/problem.ts'
 

@@ -2,9 +2,9 @@
  * Who asked for a deletion, as the audit log of its cluster says, and how certain it is that the
  * request was this one.
  *
- * What must stay true: it is told and never decided by. An answer says how the request was found:
- * by Audit-ID or by uid it is this object's; by name and time, or by collection and time, it is a
- * guess, and is called one. A request that says another uid is of another object.
+ * What must stay true: it is shown, and no decision depends on it. An answer says how the request
+ * was found: by Audit-ID or by uid it is this object's; by name and time, or by collection and
+ * time, it is a guess, and is called one. A request that says another uid is of another object.
  *
  * Not here: where requests are kept (actor-index.ts), which of them are (actors/audit-event.ts),
  * who may see it (question.ts).
@@ -58,7 +58,7 @@ export type DeletedObject = Pick<Named, 'cluster' | 'group' | 'kind' | 'namespac
 const SLACK_MS = 5_000
 /** How far clocks that are in order are apart, with what lies in between. */
 const CLOCK_MS = 1_000
-/** What is certain is looked for from so long before the first sign of the deletion on. */
+/** Requests that are certain are searched from so long before the first sign of the deletion on. */
 const BEFORE_MS = 3_600_000
 /** An API server answers the deletion of a collection no later. */
 const LONGEST_REQUEST_MS = 60_000
@@ -79,7 +79,7 @@ export interface KnownLife {
 }
 
 /**
- * Of a life that is over, or whose deletion has begun. Null where nobody can say: no request fits.
+ * Of a life that is over, or whose deletion has begun. Null where it is unknown: no request fits.
  */
 export async function actorOf(
   parts: ActorParts,
@@ -102,7 +102,7 @@ async function requestFor(
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
   const named = await requestsAbout(parts, about, { since, until })
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
-  // A command that was a dry run deleted nothing, whoever deleted it later.
+  // A command that was a dry run deleted nothing, also if the object was deleted later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
   if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
   await noteGaps(parts, object, { since: begun === undefined ? since : begun - SLACK_MS, until })
@@ -143,7 +143,8 @@ function certainOf(
   // One that came later found it being deleted, as a kubelet's at the end of the grace period does.
   const isInTime = ({ from }: Actor): boolean => sign === undefined || from <= sign + CLOCK_MS
   const its = named.filter((each) => each.uid === uid && !each.mayBeDryRun && isInTime(each))
-  // Dry runs may come before, and at level Metadata look the same: the last one removed it.
+  // Dry runs may come before, and at level Metadata they cannot be distinguished: the last request
+  // removed it.
   return (
     its.find(({ isBodyKnown }) => isBodyKnown) ??
     its.findLast((each) => {
@@ -189,7 +190,7 @@ async function noteGaps(
   if (isCut) doubts.other('there are more times of which names are incomplete')
 }
 
-/** Nobody knows when it was, so none is nearer: one of a client with which all that fit agree. */
+/** The time is unknown, so no request is nearer: one of a client on which all that fit agree. */
 function onlyOne(found: readonly Actor[]): FoundActor | undefined {
   const [first, ...rest] = askingIn(found)
   if (first === undefined) return undefined
@@ -257,8 +258,8 @@ export const BEGUN: ReadonlySet<Phase | null> = new Set(['deleting', 'waiting', 
 
 /**
  * When a watch showed that it was deleted, or is being deleted, in log time. Undefined where only a
- * list or a GET did, or a watch that was behind: that says nothing of the time. A deletionTimestamp
- * is never before the request, but for parts of a second.
+ * list or a GET did, or a watch that lagged: that says nothing of the time. A deletionTimestamp is
+ * never before the request, except for parts of a second.
  */
 function signOf({ history, deletedAt }: KnownLife): number | undefined {
   const isGone = ({ change, evidence }: History): boolean =>

@@ -25,7 +25,7 @@ import type { View } from '../view/view.ts'
 import type { Obstacle } from './obstacle.ts'
 import { obstacleOf, withFirstSeen } from './obstacle.ts'
 
-/** Objects looked at for one answer, some 150 bytes each; then it is cut. */
+/** Objects read for one answer, some 150 bytes each; then it is cut. */
 const CASCADE_LIMIT = 100_000
 /** Watches of two kinds may report one moment so far apart. */
 const SKEW_MS = 2_000
@@ -34,12 +34,12 @@ const CHANGES_LIMIT = 2_000
 /** Blocked objects and waiting owners that one answer names. */
 const NAMED_LIMIT = 200
 /**
- * While somebody follows: how often it is looked at again at most, and how many times longer than a
- * look took.
+ * While a client follows: how often it is read again at most, and how many times longer than a
+ * reading the pause is.
  */
 const FOLLOW_MS = 1_000
 const FOLLOW_SHARE = 10
-/** How long and how often it is looked whether a deletion begins. */
+/** For how long and how often it is checked whether a deletion begins. */
 const BEGIN_MS = 5_000
 const BEGIN_LOOK_MS = 200
 
@@ -67,8 +67,8 @@ export interface Cascades {
   /** Undefined of one that is there and not being deleted. */
   cascade(view: View, root: Named, sight?: Sight): Promise<CascadeAnswer | undefined>
   /**
-   * It is gone or being deleted, or is within a few seconds: who has just deleted it need not wait
-   * until that is seen.
+   * It was deleted or is being deleted, or is within a few seconds: a user who has just deleted it
+   * need not wait until that is observed.
    */
   begins(view: View, root: Named, signal: AbortSignal): Promise<boolean>
   /**
@@ -104,7 +104,7 @@ export function createCascades(
       hiddenText(walk.hidden),
     ].filter((text) => text !== '')
     const { isOver, ...rest } = await walk.answer(root, phase, begin?.at ?? null)
-    // What nobody can tell of now may still be there.
+    // An object whose present state is unknown may still exist.
     const isFinal = isOver && view.partial() === ''
     return { answer: { ...rest, isOver, isFinal }, partial: doubts.join('; '), asOf }
   }
@@ -203,17 +203,19 @@ interface WalkOptions {
   readonly index: Pick<HistoryIndex, 'lastOf' | 'within'>
   readonly histories: Histories
   readonly limit: number
-  /** What an event before this position removed is no part of it; null where nobody knows. */
+  /**
+   * Objects that an event before this position removed are no part of it; null where it is unknown.
+   */
   readonly from: number | null
   readonly sight: Sight
 }
 
-/** All that a walk has to know of an object that is there. */
+/** All that a search has to know of an object that exists. */
 interface Looked {
   readonly node: Node
   readonly obstacle: Obstacle | null
   readonly waiting: WaitingOwner | null
-  /** Owners on whom it stands firmly, as far as is known: by `identityKey`. */
+  /** Its solid owners, as far as is known: by `identityKey`. */
   readonly solid: readonly string[]
 }
 
@@ -230,7 +232,7 @@ interface Met {
 
 class Walk {
   readonly #options: WalkOptions
-  /** All looked at, by `identityKey`; true once what hangs on it was, too. */
+  /** All objects that were read, by `identityKey`; true once their dependents were read, too. */
   readonly #seen = new Map<string, boolean>()
   readonly #kinds = new Map<
     string,
@@ -256,8 +258,8 @@ class Walk {
   }
 
   /**
-   * All that is in a namespace: it is deleted with it, whoever owns it. `since`: its deletion
-   * began.
+   * All objects in a namespace, which are deleted with it, whatever their owners. `since`: its
+   * deletion began.
    */
   async content(root: Named, since: number | null): Promise<void> {
     const { view, index, limit } = this.#options
@@ -324,7 +326,7 @@ class Walk {
     return object && { object, until: former?.until ?? 0, isThere: last?.isGone !== true }
   }
 
-  /** True when its dependents are to be looked at now. */
+  /** True when its dependents are to be read now. */
   async #meet(dependent: Identity, met: Met, owner: Identity): Promise<boolean> {
     const { view, from, limit } = this.#options
     const { looked, until, isThere } = met

@@ -1,6 +1,6 @@
 /**
- * Why an object was deleted: by a collector, for its owners, or by anybody else, for reasons of
- * their own.
+ * Why an object was deleted: by a collector, for its owners, or by another client, for its own
+ * reasons.
  */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'

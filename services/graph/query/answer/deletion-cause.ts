@@ -1,11 +1,11 @@
 /**
  * Why an object was deleted, as far as its own record and the request say: by a collector, whose
  * cause is the deletion of its owners, by the namespace controller, whose cause is the deletion of
- * its namespace, or by anybody else, whose cause is nowhere else.
+ * its namespace, or by another client, whose cause is not recorded.
  *
  * What must stay true: where a user or another controller deleted it, nothing follows from it: a
- * controller scales and cleans up for reasons that no record says. What is inferred is called so.
- * It is read from fields of records; no sentence is read back.
+ * controller scales and cleans up for reasons that no record says. An inference is called one. It
+ * is read from fields of records; no sentence is read back.
  *
  * Not here: which owner it was (record/attribution.ts), which request (actor.ts).
  */
@@ -31,11 +31,11 @@ export type Cause =
   | { readonly type: 'owner'; readonly at: number; readonly isInferred: boolean }
   /** The deletion of its namespace, which is all that the namespace controller follows. */
   | { readonly type: 'namespace'; readonly begun: Begun }
-  /** Whoever deleted it decided that. */
+  /** The client that deleted it decided that. */
   | { readonly type: 'own' }
   /**
-   * Either, if all its owners were deleted by `at`; `own` if one was not. Null: nobody can say.
-   * `begun`: no request is known, so a namespace whose deletion had begun may be the cause.
+   * Either, if all its owners were deleted by `at`; `own` if one was not. Null: unknown. `begun`:
+   * no request is known, so a namespace whose deletion had begun may be the cause.
    */
   | { readonly type: 'unknown'; readonly at: number | null; readonly begun: Begun | null }
 
@@ -57,8 +57,7 @@ export interface Ended {
 /** Two watches may report one moment so far apart. */
 const SKEW_MS = 2_000
 /**
- * An owner whose deletion is recorded so much later was there: a watch that is behind by more has
- * no term.
+ * An owner whose deletion is recorded so much later existed: a watch that lags by more has no term.
  */
 const BEHIND_MS = 60_000
 const NOBODY_KNOWS: Cause = { type: 'unknown', at: null, begun: null }
@@ -72,7 +71,7 @@ export function causeOf(ended: Ended, actor: FoundActor | null): Cause {
     if (actor.others > 0) return eitherOf(begun)
     return isNamespaceController(actor) ? ofNamespace(ended, begun) : { type: 'own' }
   }
-  // Of what happened between two lists nobody knows whom it named last.
+  // Which owners it referenced last is unknown for a change between two lists.
   const isSeen = !history.some(
     ({ change, evidence }) => change === 'gone' && evidence !== 'deleted',
   )
@@ -81,7 +80,7 @@ export function causeOf(ended: Ended, actor: FoundActor | null): Cause {
   if (actor !== null) return { type: 'owner', at: latestOf(ended, begun), isInferred: true }
   const decided = decidedIn(history.slice(0, history.indexOf(begun)))
   if (decided !== undefined) return { type: 'owner', at: decided.at, isInferred: true }
-  // It may have been deleted as early as that, by anybody.
+  // It may have been deleted as early as that, by any client.
   const from = ended.unseenSince ?? begun.at
   return { ...eitherOf(begun), begun: { from, to: from } }
 }
@@ -97,14 +96,14 @@ function ofNamespace(ended: Ended, begun: History | undefined): Cause {
 }
 
 /**
- * By then it is recorded what a controller followed. Behind an outage each watch reports in its own
- * time.
+ * By then the cause that a controller followed is recorded. After an outage each watch reports in
+ * its own time.
  */
 function latestOf({ unseenSince }: Ended, { at }: History): number {
   return at + (unseenSince === null ? SKEW_MS : BEHIND_MS)
 }
 
-/** Of one that exists: what the record has decided of it, before anybody deleted it. */
+/** Of one that exists: the verdict that is recorded of it, before its deletion by any client. */
 export function causeNow(history: readonly History[]): Cause {
   const decided = decidedIn(history)
   return decided === undefined
@@ -112,7 +111,7 @@ export function causeNow(history: readonly History[]): Cause {
     : { type: 'owner', at: decided.at, isInferred: false }
 }
 
-/** Ours, whose result is not known, or not any more. */
+/** Initiated by Kinfold; its result is unknown, or no longer known. */
 function ofCommand(history: readonly History[], auditId: string): Cause {
   const command = history.find((each) => each.change === 'command' && each.command === auditId)
   return command === undefined ? NOBODY_KNOWS : { type: 'owner', at: command.at, isInferred: false }

@@ -1,14 +1,14 @@
 /**
  * Lists the direct dependents of one object, a page at a time, however many there are.
  *
- * What must stay true: pages follow the uids of dependents, so no change of a dependent moves it,
- * what references the owner throughout is listed, and nothing twice. A dependent names its owner by
- * uid and coordinates; what bears the uid alone is told apart, on the first page. Where a page ends
- * is said by no more of the next uid than tells it from the last one, since that object may be
- * hidden. A page reads a bounded number of keys, and may hold fewer dependents than were asked for,
- * or none, before the last.
+ * What must stay true: pages follow the uids of dependents, so no change of a dependent moves it; a
+ * dependent that references the owner throughout is listed, and none twice. A dependent names its
+ * owner by uid and coordinates; an object that references only the uid is listed apart, on the
+ * first page. The cursor has no more of the next uid than distinguishes it from the last one, since
+ * that object may be hidden. A page reads a bounded number of keys, and may hold fewer dependents
+ * than were asked for, or none, before the last.
  *
- * Not here: which object is meant (choice.ts), the tree below it (tree.ts), what bears the uid
+ * Not here: which object is meant (choice.ts), the tree below it (tree.ts), references by the uid
  * alone (misnamed.ts).
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
@@ -106,7 +106,7 @@ export function createDependentList(index: HistoryIndex): DependentList {
   }
 }
 
-/** As little of the second as is behind the first. */
+/** As little of the second as makes it sort after the first. */
 export function between(last: string, next: string): string {
   let at = 0
   while (at < last.length && last[at] === next[at]) at += 1

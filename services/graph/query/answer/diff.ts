@@ -3,8 +3,9 @@
  * them, so it costs that, and not what there is.
  *
  * What must stay true: a page is a part of the difference of the two lists of object-list.ts. An
- * object counts at its last change before the later moment, so none is listed twice. One that came
- * or went with the watch of its kind is counted as left out, and never as added or deleted.
+ * object counts at its last change before the later moment, so none is listed twice. One that
+ * appeared or disappeared with the watch of its kind is counted as left out, and never as added or
+ * deleted.
  *
  * Not here: whether the moments can be asked (view/open-view.ts), who deleted what is deleted
  * (record/diff-question.ts).
@@ -36,7 +37,7 @@ export interface DiffAsked {
 }
 
 export interface Difference {
-  /** Where a page goes on that ends with it. */
+  /** Where the next page begins if a page ends with it. */
   readonly key: string
   readonly change: 'added' | 'deleted' | 'changed'
   readonly object: Coordinates & { readonly uid: Uid }
@@ -122,17 +123,23 @@ function positionOf({ moment, partition }: View): number {
   return moment?.position ?? Number(partition.status().position)
 }
 
-/** At both moments: an object that comes or goes without that may have been there all the while. */
+/**
+ * Watched at both moments: otherwise an object that appears or disappears may have existed
+ * throughout.
+ */
 function isWatched({ from, to }: TwoViews, object: Coordinates): boolean {
   return [from, to].every((view) => {
     return view.facts.kind(object)?.phase !== 'unmonitored'
   })
 }
 
-/** Changes of one object that are looked at for the one that shows. */
+/** Changes of one object that are read to find the one that shows. */
 const MOST_BACK = 100
 
-/** The newest change of what is told of an object: what held it, and why, changes besides. */
+/**
+ * The newest change of what the answer shows of an object; changes of what holds it, and why, are
+ * skipped.
+ */
 async function lastSeen(
   { to }: TwoViews,
   key: string,

@@ -75,8 +75,8 @@ async function openedOr(open: OpenView, view: View, at: Asked): Promise<View | R
 }
 
 /**
- * Who cannot be asked, of all, `partial` aside; throws where that is everybody: what is left would
- * be no answer.
+ * Names the clusters of `all` that cannot be asked; `partial` aside. Throws where that is all of
+ * them: the rest would be no answer.
  */
 export function leftOut(
   all: readonly OwnHeld[],

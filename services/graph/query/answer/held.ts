@@ -1,10 +1,10 @@
 /**
- * What is held, by what, and what would let it go; and the plan that an approval is of.
+ * What is held, by what, and what would release it; and the plan that an approval is of.
  *
- * What must stay true: it reads what is committed and changes nothing. A digest names the very set
- * that the fold of its cluster compares with its own; there is none while that is in doubt.
- * Processes name clusters to each other by id: only who asks all of them knows which names two of
- * them share.
+ * What must stay true: it reads committed state and changes nothing. A digest names exactly the set
+ * that the fold of its cluster compares with its own; there is none while that set is unclear.
+ * Processes name clusters to each other by id: only the process that asks all others knows which
+ * names two clusters share.
  *
  * Not here: what holds what (core/admit/hold.ts), taking an approval (core/admit/approval.ts), what
  * was held at a moment of the past (held-then.ts).
@@ -28,7 +28,7 @@ import { HIDDEN, LEFT_OUT, type Sight, WHOLE } from '../view/sight.ts'
 import type { View } from '../view/view.ts'
 import type { Answer, Query } from './query.ts'
 
-/** Rows are made by cluster id, and told by a reference. */
+/** Rows are made by cluster id, and answered with a reference. */
 type Told<T> = Omit<T, 'cluster'> & { readonly cluster: ClusterId }
 
 /**
@@ -54,7 +54,7 @@ interface Counted extends Pick<HeldCount, 'count' | 'since'> {
 
 type OpenBreaker = Row<HeldAnswer['breakers']>
 
-/** What somebody ordered that still stands. */
+/** An order of a user that is still in effect. */
 type StandingOrder = Row<HeldAnswer['pauses']>
 
 type StandingProtection = Row<HeldAnswer['protections']>
@@ -111,7 +111,7 @@ export async function heldIn(
   query: Namesakes,
   scope: HeldScope = EVERYTHING,
 ): Promise<OwnHeld> {
-  // Who may not see the namesake of an owner is not told of it.
+  // An answer to a user who may not see the namesake of an owner does not have it.
   const namesakes = scope.isWhole ? query : NO_NAMESAKES
   const sources = views.map((view) => sourceOf(view, namesakes, scope))
   return await heldBySources(sources, readers, scope)
@@ -174,7 +174,7 @@ export async function heldBySources(
       const isOfAll = open.namespace === ''
       const isIts = isIn(scope, open.namespace) && (sight.isWhole || shown.has(open.namespace))
       if (!isOfAll && !isIts) continue
-      // The reason of the cluster's may tell of any object of it.
+      // The reason of the cluster's breaker may name any object of it.
       const because = isOfAll && !scope.isWhole ? HIDDEN : open.because
       breakers.push({ cluster, ...open, because })
     }
@@ -253,7 +253,7 @@ function onePerPartition(all: readonly AsOf[]): readonly AsOf[] {
   return [...last.values()].sort((a, b) => a.partition - b.partition)
 }
 
-/** Each process says the same of what was ordered, but for one that is behind: the first counts. */
+/** Each process says the same of the orders, except one that lags: the first counts. */
 function distinct<T extends { readonly cluster: ClusterId; readonly subject?: string }>(
   orders: readonly T[],
 ): readonly T[] {
@@ -318,7 +318,7 @@ export function approvalSetOf({ facts, cluster }: View): ApprovalSet {
   return { digest: createHash('sha256').update(text).digest('hex'), set }
 }
 
-/** Who of two people has approved just that; null for nobody. */
+/** The first of two people who approve exactly that set; null for none. */
 export function firstApprovalIn({ facts }: View): ApprovalSoFar | null {
   const first = facts.firstApproval
   const isOver = first === undefined || first.until <= (facts.state?.now ?? 0)
@@ -332,7 +332,10 @@ async function* heldObjects(view: View): AsyncIterable<HeldObject> {
   }
 }
 
-/** Who reads that an owner is gone, and finds one of its name, has to know that it is another. */
+/**
+ * A user who reads that an owner was deleted, and finds an object of its name, has to know that it
+ * is another one.
+ */
 async function withNamesake(view: View, query: Namesakes, object: HeldObject): Promise<HeldObject> {
   const node = view.node(object.uid)
   const also = node === undefined ? '' : await query.namesake(view, node)

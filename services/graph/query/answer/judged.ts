@@ -1,8 +1,8 @@
 /**
- * What answers say of an object beside its metadata: what is to become of it, and what holds that.
+ * What answers say of an object beside its metadata: its verdict, and what holds that.
  *
- * What must stay true: it is read from the node alone. A verdict is told as it was judged, whatever
- * holds it; what holds it stands beside it.
+ * What must stay true: it is read from the node alone. A verdict is shown as it was judged,
+ * whatever holds it; what holds it is shown beside it.
  *
  * Not here: what prevents a command that was sent (obstacle.ts), who deleted it
  * (deletion-cause.ts).

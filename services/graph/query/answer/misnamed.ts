@@ -1,12 +1,13 @@
 /**
- * What bears an object's uid in a reference that names other coordinates: in another namespace, of
- * another kind, by another name. It is no dependent, and nothing is decided by it; but who looks
- * for the dependents of an object may have meant these, so they are told apart from them.
+ * Objects that reference the uid of an object by other coordinates: in another namespace, of
+ * another kind, by another name. They are no dependents, and no decision depends on them; but a
+ * user who searches for the dependents of an object may have meant these, so they are listed apart
+ * from them.
  *
  * What must stay true: nothing else of an answer is about them, and a bounded number is read,
- * whatever strangers write.
+ * however many other users write.
  *
- * Not here: who is a dependent (core/graph/identity.ts).
+ * Not here: which objects are dependents (core/graph/identity.ts).
  */
 import type { Identity } from '../../../../core/graph/identity.ts'
 import { bearersPrefix, lastPart } from '../../../../core/graph/key.ts'

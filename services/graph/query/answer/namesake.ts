@@ -1,10 +1,10 @@
 /**
  * Objects that have the coordinates of a deleted owner under another uid: a user created it again,
- * or a backup tool restored it. `kubectl get` shows them, so who is told that an owner is gone has
- * to be told of them, too.
+ * or a backup tool restored it. `kubectl get` shows them, so an answer that says that an owner was
+ * deleted has to name them, too.
  *
- * What must stay true: found by name in the index and then read from the graph, so only what exists
- * is named; nothing is decided by it.
+ * What must stay true: found by name in the index and then read from the graph, so only existing
+ * objects are named; no decision depends on it.
  *
  * Not here: what the owner's absence counts for (core/judge/standing.ts).
  */
@@ -23,7 +23,8 @@ const MOST_LOOKED_UP = 5
 export type NameIndex = Pick<HistoryIndex, 'at' | 'listed'>
 
 /**
- * How each reference of an object stands, and why, with the namesakes of owners that were deleted.
+ * The status of each reference of an object, and why, with the namesakes of owners that were
+ * deleted.
  */
 export async function standsWithNamesakes(
   view: View,

@@ -232,7 +232,7 @@ test('while objects change, what exists throughout is listed once, and nothing t
       const ends: (() => Promise<void>)[] = []
       try {
         const asked = await lister({ after: (end) => void ends.push(end as () => Promise<void>) })
-        // Ids that are beginnings of others sort otherwise with a separator behind them.
+        // Ids that are prefixes of others sort differently with a separator after them.
         const uids = ['a', 'a-', 'a-0', 'a-b', 'b', 'b-', 'c', 'c0', 'd-1', 'e', 'f', 'g']
         const there = new Set([0, 3, 6])
         await asked.step(...uids.map((uid, at) => `put pod/stay-${at}@${uid}`), 'put cm/other')
@@ -240,7 +240,7 @@ test('while objects change, what exists throughout is listed once, and nothing t
         let round = 0
         const listed = await asked.all(`kind=${kind}&limit=${limit}&gone=${gone}`, async () => {
           for (const { what, number } of batches[round++ % batches.length] ?? []) {
-            // New ones come behind every key that was read, too: it ends all the same.
+            // New ones are added after every key that was read, too: it ends all the same.
             if (round > 60) return
             const id = `pod/change-${number}@${uids[number]}x`
             if (what === 'delete' && there.delete(number)) await asked.step(`delete ${id}`)

@@ -90,7 +90,7 @@ interface Candidate {
   readonly prefix: string | null
 }
 
-/** Where those of a name are looked up: an object without a namespace is listed in every one. */
+/** Where objects of a name are searched: an object without a namespace is listed in every one. */
 export function namespacesOf({ namespace = '' }: Pick<ListAsked, 'namespace'>): readonly string[] {
   return [...new Set(['', namespace])]
 }
@@ -102,7 +102,7 @@ export function createObjectList(
   /** Of one name, or (undefined) all that were ever seen, by uid. */
   async function* indexed(view: View, asked: ListAsked, after: string): AsyncIterable<Candidate> {
     const { name } = asked
-    // What is gone now may have been there.
+    // An object that is deleted now may have existed then.
     const isGone = asked.isGone || view.moment !== null
     const namespaces = namespacesOf(asked)
     const found =
@@ -257,7 +257,7 @@ function isSame(a: GroupKind, b: GroupKind): boolean {
   return a.group === b.group && a.kind === b.kind
 }
 
-/** Of a kind that is not listed, or not watched, objects may exist that nobody here knows. */
+/** Of a kind that is not listed yet, or is unwatched, objects may exist that are unknown here. */
 function unlisted({ kind }: ListAsked, kinds: readonly KnownKind[]): string {
   const unknown = kinds.filter(
     ({ phase }) => phase === 'unsynced' || (kind !== '' && phase === 'unmonitored'),

@@ -1,6 +1,6 @@
 /**
- * What keeps an object from going, or from letting go: by whom, why, since when, how often tried
- * and when again.
+ * What prevents an object from being deleted, or from losing a reference: by whom, why, since when,
+ * how often tried and when again.
  *
  * What must stay true: it is read from the verdict and the attempt that the fold keeps; it decides
  * nothing.
@@ -73,17 +73,17 @@ export function obstacleOf(view: View, node: Node): Obstacle | null {
 }
 
 /**
- * Longer than the watch of an idle kind takes to deliver a deletion. Log time goes from heartbeat
- * to heartbeat, so those of two lie in between.
+ * Longer than the watch of an idle kind takes to deliver a deletion. Log time advances with
+ * heartbeats, so two of them lie in between.
  */
 const LATE_MS = CONFIRM_MS + 5_000
 
-/** Dependents of one owner that are looked at for what it waits for. */
+/** Dependents of one owner that are searched for the one that it waits for. */
 const MOST_LOOKED_AT = 500
 
 /**
  * Of an owner that waits for dependents: the first of them that no watch confirms. Null when there
- * is none among those looked at.
+ * is none among those that were read.
  */
 export async function obstacleOfWaiting(
   view: View,
@@ -157,8 +157,8 @@ function lookupOf({ facts }: View, node: Node): Look | undefined {
 }
 
 /**
- * With the time of the verdict, where the attempt tells none; null where it is older than the
- * newest entries of history.
+ * With the time of the verdict, where the attempt has none; null where it is older than the newest
+ * entries of history.
  */
 export async function withFirstSeen(
   index: Pick<Histories, 'history'>,

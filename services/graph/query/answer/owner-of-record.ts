@@ -1,11 +1,11 @@
 /**
- * Whom a reference of an object that may be gone names, as far as the record knows: by uid and
- * coordinates.
+ * The owner that a reference names, also of an object that was deleted, as far as the record knows:
+ * by uid and coordinates.
  *
- * What must stay true: no graph is read, so it can be asked of what is gone, in whatever process;
- * an object that bears the uid and is not named is never one of them.
+ * What must stay true: no graph is read, so any process can answer it for deleted objects; an
+ * object that has the uid at other coordinates is never the owner.
  *
- * Not here: owners of what is in the graph (core/graph/identity.ts).
+ * Not here: owners of objects in the graph (core/graph/identity.ts).
  */
 import { type Identity, identityOf, isNamedBy } from '../../../../core/graph/identity.ts'
 import { kindOfReference } from '../../../../core/model/reference.ts'
@@ -13,8 +13,8 @@ import type { HistoryIndex } from '../index/history-index.ts'
 import type { NamedOwner } from '../index/name-key.ts'
 
 /**
- * Whom a reference names: an object that was seen, or (a GET may have looked for it) what would be
- * there; in its dependent's namespace, or in none.
+ * The owner that a reference names: an object that was observed, or (a live GET may have asked for
+ * it) the one that would be there; in its dependent's namespace, or in none.
  */
 export function ownersMeant(
   index: Pick<HistoryIndex, 'lastOf'>,

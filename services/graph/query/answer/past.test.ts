@@ -1,6 +1,6 @@
 /**
- * A moment of the past over HTTP: what is answered, and what is refused because nobody could answer
- * it rightly.
+ * A moment of the past over HTTP: what is answered, and what is refused because it is no longer
+ * known.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,8 +1,8 @@
 /**
- * Answers to what people ask: which objects have this name, what hangs on one, what it hangs on,
- * and why it stands as it does.
+ * Answers to questions of users: which objects have this name, the dependents of one, its owners,
+ * and why its state is what it is.
  *
- * What must stay true: it reads what is committed and changes nothing; an answer that may be
+ * What must stay true: it reads committed state and changes nothing; an answer that may be
  * incomplete says so.
  */
 import type { Node } from '../../../../core/model/node.ts'
@@ -53,7 +53,7 @@ export interface Answer<T> {
 
 type AnsweredWhy = AnswerOf<WhyDocument>
 
-/** As it is found, whoever asks: which others have its name is said by question.ts. */
+/** As it is found, for every user: which others have its name is said by question.ts. */
 export interface Why
   extends Omit<AnsweredWhy, 'object' | 'history' | 'deletedBy' | 'asOwner' | 'others'> {
   readonly object: Named
@@ -282,7 +282,7 @@ export function behindText(lag: bigint, what = 'history'): string {
   return lag === 0n ? '' : `${lag} entries of ${what} are not indexed yet`
 }
 
-/** How an object stands now. */
+/** The present state of an object. */
 function standingIn(
   view: View,
   object: Named,
@@ -315,7 +315,7 @@ function namedBadly({ name }: OwnerReference): string {
   return isPathSegmentName(name) ? '' : `; a server takes no object called ${JSON.stringify(name)}`
 }
 
-/** Null when it is gone, which nobody can say of a store that is being restored. */
+/** Null when it was deleted, which is unknown while a store is being restored. */
 function phaseOf(view: View, node: Node | undefined): Why['phase'] {
   if (node !== undefined) return nodePhase(node)
   return view.partial() === '' ? null : 'unknown'

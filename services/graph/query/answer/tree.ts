@@ -1,10 +1,11 @@
 /**
- * What hangs on an object, or what it hangs on, level by level.
+ * The dependents of an object, or its owners, level by level.
  *
- * What must stay true: each object is told once with what hangs on it, in the same order whoever is
- * asked; a tree that was cut says so. What hangs on an object names it by its uid and coordinates.
+ * What must stay true: each object is listed once with its dependents, in the same order by every
+ * process; a tree that was cut says so. A dependent references the object by its uid and
+ * coordinates.
  *
- * Not here: which object is meant (query.ts), what bears its uid alone (misnamed.ts), lines and
+ * Not here: which object is meant (query.ts), references by its uid alone (misnamed.ts), lines and
  * drawings (cli/ask/tree.ts).
  */
 import { identityKey, identityOf } from '../../../../core/graph/identity.ts'
@@ -26,8 +27,8 @@ import { judgedOf, NOT_JUDGED } from './judged.ts'
 /** Nodes that one tree holds at most; then it says that it was cut. */
 export const TREE_LIMIT = 10_000
 /**
- * Levels below its root: writers of JSON and YAML recurse, and anybody may tie a chain that has no
- * end.
+ * Levels below its root: writers of JSON and YAML recurse, and any user may make a chain of
+ * references without an end.
  */
 const TREE_LEVELS = 256
 export interface TreeNode extends Omit<Unshaped<AnsweredNode>, 'children'> {
@@ -126,7 +127,7 @@ export class Tree {
     return node.object.ownerReferences.map((ref) => this.#ownerNode(node, ref))
   }
 
-  /** Also of one that is gone: what is held, paused or under way still references it. */
+  /** Also of a deleted one: objects that are held, paused or being deleted still reference it. */
   async #dependents(above: TreeNode): Promise<TreeNode[]> {
     const view = this.#view
     await view.turns.take()

@@ -307,7 +307,7 @@ test('whether there is an object is told to nobody who may not get it', async (t
   }
   equal(refusals.size, 1, [...refusals].join())
   match([...refusals].join(), /"status":403/)
-  // Who may get it is told what is wrong with the question.
+  // A user who may get it learns what is wrong with the question.
   equal((await ask('ann', 'cascade?uid=pod-mine')).status, 409)
   equal((await ask('ann', 'dependents?uid=pod-mine&continue=x')).status, 400)
 })

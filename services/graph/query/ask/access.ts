@@ -2,11 +2,11 @@
  * Who may ask what of the graph: orders take a right of their own, a question about one object
  * takes the right to get it, all else the right to the graph.
  *
- * What must stay true: what a question tells is told to nobody who may not get it in its own
- * cluster; in doubt it is hidden. What an answer holds of other objects is reviewed by kind and
- * namespace (`sight`).
+ * What must stay true: no answer shows an object to a user who may not get it in its own cluster;
+ * if it is unclear, the object is hidden. What an answer holds of other objects is reviewed by kind
+ * and namespace (`sight`).
  *
- * Not here: who somebody is (runtime/http/principal.ts), asking the cluster
+ * Not here: who the user is (runtime/http/principal.ts), asking the cluster
  * (runtime/http/authority.ts).
  */
 import type { FastifyRequest } from 'fastify'
@@ -45,7 +45,7 @@ interface Asked {
 export interface AccessParts {
   readonly clusters: Clusters
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** Undefined where no cluster says who somebody is. */
+  /** Undefined where no cluster says who the user is. */
   readonly authority: Authority | undefined
   /** Whether reading takes rights in the clusters, too. */
   readonly isReadingReviewed: boolean
@@ -74,7 +74,7 @@ export class Access {
     throw new Problem(403, `to send audit events takes the right to create auditevents.${GROUP}`)
   }
 
-  /** The same of anything that tells of more than one object. */
+  /** The same for an answer about more than one object. */
   async graph(request: FastifyRequest): Promise<void> {
     if (!(await this.mayAll(request))) throw denied()
   }

@@ -1,6 +1,5 @@
 /**
- * `GET /v1/clusters`: the clusters that were ever watched, how each stands, and how fresh what is
- * known of it is.
+ * `GET /v1/clusters`: the clusters that were ever watched, the state of each, and how fresh it is.
  *
  * What must stay true: each cluster is counted by the process that has it. One that cannot be asked
  * is listed all the same, without a status, and `partial` says why: what is unknown is never fine.
@@ -58,7 +57,7 @@ export function addClusterList(server: FastifyInstance, parts: ClusterListParts)
     })
     const told = all.flatMap(({ answer }) => answer.statuses)
     const statuses = new Map(told.map(([id, , status]) => [id, status]))
-    // Whoever has a cluster knows its name best.
+    // The process that has a cluster has its newest name.
     const names = new Map(told.map(([id, name]) => [id, name]))
     const refOf = clusterRefs(known.map(({ id, name }) => ({ id, name: names.get(id) ?? name })))
     const answer: ClusterListAnswer = {

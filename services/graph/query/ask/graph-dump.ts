@@ -4,9 +4,10 @@
  *
  * What must stay true: it is written while it is read, in the order of uids of one cluster after
  * the other; an owner that is no node is a vertex of its own, under its own uid (upstream stores it
- * under its dependent's), beside the first object that references it. A reference that bears the
- * uid of an object and names another leads to a vertex of its own, never to that object. Of several
- * processes each writes its own clusters, and none is held in memory while they are put together.
+ * under its dependent's), beside the first object that references it. A reference that has the uid
+ * of an object and names other coordinates leads to a vertex of its own, never to that object. Of
+ * several processes each writes its own clusters, and none is held in memory while they are put
+ * together.
  */
 import { type Identity, identityKey, identityNamed } from '../../../../core/graph/identity.ts'
 import {
@@ -27,8 +28,8 @@ import { forgottenText } from '../view/open-view.ts'
 import type { View } from '../view/view.ts'
 
 /**
- * Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond, a component
- * is cut, and such owners may be told twice.
+ * Objects of one component, and owners that are no nodes: some 100 bytes each. Beyond that, a
+ * component is cut, and such owners may be listed twice.
  */
 const DUMP_LIMIT = 100_000
 
@@ -266,8 +267,8 @@ class VertexKeys {
   }
 
   /**
-   * Of the owner that a reference names; of one that bears the uid of another object, its
-   * coordinates with it.
+   * Of the owner that a reference names; of one that has the uid of another object, with its
+   * coordinates.
    */
   async named(view: View, node: Node, reference: OwnerReference): Promise<string> {
     const { uid } = reference
@@ -291,7 +292,7 @@ class VertexKeys {
   }
 }
 
-/** It bears the uid of an object that it does not name. */
+/** The reference has the uid of an object at other coordinates. */
 function isMisnamed(view: View, { object }: Node, reference: OwnerReference): boolean {
   const owner = view.node(reference.uid)?.object
   return owner !== undefined && !view.isNamed(view.identityOf(owner), object, reference)
@@ -352,7 +353,7 @@ interface Attributes
   readonly missing: boolean
   readonly beingDeleted: boolean
   readonly deletingDependents: boolean
-  /** Nobody has seen it, and nobody has proven that it is absent. */
+  /** It was neither observed nor is its absence proven. */
   readonly virtual: boolean
 }
 
@@ -377,8 +378,8 @@ function vertexText(key: string, attributes: Attributes): string {
 }
 
 /**
- * References hold whatever users typed: only quotes and backslashes mean anything to DOT, and
- * control characters nothing to anybody.
+ * References hold any text that users typed: only quotes and backslashes mean anything to DOT, and
+ * control characters mean nothing.
  */
 export function quote(text: string): string {
   const escaped = text

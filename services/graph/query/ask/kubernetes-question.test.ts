@@ -1,6 +1,6 @@
 /**
- * What is shaped like an API server's answer holds the same objects as `/v1/objects`, is as whole
- * as it says, and tells no more to anybody.
+ * Answers in the shape of an API server's have the same objects as `/v1/objects`, are as whole as
+ * they say, and show no more to any user.
  */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -124,7 +124,7 @@ test('a list goes on where it says so, and says how much is left', async (t) => 
   equal(new Set(seen).size, 25)
   equal(seen.length, 25)
   deepEqual(left, [15, 5, undefined])
-  // Without a limit nobody looks for a next page.
+  // A client that sets no limit reads no next page.
   equal((await ask(url, `${GROUP}/ownedobjects`)).told.items.length, 26)
   const wrong = await ask(url, `${GROUP}/ownedobjects?limit=2&continue=x`)
   deepEqual([wrong.told.kind, wrong.told.reason, wrong.status], ['Status', 'BadRequest', 400])

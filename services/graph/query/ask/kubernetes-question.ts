@@ -44,7 +44,7 @@ import { namedClusters } from './not-found.ts'
 import type { QuestionParts } from './question.ts'
 
 const LISTED_MOST = 2_000
-/** Where no limit is asked for: whoever does not, does not look for `continue`, either. */
+/** Where no limit is asked for: a client that sets none does not read `continue`, either. */
 const UNLIMITED_MOST = 10_000
 
 const DISCOVERY: Readonly<Record<string, object>> = {

@@ -10,7 +10,7 @@
  * partition, and clusters of others are left out.
  *
  * Not here: what is on a page (object-list.ts), who may ask: only who may see the whole graph
- * (http.ts), since a cursor and its pages tell of everything.
+ * (http.ts), since a cursor and its pages are about all objects.
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -55,8 +55,8 @@ interface Cursor {
 }
 
 /**
- * It cannot be asked, or not about that moment: nobody else's answer waits for one cluster that is
- * silent, or of which something was forgotten.
+ * It cannot be asked, or not about that moment: the answer about the others does not wait for one
+ * cluster that is silent, or of which something was forgotten.
  */
 const PASSED_OVER: ReadonlySet<number> = new Set([503, 410, 425])
 

@@ -116,7 +116,7 @@ export function namedClusters(
   throw new Problem(404, `there is no cluster ${asked}; known clusters: ${known || 'none'}`)
 }
 
-/** Undefined when another process has one of them: nobody can say here what it serves. */
+/** Undefined when another process has one of them: the kinds that it serves are unknown here. */
 async function kindsOf(
   clusters: Clusters,
   named: readonly KnownCluster[],
@@ -150,10 +150,7 @@ function isClusterScoped({ scope }: KnownKind): boolean {
 const UNRECORDED =
   'its watcher recorded no reason, as older versions do not; restart it with this version, then "kinfold doctor" names the reason'
 
-/**
- * Where nobody watches the kind, none of its objects is ever seen; where it is not listed yet, not
- * yet.
- */
+/** Objects of an unwatched kind are never observed; of a kind that is not listed yet, not yet. */
 function unwatched(meant: readonly KnownKind[] = []): string {
   const reasons = meant.map(({ group, kind, phase, reason }) => {
     const name = group === '' ? kind : `${kind}.${group}`

@@ -1,6 +1,6 @@
 /**
- * What people ask before, while and after something goes: plan, cascade, what is held, and the
- * graph in DOT.
+ * What users ask before, during and after a deletion: plan, cascade, what is held, and the graph in
+ * DOT.
  */
 
 import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
@@ -54,7 +54,7 @@ interface Asked {
   contents(): Promise<unknown>
 }
 
-/** A story folded; what it is told later is the story gone on with. */
+/** Folds a story; `tell` continues it. */
 async function ask(t: TestContext, story: readonly string[]): Promise<Asked> {
   const clock = systemClock()
   // Each record at a time of its own.

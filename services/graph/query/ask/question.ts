@@ -127,7 +127,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
       return { cluster: refOf(cluster), uid, isThere, at }
     })
   }
-  /** Who deleted what who asks may not get is not told. */
+  /** Without who deleted the objects that the user may not get. */
   const shownDeleters = async (
     request: FastifyRequest,
     { cluster }: View,
@@ -142,7 +142,7 @@ export function addQuestions(server: FastifyInstance, parts: QuestionParts): voi
     const isUp = askedOf(request)['owners'] === 'true'
     return await about('Tree', request, reply, async (view, { object }) => {
       const sight = await access.sight(request, view.cluster, 'get')
-      // Side by side: each waits for what the log holds by now, which is one look for both.
+      // At once: each waits for the present end of the log, which is one request for both.
       const [{ answer, partial }, by] = await Promise.all([
         query.tree(view, object, isUp, sight),
         deletionAsShown(parts, request, view, object),
@@ -321,7 +321,7 @@ function addPlans(server: FastifyInstance, parts: QuestionParts, about: About): 
     const held = heldOfAll([...here, ...told], asked)
     const left = at === undefined ? '' : leftOut(told, asked, partial)
     const doubts = [partial, held.partial, left].filter((each) => each !== '').join('; ')
-    // Of what no cluster was seen of yet, one may tell later.
+    // Before any cluster was observed, a later answer may have one.
     if (at !== undefined && doubts === '' && asked.length > 0) markImmutable(reply)
     const clock = at === undefined ? (parts.clockNote?.() ?? '') : ''
     return documentOf('Held', { ...held, answer: { ...held.answer, clock }, partial: doubts })
@@ -372,7 +372,7 @@ async function heldScope(access: Access, request: FastifyRequest): Promise<HeldS
   return { isWhole, namespace, sight: async (id) => await access.sight(request, id, 'list') }
 }
 
-/** Which clusters there are is told to those only who may see the whole graph. */
+/** The list of clusters is shown only to users who may see the whole graph. */
 async function heldClusters(
   { access, clusters }: QuestionParts,
   request: FastifyRequest,

@@ -1,9 +1,9 @@
 /**
- * Which records of a stream are meant, and which of them who asks may see.
+ * Which records of a stream are meant, and which of them the user may see.
  *
- * What must stay true: of a record of what who asks may not list in its own cluster nothing is
- * said, not even that there is one: by namespace, kind and time of what is asked for that would say
- * what others do. In doubt it is left out.
+ * What must stay true: nothing is said of a record about an object that the user may not list in
+ * its own cluster, not even that there is one: asked by namespace, kind and time, that would say
+ * what others do. If it is unclear, the record is left out.
  *
  * Not here: reading the log (record-stream.ts).
  */
@@ -53,7 +53,7 @@ export async function recordFilter(
   try {
     return await filterOf(parts, request, isWhole, change)
   } catch (error) {
-    // Which clusters and kinds there are is told to those only who may see the whole graph.
+    // The clusters and kinds are named only to users who may see the whole graph.
     if (!isWhole) await parts.access.graph(request)
     throw error
   }
@@ -102,7 +102,7 @@ async function filterOf(
     async isShown(key, record) {
       const id = record?.cluster ?? clusterOfHome(key)
       if (ids !== undefined && !ids.has(id)) return false
-      // Nobody can say of what kind or namespace it was; that it was deleted was told long ago.
+      // Its kind and namespace are unknown; its deletion was published long ago.
       if (record === null) {
         const isAny = kind === undefined && namespace === undefined
         return isAny && (uid === undefined || key === objectKey(id, uid))

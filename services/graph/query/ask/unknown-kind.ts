@@ -3,7 +3,7 @@
  * taken for one of "nothing".
  *
  * What must stay true: a kind is unknown only where the kinds of every cluster that is asked can be
- * read here, whole; in doubt the question is answered.
+ * read here, whole; if that is unclear, the question is answered.
  */
 import { Problem } from '../../../../runtime/http/problem.ts'
 import type { Clusters, KnownCluster } from '../view/clusters.ts'

@@ -1,9 +1,9 @@
 /**
  * Why a name may be missing in an answer, or may be another one: requests that were not kept, or
- * are more than are read.
+ * are too many to be read.
  *
- * What must stay true: whatever was cut on the way to an answer is in its `partial`, in as many
- * words as fit on a line. A user is named only to whoever may know who deleted the object.
+ * What must stay true: everything that was cut on the way to an answer is in its `partial`, in as
+ * many words as fit on a line. A user is named only to users who may know who deleted the object.
  *
  * Not here: what is cut (actor-index.ts, actors/audit-feed.ts).
  */

@@ -23,10 +23,10 @@ import { type Found, gapsIn, offsetIn, requestsIn, withOffset } from './actor-se
 import { NO_CHECKPOINT, Rounds } from './follower/rounds.ts'
 import { textAt } from './index-key.ts'
 
-/** Entries taken at once, and the pause behind each time. */
+/** Entries read at once, and the pause after each time. */
 const PAGE_LIMIT = 500
 const PAUSE_MS = 100
-/** How often it is looked for what is too old. */
+/** How often entries that are too old are removed. */
 const TRIM_EVERY_MS = 60_000
 /** Of all clusters together, whatever their age. */
 export const MOST_KEPT = 5_000_000n
@@ -189,7 +189,7 @@ function changesOf({ offset, value, record }: Recorded): StoreChange[] {
   ]
 }
 
-/** Undefined for what a newer version wrote: nobody is named, and nothing ends for that. */
+/** Undefined for a record of a newer version: no user is named, and nothing fails. */
 function recordIn(value: Uint8Array, codec: Codec): Actor | ActorGap | undefined {
   try {
     return codec.decode(value) as Actor | ActorGap

@@ -1,9 +1,9 @@
 /**
  * Keys of the index of who asked for deletions.
  *
- * What must stay true: requests about one name lie together by what they were about, then by user,
- * then by uid, and of these the newest is the first: so whatever one user asks for, that is between
- * nobody else's requests, and what is about another object is not even read.
+ * What must stay true: requests about one name are in a row by their object, then by user, then by
+ * uid, and of these the newest is the first: so the requests of one user never lie between those of
+ * another, and requests about another object are not even read.
  */
 import type { Actor, ActorGap } from '../../../../ports/record/service-record.ts'
 import type { KeyRange } from '../../../../ports/store.ts'
@@ -35,7 +35,7 @@ export function groupPrefix(of: Pick<Actor, 'cluster' | 'namespace' | 'name' | '
 }
 
 /**
- * A client may choose the Audit-ID, and one for many requests: all else that tells them apart is
+ * A client may choose the Audit-ID, and one for many requests: all other distinguishing fields are
  * there, too.
  */
 export function actorKey(actor: Actor): string {

@@ -2,8 +2,8 @@
  * Finds in the index of who asked for deletions those requests that may be one deletion's, and the
  * times of which not all are kept.
  *
- * What must stay true: of each user the newest requests are read, so many that nobody's hide
- * another's; whatever there are more of than is read is said (`isCut`).
+ * What must stay true: the newest requests of each user are read, up to the same number of each, so
+ * no user's requests hide another's; `isCut` says that there are more than were read.
  *
  * Not here: writing them (actor-index.ts), which of them it was (actor.ts).
  */

@@ -2,11 +2,12 @@
  * `continue` of an answer that comes in pages: where the next page begins, and of which question it
  * is.
  *
- * What must stay true: a cursor of another question is refused, whatever its places look like, so
- * nobody skips what that one would have shown. It holds places, uids and clusters, and no name but
- * one that was asked for.
+ * What must stay true: a cursor of another question is refused, whatever its positions look like,
+ * so no client skips what that question would have shown. It holds positions, uids and clusters,
+ * and no name but one that was asked for.
  *
- * Not here: what the places mean, and whether they are well-formed: each question checks its own.
+ * Not here: what the positions mean, and whether they are well-formed: each question checks its
+ * own.
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '../../../../runtime/http/problem.ts'

@@ -24,7 +24,7 @@ export function historiesAt(index: Histories, asked: Asked | null): Histories {
 class HistoriesThen implements Histories {
   readonly #index: Histories
   readonly #moment: Moment
-  /** Of each object, behind the last entry that was recorded by then. */
+  /** Of each object, after the last entry that was recorded by then. */
   readonly #ends = new Map<string, Promise<bigint>>()
 
   constructor(index: Histories, moment: Moment) {
@@ -78,7 +78,7 @@ class HistoriesThen implements Histories {
 const MOST_BEHIND = 50
 const OF_REQUESTS: ReadonlySet<HistoryChange> = new Set(['command', 'result', 'owner'])
 
-/** The last entry that says whether an object is there: `gone`, or any other of its state. */
+/** The last entry that says whether an object exists: `gone`, or any other of its state. */
 export async function lastStateOf(
   histories: Pick<Histories, 'newest'>,
   of: Identity,

@@ -164,7 +164,7 @@ test('an object with many owners that change again and again costs others no mor
   ok(turns > 0)
 })
 
-/** Encoded: what happened at a time; `phase` null: it was gone then. */
+/** Encoded: what happened at a time; `phase` null: it was deleted by then. */
 function happened(each: number, at: number, isGone: boolean): Uint8Array {
   const object = { createdAt: 0, deletedAt: null, owners: [], held: null, long: null }
   return codec.encode({

@@ -1,9 +1,9 @@
 /**
  * What the index keeps of histories: keys, and what is below them.
  *
- * What must stay true: what a GET said of an owner is kept below whom the reference names, by uid
- * and coordinates, and never below another object that has the uid: anybody may write it into a
- * reference.
+ * What must stay true: the result of a live GET of an owner is kept below the object that the
+ * reference names, by uid and coordinates, and never below another object that has the uid: any
+ * user may write it into a reference.
  *
  * Not here: names, and the last record of an object (name-key.ts).
  */

@@ -2,9 +2,9 @@
  * How far back the log reaches: since when nothing is missing of a partition of `history` or
  * `events`.
  *
- * What must stay true: it is never earlier than what is whole, so whoever asks about an earlier
- * time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
- * docs/operate/kafka.md): events behind a snapshot, and history only as far as the oldest event
+ * What must stay true: it is never earlier than the first whole moment, so a question about an
+ * earlier time can be refused. Topics are trimmed by Kinfold alone (their own retention is off:
+ * docs/operate/kafka.md): events before a snapshot, and history only as far as the oldest event
  * that any partition still has (fold/retention.ts).
  *
  * Not here: where the index of histories begins (history-index.ts).
@@ -23,15 +23,15 @@ export interface Reach {
 
 type ReachTopic = 'history' | 'events'
 
-/** Where a partition is trimmed while it is looked at. */
+/** Tries, as a partition may be trimmed while it is read. */
 const ATTEMPTS = 5
 
 export async function reachOf(log: Log, topic: ReachTopic): Promise<readonly Reach[]> {
   const oldest = await oldestEvent(log)
   const partitions = Array.from({ length: log.partitions(topic) }, (_, each) => each)
   const all = await Promise.all(partitions.map((each) => ownReach(log, topic, each, oldest)))
-  // Of what was never trimmed nobody wrote down when it began: no later than the oldest that is
-  // there.
+  // Of a partition that was never trimmed it is not recorded when it began: no later than the
+  // oldest entry that is there.
   const begun = earlier(oldest, ...all.map(({ earliest }) => earliest))
   return all.map((reach) => (reach.isWhole ? { ...reach, earliest: begun } : reach))
 }
@@ -58,7 +58,7 @@ async function ownReach(
 ): Promise<Reach> {
   const { start, time } = await firstOf(log, topic, partition)
   const isWhole = start === 0n
-  // Of a silent partition the first entry says too little: history goes with events alone.
+  // Of a silent partition the first entry says too little: history is trimmed with events only.
   const earliest = topic === 'history' ? earlier(time, oldest) : time
   return { partition, first: start, isWhole, earliest }
 }

@@ -1,4 +1,4 @@
-/** A name is looked up among very many, and what could not be read is said. */
+/** A name is searched among very many, and the answer says what could not be read. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'

@@ -2,9 +2,9 @@
  * Finds objects by cluster, kind, namespace and name: those that have a name now, and those that
  * had it, the last deleted first.
  *
- * What must stay true: however many had a name before, what exists is found by one search. Who
- * reads a part is told what kind of part: `lacks`. A former object is found around the moment that
- * is asked for, since only one of them existed then.
+ * What must stay true: however many objects had a name before, an existing one is found by one
+ * search. A partial result says what it lacks: `lacks`. A former object is found around the moment
+ * that is asked for, since only one of them existed then.
  *
  * Not here: keys (name-key.ts), reading the log (follower/history-follower.ts), histories
  * (history-index.ts).
@@ -66,20 +66,20 @@ export interface NamesListed {
  * Of one kind in one cluster, that have a name, that were deleted before a moment, and after it.
  */
 export const MOST_OF_A_KIND = 100
-/** Kinds, each in each cluster, that are looked through for one name. */
+/** Kinds, each in each cluster, that are searched for one name. */
 const MOST_KINDS = 2_000
 const PAGE_KEYS = 500
-/** Clusters in which one uid is looked up. */
+/** Clusters in which one uid is searched. */
 const MOST_OF_A_UID = 10_000
 /** Objects of a namespace whose names are compared with one that is not there. */
 const MOST_COMPARED = 2_000
-/** Of one name that may have been meant, and letters of which one is looked at. */
+/** Names that may have been meant by one, and letters of the longest one that is compared. */
 const MOST_OF_A_SLIP = 5
 const LONGEST_NAME = 63
-/** Namespaces in which a name is looked for that is not where it was asked for. */
+/** Namespaces that are searched for a name that is not where it was asked for. */
 const MOST_NAMESPACES = 200
 
-/** What exists is looked through apart: what was deleted takes none of its room. */
+/** Existing objects are searched apart: deleted ones do not count against their limit. */
 const STATES = ['there', 'gone'] as const
 type State = (typeof STATES)[number]
 
@@ -112,8 +112,8 @@ export class NameIndex {
   }
 
   /**
-   * All that were ever seen, gone ones included, with their keys, in an order that nothing changes:
-   * those behind a key, or (empty) the first.
+   * All that were ever observed, deleted ones included, with their keys, in an order that never
+   * changes: those after a key, or (empty) the first.
    */
   async *all(after: string): AsyncIterable<readonly [key: string, last: Indexed]> {
     for await (const [key, value] of this.#entriesAfter('uid/', after)) {
@@ -140,16 +140,16 @@ export class NameIndex {
   }
 
   /**
-   * What exists or existed in a namespace under a name of few changes; not all of a large namespace
-   * is looked through.
+   * Existing and former objects of a namespace under a name of few changes; not all of a large
+   * namespace is searched.
    */
   async near(namespace: string, name: string): Promise<readonly Indexed[]> {
     return (await Promise.all(STATES.map((state) => this.#near(state, namespace, name)))).flat()
   }
 
   /**
-   * What exists or existed under a name, in any namespace; not all of very many namespaces are
-   * looked through.
+   * Existing and former objects under a name, in any namespace; not all of very many namespaces are
+   * searched.
    */
   async anywhere(name: string): Promise<readonly Indexed[]> {
     return (await Promise.all(STATES.map((state) => this.#anywhere(state, name)))).flat()
@@ -175,8 +175,8 @@ export class NameIndex {
   }
 
   /**
-   * All that have the name, or had it: those behind a key, or (empty) the first, in an order that
-   * nothing changes.
+   * All that have the name, or had it: those after a key, or (empty) the first, in an order that
+   * never changes.
    */
   async *listed(
     { cluster, namespaces, name, isGone }: NamesListed,
@@ -224,7 +224,7 @@ export class NameIndex {
   /** What is below each kind is read apart: no kind's objects take the place of another's. */
   async *#kindsBelow(prefix: string): AsyncIterable<string> {
     for (let range = prefixRange(prefix, 1); ; ) {
-      // Whether there are more is asked by the next page, which begins behind this kind.
+      // Whether there are more is asked by the next page, which begins after this kind.
       const [first] = (await this.#store.page(range)).rows
       if (first === undefined) return
       const kind = kindPrefixIn(first[0])
@@ -275,7 +275,7 @@ export class NameIndex {
 }
 
 /**
- * Two letters that changed places, or one too many: looked for by name, among however many others.
+ * Two letters that changed places, or one too many: searched by name, among however many others.
  */
 function slipsOf(name: string): readonly string[] {
   const slips = Array.from(name, (letter, at) => {

@@ -1,9 +1,9 @@
 /**
  * What the index keeps of objects by name and by uid: keys, and what is below them.
  *
- * What must stay true: what exists has a key of its own ("there"), apart from what was deleted
- * ("gone", in order of time). Beside these each object has one that nothing moves ("name"), for
- * lists that are read in pages. What there is to say of an object is below its uid alone.
+ * What must stay true: an existing object has a key of its own ("there"), apart from deleted ones
+ * ("gone", in order of time). Beside these each object has one that never changes ("name"), for
+ * lists that are read in pages. The record of an object is below its uid alone.
  *
  * Not here: entries of histories (history-key.ts), searching (name-index.ts).
  */
@@ -29,11 +29,11 @@ export interface NamedOwner extends Pick<OwnerReference, 'apiVersion' | 'kind' |
 }
 
 export interface Indexed extends Named {
-  /** It was gone then. */
+  /** It was deleted by then. */
   readonly isGone: boolean
   /** As it named them last; of a long list the first ones. */
   readonly owners: readonly NamedOwner[]
-  /** How many are behind those; left out for none. */
+  /** How many more there are; left out for none. */
   readonly moreOwners?: number | undefined
 }
 

@@ -1,12 +1,12 @@
 /**
  * One plan being made: what each command that the rehearsed fold issues would do to its object, as
- * the API server would have it, and what then stands in the way.
+ * the API server would have it, and what then prevents the rest.
  *
- * What must stay true: what cannot be foreseen (an owner to be looked up, somebody else's
- * finalizer) is noted and never assumed, but for what Kubernetes itself removes
+ * What must stay true: what cannot be foreseen (an owner to be verified, another controller's
+ * finalizer) is noted and never assumed, except what Kubernetes itself removes
  * (known-finalizer.ts); it ends at its limit.
  *
- * Not here: what is told of it (plan.ts), the fold over an overlay (rehearsal.ts).
+ * Not here: what the answer says of it (plan.ts), the fold over an overlay (rehearsal.ts).
  */
 import type {
   DeleteObject,
@@ -137,7 +137,7 @@ export class PlanRun {
     if (verdict?.evidence != null) fate.evidence.add(verdict.evidence)
     switch (command.type) {
       case 'DeleteObject':
-        // Its deletion may have been told already, and only wait to be folded.
+        // Its deletion may be reported already, and not yet folded.
         if (fate.isDeleted) return
         return this.#delete(
           fate,
@@ -266,14 +266,14 @@ function ownersText(references: ObjectMeta['ownerReferences']): string {
 }
 
 /**
- * It goes by itself: nothing but a grace period, or our own DELETE's confirmation, is left to wait
- * for.
+ * It is removed without a further command: only a grace period, or the confirmation of our own
+ * DELETE, is still awaited.
  */
 function isLeaving({ deletion, object }: Node): boolean {
   return deletion?.isGone === true || (object.deletedAt !== null && object.finalizers.length === 0)
 }
 
-/** Why it neither goes nor lets go of its owner; empty when it is only waiting for that one. */
+/** Why it is neither deleted nor loses its owner; empty when it is only waiting for that one. */
 function blockedBecause(node: Node): string {
   const { doubt, object, verdict } = node
   if (doubt !== null) return 'it is untrusted until its kind is listed again'

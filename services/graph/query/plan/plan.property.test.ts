@@ -1,7 +1,7 @@
 /**
  * A plan is what then happens: in random worlds a deletion is planned, then done on a model of an
- * API server, with the fold deciding and every call carried out; what went, what lost references
- * and what is stuck must be what the plan said.
+ * API server, with the fold deciding and every call carried out; the objects that were deleted,
+ * lost references or are stuck must be those of the plan.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
@@ -66,7 +66,7 @@ class Loop {
       this.#tell(event)
       return true
     }
-    // A reaper has many calls under way, so a DELETE does not wait for a finalizer that goes
+    // A reaper has many calls under way, so a DELETE does not wait for a finalizer that is removed
     // meanwhile.
     const first = this.#commands.findIndex(({ type }) => type !== 'RemoveFinalizer')
     const [command] = this.#commands.splice(Math.max(0, first), 1)
@@ -97,8 +97,8 @@ async function planOf(loop: Loop, uid: string, cascade: PropagationPolicy): Prom
 }
 
 /**
- * Of each object that is not as it was, and of the root: that it went, is being deleted, or has
- * fewer references.
+ * Of each object that changed, and of the root: that it was deleted, is being deleted, or has fewer
+ * references.
  */
 function changes(
   before: ReadonlyMap<string, ObjectMeta>,
@@ -139,8 +139,8 @@ function worldOf(actions: readonly Action[]): Loop {
 for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`a plan to delete with ${cascade} is what then happens`, async () => {
     // A dependent that does not block, and asks to orphan its own, is deleted in the foreground
-    // while its owner waits and as it asks when that has gone: which comes first is a race, here as
-    // upstream (docs/inside/semantics.md).
+    // while its owner waits and as it asks when that was deleted: which comes first is a race, here
+    // as upstream (docs/inside/semantics.md).
     const hasOrphaning = cascade !== 'Foreground'
     const actions = life({ hasOrphaning, hasKindsGone: false, maxLength: 25 })
     await fc.assert(
@@ -152,7 +152,7 @@ for (const cascade of ['Background', 'Foreground', 'Orphan'] as const) {
         const root = objects[pick % Math.max(1, objects.length)]
         if (root === undefined) return
         const plan = await planOf(loop, root.uid, cascade)
-        // What has to be looked up first cannot be foreseen.
+        // An owner that has to be verified first cannot be foreseen.
         if (plan.objects.some(({ because }) => because.includes('looked up first'))) return
         const before = new Map(loop.cluster.objects)
         loop.cluster.delete(root.uid, cascade)

@@ -2,9 +2,9 @@
  * What would happen if an object were deleted: all of its dependents, by a rehearsal in which every
  * command takes effect as the API server would have it.
  *
- * What must stay true: nothing is written; what cannot be foreseen (an owner to be looked up,
- * somebody else's finalizer) is named as a blocker and never assumed; a plan that was cut, made
- * while the graph changed, or in part hidden, says so and has no digest.
+ * What must stay true: nothing is written; what cannot be foreseen (an owner to be verified,
+ * another controller's finalizer) is named as a blocker and never assumed; a plan that was cut,
+ * made while the graph changed, or in part hidden, says so and has no digest.
  *
  * Not here: what each command would do (plan-run.ts), the fold over an overlay (rehearsal.ts),
  * words and tables (cli/ask/plan.ts).
@@ -182,7 +182,7 @@ function holdsOf(
   const broken = new Set<string>()
   for (const namespace of namespaces) {
     const because = brokenBecause(facts, namespace)
-    // It may tell of any object of the cluster.
+    // It may name any object of the cluster.
     broken.add(sight.isWhole || because === '' ? because : 'a breaker is open')
     if (broken.size > MOST_NAMED) break
   }

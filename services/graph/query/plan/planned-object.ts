@@ -1,6 +1,6 @@
 /**
- * What a plan says of one object: its effect, why, in which order it is told, and what the digest
- * is made of.
+ * What a plan says of one object: its effect, why, its place in the order, and what the digest is
+ * made of.
  */
 import { createHash } from 'node:crypto'
 import type { ObjectMeta } from '../../../../core/model/object.ts'

@@ -20,7 +20,7 @@ import { DecodedValues } from '../../fold/bytes/decoded-values.ts'
 import { graphOver } from '../../fold/bytes/overlay.ts'
 import type { View } from '../view/view.ts'
 
-/** Log time goes on by as much: by then no kind is waited for any more. */
+/** Log time advances by as much: by then no kind is waited for. */
 const LATER_MS = 24 * 3_600_000
 
 export interface Stage {
@@ -41,7 +41,7 @@ export function stageOf({ store, cluster, codec }: View): Stage {
   const policy = policyOf(graph)
   graph.put(POLICY_KEY, {
     ...policy,
-    // What is protected stays whatever time goes by.
+    // A protected object stays, however much time passes.
     policy: { ...policyFor('enforce', 'parity'), protection: policy.policy.protection },
   })
   graph.put(DIRECTIVES_KEY, { ...directivesOf(graph), pauses: [] })
@@ -50,9 +50,9 @@ export function stageOf({ store, cluster, codec }: View): Stage {
 }
 
 /**
- * A key once changed in the overlay is its own for good, so the store's are passed over; how far a
- * range begins with such is remembered. Otherwise each look at an owner's dependents would begin
- * with all that went.
+ * A key once changed in the overlay stays there, so the store's is skipped; how far a range begins
+ * with such keys is remembered. Otherwise each read of an owner's dependents would begin with all
+ * deleted ones.
  */
 function unchangedPages(store: Pick<Store, 'page'>, { changes }: Graph): Pick<Store, 'page'> {
   const passed = new Map<string, { readonly from: string; readonly to: string }>()

@@ -1,9 +1,11 @@
 /**
  * A rehearsal: the real fold over an overlay of the store, with its commands handed to the caller
- * instead of a reaper, and what the caller says came of them given to the fold as a watch would.
+ * instead of a reaper; their results, as the caller reports them, are given to the fold as a watch
+ * would.
  *
  * What must stay true: nothing is written anywhere; the policy is that everything provable acts,
- * what is under way for real counts for nothing, and nobody waits for a kind that is out of sync.
+ * commands that are really under way count for nothing, and nothing waits for a kind that is out of
+ * sync.
  *
  * Not here: what the API server would do with a command (plan.ts).
  */
@@ -23,9 +25,7 @@ import { stageOf, textOf } from './rehearsal-stage.ts'
 const FIRST_VERSION = 10n ** 40n
 const PAGE_EDGES = 256
 
-/**
- * A command that the fold issued, and the object that it is about as it stands in the rehearsal.
- */
+/** A command that the fold issued, and the object that it is about in its rehearsed state. */
 export interface Issued {
   readonly command: Command
   readonly node: Node | undefined
@@ -44,7 +44,7 @@ export class Rehearsal {
     this.#position = BigInt(view.moment?.position ?? view.partition.status().position)
   }
 
-  /** As it stands in the rehearsal. */
+  /** In its rehearsed state. */
   node(uid: Uid): Node | undefined {
     return factsOf(this.#stage.graph, this.#view.cluster).node(uid)
   }
@@ -66,7 +66,7 @@ export class Rehearsal {
     }
   }
 
-  /** Tells that the server holds this of it now; null: that it is gone. */
+  /** Reports the state that the server has of it now; null: that it was deleted. */
   tell(before: ObjectMeta, after: ObjectMeta | null): void {
     this.#version += 1n
     const resourceVersion = String(this.#version)
@@ -79,8 +79,8 @@ export class Rehearsal {
   }
 
   /**
-   * Folds what was told until nothing more follows; each command goes to `carryOut`, which may tell
-   * more. False when `isEnough` says to stop.
+   * Folds the reported events until nothing more follows; each command goes to `carryOut`, which
+   * may report more. False when `isEnough` says to stop.
    */
   async settle(carryOut: (issued: Issued) => void, isEnough: () => boolean): Promise<boolean> {
     for (const event of this.#queue) {

@@ -1,7 +1,7 @@
 /**
  * Spans of time for people.
  *
- * What must stay true: a span is never told shorter than it is.
+ * What must stay true: a span is never shown shorter than it is.
  */
 
 /** `30s`, `10m`, `1h`: the largest unit that it is a whole number of. */

@@ -1,5 +1,5 @@
 /**
- * What an API server deletes along with an object by itself, whoever owns it: all that is in a
+ * What an API server deletes along with an object by itself, whatever its owners: all objects in a
  * namespace, all objects of a kind that is defined.
  *
  * What must stay true: what is not known here is named as lacking, or as left out where the
@@ -56,8 +56,8 @@ export async function takenAlong(
 }
 
 /**
- * Kinds of which an object may have dependents that nobody reports, for a note; empty where there
- * are none. Those that are never collected are none of them.
+ * Unwatched kinds of which an object may have dependents, for a note; empty where there are none.
+ * Those that are never collected are none of them.
  */
 export async function unwatchedText(view: View, { namespace }: ObjectPlace): Promise<string> {
   const names: string[] = []
@@ -115,7 +115,7 @@ interface UnseenKinds {
   readonly leftOut: readonly string[]
 }
 
-/** Namespaced kinds that may have objects which nobody reports. */
+/** Unwatched namespaced kinds that may have objects. */
 async function unseenKinds(view: View): Promise<UnseenKinds> {
   const [unknown, leftOut]: [string[], string[]] = [[], []]
   for await (const [key] of view.entries(kindsPrefix(view.cluster))) {

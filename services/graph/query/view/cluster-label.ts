@@ -1,6 +1,6 @@
 /**
- * What clusters are called before people. What must stay true: two that have one name are told
- * apart, since one may have taken the other's place.
+ * What clusters are called before people. What must stay true: two that have one name are
+ * distinguished, since one may have replaced the other.
  */
 import type { ClusterId } from '../../../../core/model/object.ts'
 import type { ClusterRef } from '../../api/document.ts'

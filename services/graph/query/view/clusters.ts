@@ -2,8 +2,8 @@
  * Which clusters there are, what they are called, which partition each of them is, and whether that
  * is in this process.
  *
- * What must stay true: a cluster is the partition that its record in `control` names; nobody
- * guesses one.
+ * What must stay true: the partition of a cluster is the one that its record in `control` names; it
+ * is never guessed.
  *
  * Not here: what to do when another process has it (forward.ts).
  */
@@ -78,7 +78,7 @@ export class Clusters {
     return local && new View({ cluster: id, partition: local, partitions, codec, clock })
   }
 
-  /** What somebody calls a kind. */
+  /** Which kind a word of a user means. */
   async kindWord(word: string): Promise<KindWord> {
     return await this.#kindWords.of(word)
   }
@@ -116,7 +116,7 @@ export class Clusters {
     return isFresh && this.#last !== undefined ? this.#last : await this.#assigned()
   }
 
-  /** While the log cannot be reached, what was read last stands. */
+  /** While the log cannot be reached, what was read last is valid. */
   async #assigned(): Promise<ReadonlyMap<ClusterId, number>> {
     const { clock } = this.#parts
     try {

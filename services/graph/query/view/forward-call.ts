@@ -1,9 +1,10 @@
 /**
- * One request sent on to another graph process, and the mark by which that one knows it.
+ * One request forwarded to another graph process, and the header by which that one knows it.
  *
  * What must stay true: it ends within its time or with its caller; a process that no longer has
- * what is asked for is told apart from one that cannot be reached; what may have had an effect
- * there is never sent again. Only a path of ours is asked, whatever the caller wrote before it.
+ * what is asked for is distinguished from one that cannot be reached; a request that may have had
+ * an effect there is never sent again. Only a path of ours is asked, whatever the caller wrote
+ * before it.
  *
  * Not here: who is asked, and how often (forward.ts).
  */
@@ -17,7 +18,7 @@ import { isTableAsked } from '../../api/kubernetes-table.ts'
 /** Of a request: what it was sent on for. Of an answer: that this process does not have it. */
 const FORWARDED = 'kinfold-forwarded'
 const MOVED = 'kinfold-moved'
-/** A machine that is gone answers nothing. */
+/** A machine that is down answers nothing. */
 const CONNECT_MS = 3_000
 /** Between two parts of an answer; one that is followed may be silent for days. */
 const PART_MS = 30_000
@@ -62,7 +63,7 @@ export function clusterMarked(request: FastifyRequest): ClusterId | undefined {
   return mark !== undefined && 'cluster' in mark ? mark.cluster : undefined
 }
 
-/** The sender looks up again who has it. */
+/** The sender checks again who has it. */
 export function moved(reply: FastifyReply, partition: number): Problem {
   reply.header(MOVED, 'true')
   return new Problem(409, `partition ${partition} is not in this process; ask who has it now`)
@@ -81,7 +82,7 @@ export async function call(url: string, options: Call): Promise<Answer | string>
         [FORWARDED]: textOf(mark),
         ...(authorization !== undefined && { authorization }),
         ...(accept !== undefined && isTableAsked(accept) && { accept }),
-        // What is gathered is combined here, so nobody there can know what the caller has.
+        // Gathered answers are combined here, so no process there can know what the caller has.
         ...(tags !== undefined && 'cluster' in mark && { 'if-none-match': tags }),
         ...(body != null && { 'content-type': 'application/json' }),
       },
@@ -129,7 +130,7 @@ export async function readStream(answer: Answer): Promise<AsyncIterable<Uint8Arr
   return answer.body
 }
 
-/** Not what stands before the path, which may be any origin. */
+/** Not the part before the path, which may be any origin. */
 function pathOf({ url, routeOptions, params }: FastifyRequest): string {
   const query = url.indexOf('?')
   const path = String(routeOptions.url).replaceAll(/:(\w+)/g, (_, name: string) => {

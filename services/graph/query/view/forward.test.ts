@@ -1,6 +1,6 @@
 /**
- * Several graph processes share the clusters: whichever is asked, the one that has the cluster
- * answers, or a sentence says why nobody does.
+ * Several graph processes share the clusters: any of them can be asked, the one that has the
+ * cluster answers, or a sentence says why none does.
  */
 import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -66,7 +66,7 @@ const QUESTIONS = [
 
 const NAME_OF: Readonly<Record<string, string>> = { c: 'test', d: 'north', e: 'south' }
 
-/** What a story tells from then on, by names that differ. */
+/** The events that `more` adds to a story, with cluster names that differ. */
 function eventsAfter(told: readonly string[], more: readonly string[]): readonly Event[] {
   const events = eventsOf([...told, ...more]).slice(told.length && eventsOf(told).length)
   return events.map((event) =>
@@ -237,7 +237,7 @@ test('a cluster that moves before the request arrives is looked up again', async
   ok(has(third, 'd') || has(asked, 'd'))
 })
 
-/** Looked into by questions alone, where it is told to wait. */
+/** Only questions read its edges; a test can make them wait there. */
 class WatchedStore extends MemoryStore {
   onEdges: () => Promise<void> = async () => undefined
 

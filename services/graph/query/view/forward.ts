@@ -2,10 +2,10 @@
  * Answers a question where its cluster is: here, or by sending the request whole to the process
  * that has the cluster and passing its answer on.
  *
- * What must stay true: a request is sent on once only: a process that was sent one and does not
- * have what it names says so, and the sender looks again who has it. After that it is refused with
- * a sentence; it is never answered without the cluster. The caller's own `Authorization` goes
- * along, so rights are checked where the answer is made.
+ * What must stay true: a request is forwarded once only: a process that gets one and does not have
+ * what it names says so, and the sender checks again who has it. After that it is refused with a
+ * sentence; it is never answered without the cluster. The caller's own `Authorization` is
+ * forwarded, so rights are checked where the answer is made.
  *
  * A question over all clusters is sent to every process that has some, each of which answers whole
  * for its own clusters.
@@ -22,8 +22,8 @@ import { call, markOf, moved, strange } from './forward-call.ts'
 import { isClosed, lacking, type View } from './view.ts'
 
 /**
- * How often it is looked up who has a cluster, and the wait before the second time; longer before
- * each.
+ * How often the process that has a cluster is determined, and the wait before the second time;
+ * longer before each.
  */
 const ATTEMPTS = 3
 const ATTEMPT_WAIT_MS = 100
@@ -206,7 +206,7 @@ class Round<T> {
   }
 }
 
-/** Aborts when nobody waits for the reply any more. */
+/** Aborts when the client has closed the connection. */
 export function closedOf(reply: FastifyReply): AbortSignal {
   const closed = new AbortController()
   if (reply.raw.closed) closed.abort()
@@ -219,8 +219,8 @@ const PASSED = [
 ]
 
 /**
- * As it comes: whoever reads slowly makes the other process wait. An answer that breaks off there
- * breaks off here.
+ * As it arrives: a slow client makes the other process wait. An answer that breaks off there breaks
+ * off here.
  */
 function pass(reply: FastifyReply, { statusCode, headers, body }: Answer): FastifyReply {
   for (const name of PASSED) {

@@ -33,7 +33,8 @@ export async function kindsIn(view: View): Promise<readonly KnownKind[]> {
 
 /**
  * `kind`, its plural, either with `.group` or `.version.group`. Of a kind that is not known here
- * the plural is the regular one, and the version any: the process that has the cluster looks again.
+ * the plural is the regular one, and the version any: the process that has the cluster resolves it
+ * again.
  */
 export function isKind(
   word: string,

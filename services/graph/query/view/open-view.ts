@@ -18,7 +18,7 @@ import type { Asked } from '../index/moment.ts'
 import type { View } from './view.ts'
 
 /**
- * How long a question waits for the fold to pass the moment that it names, and how often it looks.
+ * How long a question waits for the fold to pass the moment that it names, and how often it checks.
  */
 const PASS_MS = 1_000
 const PASS_LOOK_MS = 20
@@ -60,8 +60,8 @@ export function createOpenView({
   }
 
   /**
-   * Of a time that is passed: behind the last event that was appended by then. Events that changed
-   * nothing make no difference, so the store knows it, but where the time may be before what it
+   * Of a past time: after the last event that was appended by then. Events that changed nothing
+   * make no difference, so the store knows it, except where the time may be before what it
    * remembers.
    */
   async function positionAt({ now, codec, partition }: View, time: number): Promise<bigint> {

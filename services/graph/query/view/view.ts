@@ -2,9 +2,9 @@
  * What is committed of one cluster, for one question: its nodes, owners and edges in the one store
  * that has them.
  *
- * What must stay true: it reads and changes nothing. The store goes on changing while a long
- * question is answered, so each read is of its moment; a store that is closed meanwhile throws, and
- * is never read as empty.
+ * What must stay true: it reads and changes nothing. The store keeps changing while a long question
+ * is answered, so each read is of its moment; a store that is closed meanwhile throws, and is never
+ * read as empty.
  *
  * Not here: which process has the cluster (clusters.ts, forward.ts).
  */
@@ -199,7 +199,7 @@ export class View {
     }
   }
 
-  /** To be taken before anything is read: what comes meanwhile may be in the answer, or not. */
+  /** To be read before anything else: a change meanwhile may be in the answer, or not. */
   asOf(): AsOf {
     const { partition } = this.partition
     if (this.moment !== null) {

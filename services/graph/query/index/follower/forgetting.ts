@@ -1,11 +1,11 @@
 /**
- * Removes from the index what it keeps of an object that has been gone for longer than is
- * remembered: its names at once, and of its history a page at a time. Where the next page begins is
- * kept in the store until none is left.
+ * Removes from the index what it keeps of an object that was deleted for longer than is remembered:
+ * its names at once, and of its history a page at a time. Where the next page begins is kept in the
+ * store until none is left.
  *
  * What must stay true: the mark is written with the position of the record that said to forget, so
- * nothing is left behind by a crash. What happened after the object was forgotten, or in a life
- * after it, is not over and stays: history may have been read beyond that record.
+ * a crash leaves nothing in the index for good. Changes after the object was forgotten, or in a
+ * life after it, are not over and stay: history may have been read beyond that record.
  *
  * Not here: which objects are forgotten, and when (core/observe, history-follower.ts).
  */
@@ -18,7 +18,7 @@ import { answersPrefix, entriesPrefix } from '../history-key.ts'
 import { part } from '../index-key.ts'
 import { type Indexed, keysOf } from '../name-key.ts'
 
-/** Keys that are removed at once, and entries that are looked through at once. */
+/** Keys that are removed at once, and entries that are read for them at once. */
 const FORGOTTEN_AT_ONCE = 2_000
 const PAGE_LIMIT = 500
 const MARKS = 'forgetting/'
@@ -69,7 +69,7 @@ export class Forgetting {
     return changes
   }
 
-  /** Goes on with one that is marked; undefined where none is. */
+  /** Continues with one that is marked; undefined where none is. */
   async goOn(): Promise<StoreChange[] | undefined> {
     // Whether there are others is asked by the next call.
     const [mark] = (await this.#store.page(prefixRange(MARKS, 1))).rows

@@ -3,7 +3,7 @@
  *
  * What must stay true: a null value of `lineage` is taken only once all history before it was: what
  * is forgotten stays forgotten, in whatever order the two are read. It never competes with the
- * fold: it stands back while many entries come.
+ * fold: it pauses while many entries are appended.
  *
  * Not here: what is kept (name-key.ts, history-key.ts), how questions read it (history-index.ts).
  */
@@ -28,13 +28,13 @@ import {
 import { Forgetting } from './forgetting.ts'
 import { isOutdated, NO_CHECKPOINT, Rounds } from './rounds.ts'
 
-/** Entries taken at once, pages of each partition in a round, and the pause behind each round. */
+/** Entries read at once, pages of each partition in a round, and the pause after each round. */
 const PAGE_LIMIT = 500
 const PAGES_PER_ROUND = 4
 const PAUSE_MS = 200
 /**
- * It must never compete with the fold: while more than so many entries come in a pause it stands
- * back, until so many wait.
+ * It must never compete with the fold: while more than so many entries are appended in a pause it
+ * waits, until so many are pending.
  */
 const BURST_ENTRIES = 200n
 const MOST_WAITING = 200_000n
@@ -71,8 +71,8 @@ export class HistoryFollower {
    */
   readonly #turns: Turns
   /**
-   * Of those who ask before its ends are looked up: one question may ask for each of hundreds of
-   * clusters, and each look is a request to a broker.
+   * Of the questions that join before its ends are requested: one question may ask for each of
+   * hundreds of clusters, and each time it is a request to a broker.
    */
   #joined: Promise<bigint> | undefined
   #looking: Promise<unknown> = Promise.resolve()
@@ -129,7 +129,7 @@ export class HistoryFollower {
 
   async #waited(): Promise<bigint> {
     await this.#looking
-    // Who asks from now on has to know of what comes from now on.
+    // A question from now on has to include entries that are appended from now on.
     this.#joined = undefined
     const look = this.#ends()
     this.#looking = look.catch(() => undefined)
@@ -156,7 +156,7 @@ export class HistoryFollower {
     return left
   }
 
-  /** It was away for so long that what is forgotten may be told nowhere any more. */
+  /** It was away for so long that the log may no longer have the deletion of an entry here. */
   async #hasMissed(): Promise<boolean> {
     for (let p = 0; p < this.#log.partitions('lineage'); p++) {
       const at = this.position('lineage', p)
@@ -221,7 +221,7 @@ export class HistoryFollower {
     }
   }
 
-  /** Of `lineage`, up to the first null value, where history is behind. */
+  /** Of `lineage`, up to the first null value, where history lags. */
   async #readable(partition: number, page: Page): Promise<Page> {
     const first = page.entries.findIndex(({ value }) => value === null)
     if (first < 0 || (await this.#isAtEndOfHistory(partition))) return page

@@ -1,10 +1,10 @@
 /**
- * How an index follows the log: in rounds with a pause behind each, and how long a question waits
+ * How an index follows the log: in rounds with a pause after each, and how long a question waits
  * for it.
  *
- * What must stay true: nothing else rests on an index. A log that is away is waited for; an index
- * that has read more than the log holds, or is damaged, begins again. A question ends a pause in
- * which nothing came, and waits no longer than a moment.
+ * What must stay true: nothing else depends on an index. It waits for a log that is unavailable; an
+ * index that has read more than the log holds, or is damaged, begins again. A question ends a pause
+ * in which nothing was appended, and waits no longer than a moment.
  *
  * Not here: what a round reads (history-follower.ts, actor-index.ts, audit/shadow.ts).
  */
@@ -13,11 +13,11 @@ import { LogError } from '../../../../../ports/log.ts'
 import { type Store, StoreError } from '../../../../../ports/store.ts'
 
 /**
- * A pause is longer each time that nothing came, up to this: looking costs requests where the log
- * is on other machines.
+ * A pause is longer each time that nothing was appended, up to this: reading costs requests where
+ * the log is on other machines.
  */
 const IDLE_PAUSE_MS = 1_000
-/** How long a question waits for what the log holds already, and how often it looks. */
+/** How long a question waits for what the log holds already, and how often it checks. */
 const CATCH_UP_MS = 1_000
 const CATCH_UP_LOOK_MS = 10
 /** An index has no changelog, and keeps its positions itself. */
@@ -26,7 +26,7 @@ export const NO_CHECKPOINT = { changelog: 0n, position: 0n }
 export interface RoundsParts {
   readonly clock: Clock
   readonly store: Pick<Store, 'wipe'>
-  /** Behind a round that had something new. */
+  /** After a round that had something new. */
   readonly pauseMs: number
 }
 
