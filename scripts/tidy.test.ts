@@ -1,12 +1,13 @@
 /** The repository is in order: types, format, lint, walls, and one schema for each record. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cycles, importComplaint, tidy } from './tidy.ts'
+import { oldNamesIn } from './word.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -71,6 +72,16 @@ test('a file whose functions keep a bound is no exception from it', (t) => {
     )
   }
 })
+/** Uses of identifiers of which the glossary has another word: lower it with each that goes. */
+const OLD_NAMES = 390
+const PRODUCT = '{adapters,cli,core,playground,ports,runtime,services,web}/**/*.ts'
+
+test('no identifier comes with a word that the glossary has another one for', () => {
+  const files = globSync(PRODUCT, { cwd: root }).filter((file) => !/\.(test|contract)\./.test(file))
+  const uses = files.flatMap((file) => oldNamesIn(readFileSync(`${root}${file}`, 'utf8')))
+  equal(uses.length, OLD_NAMES)
+})
+
 test('every file keeps to its room', () => deepEqual(tidy(root), []))
 
 const walls = [

@@ -9,7 +9,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { cyclesOf } from './cycle.ts'
 import { knownIds, unknownIds } from './ids.ts'
-import { CLEAN, oldWordsIn } from './word.ts'
+import { oldWordsIn } from './word.ts'
 
 export interface Complaint {
   readonly file: string
@@ -303,7 +303,7 @@ function complaintsOf(file: string, text: string): Complaint[] {
       if (complaint !== '') found.push(complaint)
     }
   }
-  if (CLEAN.some((folder) => file.startsWith(folder))) found.push(...oldWordsIn(text))
+  found.push(...oldWordsIn(text))
   return found.map((what) => ({ file, text: what }))
 }
 

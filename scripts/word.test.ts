@@ -1,7 +1,7 @@
 /** Comments use the standard terms: an old word is found where it is prose, and nowhere else. */
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { oldWordsIn } from './word.ts'
+import { oldNamesIn, oldWordsIn } from './word.ts'
 
 // Put into a comment here and not in the table, where it would be a comment of this file.
 const SOURCES = {
@@ -28,3 +28,14 @@ for (const [kind, text, words] of cases) {
     deepEqual(found, words)
   })
 }
+
+test('identifiers with an old word in them, wherever it stands', () => {
+  const code = "const told = isTold(toldMs, told.at, bold, 'told', nobodyIs)"
+  deepEqual(oldNamesIn(`${code}\n${SOURCES.line('told')}`), [
+    'told',
+    'isTold',
+    'toldMs',
+    'told',
+    'nobodyIs',
+  ])
+})
