@@ -99,7 +99,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
       faults: (faults) =>
         logger.log('error', 'the state contradicts itself', {
           faults,
-          hint: 'pause deletions ("kinfold pause"), then run "kinfold audit verify": docs/operate/alerts.md',
+          hint: 'docs/operate/alerts.md#kinfoldstatefault says what to do',
         }),
       takenOver: (why) => logger.log('warn', 'a task is taken over again', { reason: why }),
       ...observe,
