@@ -113,7 +113,9 @@ export class Clusters {
   /** As it was read within the last second, or is read now. */
   async #lately(): Promise<ReadonlyMap<ClusterId, number>> {
     const isFresh = this.#parts.clock.monotonicMs() - this.#readAt < FRESH_MS
-    return isFresh && this.#last !== undefined ? this.#last : await this.#assigned()
+    // The first cluster is found at once: that there is none is no answer to remember.
+    const known = this.#last ?? new Map()
+    return isFresh && known.size > 0 ? known : await this.#assigned()
   }
 
   /** While the log cannot be reached, what was read last is valid. */

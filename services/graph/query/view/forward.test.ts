@@ -8,6 +8,7 @@ import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { Command } from '../../../../core/model/command.ts'
 import type { CommandSettled, Event } from '../../../../core/model/event.ts'
 import type { KeyRange, StorePage } from '../../../../ports/store.ts'
+import { systemClock } from '../../../../runtime/clock.ts'
 import type { Authority } from '../../../../runtime/http/authority.ts'
 import type { HttpToken } from '../../../../runtime/http/http-token.ts'
 import { checked } from '../../../../testing/answer-check.ts'
@@ -488,4 +489,19 @@ test('what is held and what is refused is told of all clusters, by any process',
       /several clusters are known, add --cluster with one of them: north, south, test$/,
     )
   }
+})
+
+test('the first cluster is found at once, though it was asked for when there was none', async (t) => {
+  const group = new GraphGroup(1)
+  t.after(async () => await group.stop())
+  // Whatever is remembered for a while is remembered for ever.
+  const { url } = await group.start({ clock: { ...systemClock(), monotonicMs: () => 1 } })
+  const counts = async (): Promise<number> => {
+    const response = await fetch(`${url}/v1/objects?kind=configmaps`)
+    return ((await response.json()) as { readonly count: number }).count
+  }
+  equal(await counts(), 0)
+  await tell(group.log, eventsOf(['put cm/a']))
+  await group.caughtUp()
+  equal(await counts(), 1)
 })
