@@ -29,6 +29,11 @@ import type { HistoryIndex } from '../query/index/history-index.ts'
 import type { Turns } from '../turns.ts'
 import { Outages } from './outage.ts'
 
+/**
+ * Each kind has a watch of its own: so much later than the end of its namespace that of an object in
+ * it may be recorded.
+ */
+const APART_MS = 10_000
 /** Entries of one object (the newest), and owners of one that are read. */
 const MOST_ENTRIES = 2_000
 const MOST_OWNERS = 20
@@ -193,14 +198,15 @@ export class Lives {
   }
 
   /**
-   * The namespace that was being deleted when the deletion of an object in it began. Of several
-   * that had its name in turn, so shortly after each other that either may be meant, none.
+   * The namespace that was being deleted when the deletion of an object in it began; its end may be
+   * reported before those of what was in it. Of several that had its name in turn, so shortly after
+   * each other that either may be meant, none.
    */
-  async namespaceBehind(
-    { cluster, namespace }: Identity,
-    { from, to }: Begun,
-  ): Promise<OwnerBehind | undefined> {
+  async namespaceBehind(of: Identity, { from, to }: Begun): Promise<OwnerBehind | undefined> {
+    const { cluster, namespace } = of
     if (namespace === '') return undefined
+    const { history: own } = await this.lastOf(of)
+    const createdAt = own.find(({ change }) => change === 'created')?.at ?? 0
     const { found } = await this.#parts.index.named({
       ...{ cluster, namespace: '', name: namespace, at: to },
     })
@@ -211,7 +217,8 @@ export class Lives {
       const { endedAt, history } = life
       const goneAt = history.find(({ change }) => change === 'gone')?.at ?? null
       const isBefore = endedAt !== null && endedAt <= to
-      if (isBefore && (goneAt === null || goneAt >= from)) behind.push({ owner, life })
+      const isOver = goneAt !== null && (goneAt < from - APART_MS || goneAt < createdAt)
+      if (isBefore && !isOver) behind.push({ owner, life })
     }
     return behind.length === 1 ? behind[0] : undefined
   }

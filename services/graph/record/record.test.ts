@@ -682,6 +682,25 @@ test('where no audit log names anybody, what was in a namespace that was being d
   ])
 })
 
+test('the end of a namespace may be reported before those of what was in it (C2)', async (t) => {
+  const lines = EMPTIED.filter((line) => line !== 'delete namespace/shop')
+  const story = lines.toSpliced(
+    lines.indexOf('put namespace/shop [deleting]') + 1,
+    0,
+    'delete namespace/shop',
+  )
+  const rig = await rigFor(t, { story })
+  deepEqual(await rootsIn(rig), [
+    ...[
+      'cm-a namespace-shop - true true',
+      'cm-b namespace-shop - true true',
+      'cm-c - - false true',
+    ],
+    ...['deploy-web namespace-shop - true true', 'namespace-shop - - false true'],
+    ...['pod-a namespace-shop - true true', 'rs-web namespace-shop - true true'],
+  ])
+})
+
 for (const [what, story] of [
   ['is not watched', EMPTIED.filter((line) => !line.includes('namespace/'))],
   ['of this name is being deleted', EMPTIED.filter((line) => !/namespace.*deleting/.test(line))],
