@@ -296,9 +296,19 @@ export class Lives {
       history: entries,
       after,
       deletedAt: begun === undefined ? null : this.#deletedAt(of, begun[0]),
-      unseenSince: isReport && reaped === null ? await this.#outages.before(end) : null,
+      unseenSince:
+        isReport && reaped === null
+          ? await this.#outages.before(end, this.#createdAt(of, life))
+          : null,
       isCut: false,
     }
+  }
+
+  #createdAt(of: Identity, life: Entries): number | null {
+    const [first] = life
+    return first === undefined
+      ? null
+      : (this.#parts.index.objectAfter(of, first[0])?.createdAt ?? null)
   }
 
   #deletedAt(of: Identity, offset: bigint): number | null {

@@ -23,6 +23,7 @@ const started: LoggedEvent = {
 async function unseen(
   records: readonly (readonly [second: number, event: LoggedEvent])[],
   trimmed = 0n,
+  createdAt: number | null = null,
 ): Promise<{ readonly since: number | null; readonly doubt: string }> {
   let now = BEGIN
   const clock = { ...systemClock(), now: () => now, monotonicMs: () => now }
@@ -34,7 +35,7 @@ async function unseen(
   if (trimmed > 0n) await log.trim('events', 0, trimmed)
   const outages = new Outages({ log, codec, turns: new Turns(systemClock()) })
   const report = { cluster: 'c', partition: 0, position: BigInt(records.length - 1), at: now }
-  const since = await outages.before(report as History)
+  const since = await outages.before(report as History, createdAt)
   return { since: since === null ? null : (since - BEGIN) / 1_000, doubt: outages.doubt() }
 }
 
@@ -54,6 +55,20 @@ test('what a watch reports after an outage has the last sign of life before it',
   )
   // Also where it is the first that is heard again.
   equal((await unseen([...before, [40, OTHER]])).since, 5)
+})
+
+test('what was created after an outage was seen, and its end has a time of its own', async () => {
+  const records = [
+    [5, beat('c')],
+    [40, started],
+    [45, beat('c')],
+    [46, OTHER],
+  ] as const
+  const unseenOf = async (second: number): Promise<number | null> =>
+    (await unseen(records, 0n, BEGIN + 1_000 * second)).since
+  equal(await unseenOf(41), null)
+  // A watch that resumes reports what was created and deleted meanwhile.
+  equal(await unseenOf(39), 5)
 })
 
 test('signs of life of another cluster are none of this one', async () => {

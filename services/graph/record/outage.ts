@@ -51,8 +51,14 @@ export class Outages {
     this.#parts = parts
   }
 
-  /** Last sign of life before the time in which the end that is reported may have been. */
-  async before({ cluster, partition, position, at }: History): Promise<number | null> {
+  /**
+   * Last sign of life before the time in which the end that is reported may have been; none of an
+   * object that was created after that time. `createdAt`: by its API server, null where unknown.
+   */
+  async before(
+    { cluster, partition, position, at }: History,
+    createdAt: number | null,
+  ): Promise<number | null> {
     let later = at
     const first = position / PAGE
     for (let page = first; page >= 0n && first - page < BigInt(MOST_PAGES); page--) {
@@ -61,7 +67,10 @@ export class Outages {
       const its = signs.filter((each) => each.cluster === cluster && each.offset < position)
       for (const sign of its.reverse()) {
         if (at - later > CATCH_UP_MS) return null
-        if (later - sign.at > SILENCE_MS) return this.#told(sign.at, later)
+        if (later - sign.at > SILENCE_MS) {
+          const isLater = createdAt !== null && createdAt > later
+          return isLater ? null : this.#told(sign.at, later)
+        }
         later = sign.at
       }
     }
