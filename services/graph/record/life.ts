@@ -30,8 +30,8 @@ import type { Turns } from '../turns.ts'
 import { Outages } from './outage.ts'
 
 /**
- * Each kind has a watch of its own: so much later than the end of its namespace the end of an object
- * in it may be recorded.
+ * Each kind has a watch of its own: so much later than the end of its namespace the end of an
+ * object in it may be recorded.
  */
 const APART_MS = 10_000
 /** Entries of one object (the newest), and owners of one that are read. */
