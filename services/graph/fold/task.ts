@@ -65,13 +65,15 @@ export interface TaskOptions {
   readonly idle?: () => Promise<void>
 }
 
+const FAULTS_EVERY_MS = 60_000
+
 /** Called after the commit that made it so. */
 export interface TaskObserver {
   /** `graph`: with the record folded, and valid until this returns. */
   folded?(event: Event, at: At, outcome: Outcome, graph: StateReader): void
   committed?(records: number, position: bigint): void
   takenOver?(why: string): void
-  /** Of a node that was committed so: a mistake of the fold, or a damaged store. */
+  /** Of a node that was committed so, once a minute: a mistake of the fold, or a damaged store. */
   faults?(faults: readonly string[]): void
 }
 
@@ -95,6 +97,8 @@ export class Task {
   #lookAt = Number.NEGATIVE_INFINITY
   #commits = 0
   #faults = 0
+  /** No fault is reported before: a damaged store has one in each commit. */
+  #faultsAtMs = Number.NEGATIVE_INFINITY
   #sinceDigest = 0
   /** After one that never came: no order is waited for before. */
   #waitNoOrderMs = Number.NEGATIVE_INFINITY
@@ -369,6 +373,14 @@ export class Task {
     if (rows.length > 0) await store.write(rows, checkpoint)
   }
 
+  #note(faults: readonly string[]): void {
+    const { clock, observe } = this.#options
+    this.#faults += 1
+    if (clock.monotonicMs() < this.#faultsAtMs) return
+    this.#faultsAtMs = clock.monotonicMs() + FAULTS_EVERY_MS
+    observe?.faults?.(faults)
+  }
+
   async #commit(owned: TaskLog, batch: Batch, last: Entry | undefined): Promise<void> {
     const { store, observe } = this.#options
     const { records, position } = batch
@@ -389,10 +401,7 @@ export class Task {
     batch.clear()
     this.#position = position.position
     this.#commits += 1
-    if (faults.length > 0) {
-      this.#faults += 1
-      observe?.faults?.(faults)
-    }
+    if (faults.length > 0) this.#note(faults)
     observe?.committed?.(records, position.position)
   }
 }

@@ -577,6 +577,17 @@ test('what a controller deleted is of nobody who deleted its owner later (C3)', 
   equal(partial, '')
 })
 
+/** Where no audit log names anybody. `cm-c` was deleted before the namespace was. */
+const WITH_NAMESPACE = [
+  'cm-a namespace-shop - true true',
+  'cm-b namespace-shop - true true',
+  'cm-c - - false true',
+  'deploy-web namespace-shop - true true',
+  'namespace-shop - - false true',
+  'pod-a namespace-shop - true true',
+  'rs-web namespace-shop - true true',
+]
+
 test('where no audit log names anybody, what was being deleted before its owner is not said to follow from it', async (t) => {
   const { ask, all } = await rigFor(t, { story: SCALED })
   const rows = await all('/v1/deletions?')
@@ -671,15 +682,7 @@ test('what the namespace controller deleted follows from the deletion of the nam
 
 test('where no audit log names anybody, what was in a namespace that was being deleted went with it', async (t) => {
   const rig = await rigFor(t, { story: EMPTIED })
-  deepEqual(await rootsIn(rig), [
-    ...[
-      'cm-a namespace-shop - true true',
-      'cm-b namespace-shop - true true',
-      'cm-c - - false true',
-    ],
-    ...['deploy-web namespace-shop - true true', 'namespace-shop - - false true'],
-    ...['pod-a namespace-shop - true true', 'rs-web namespace-shop - true true'],
-  ])
+  deepEqual(await rootsIn(rig), WITH_NAMESPACE)
 })
 
 test('the end of a namespace may be reported before those of what was in it (C2)', async (t) => {
@@ -690,15 +693,7 @@ test('the end of a namespace may be reported before those of what was in it (C2)
     'delete namespace/shop',
   )
   const rig = await rigFor(t, { story })
-  deepEqual(await rootsIn(rig), [
-    ...[
-      'cm-a namespace-shop - true true',
-      'cm-b namespace-shop - true true',
-      'cm-c - - false true',
-    ],
-    ...['deploy-web namespace-shop - true true', 'namespace-shop - - false true'],
-    ...['pod-a namespace-shop - true true', 'rs-web namespace-shop - true true'],
-  ])
+  deepEqual(await rootsIn(rig), WITH_NAMESPACE)
 })
 
 for (const [what, story] of [
