@@ -39,6 +39,8 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     const data = join(plane.folder, 'kinfold')
     const flags = ['--mode', 'observe', '--preset', 'parity']
     kinfold = await KinfoldProcess.start({ kubeconfig: plane.kubeconfig, data, flags })
+    // What left before that is not compared.
+    await eventually('the comparison has begun', async () => (await report()).since !== null)
     let canaries = 0
     await eventually('the other collector acts', async () => {
       canaries += 1
@@ -132,9 +134,13 @@ suite('kinfold beside another collector', { skip: skip ?? false }, () => {
     })
   }
 
-  async function counts(): Promise<Counts> {
+  async function report(): Promise<ShadowReport> {
     const ran = await runKinfold(['shadow', '--data', kinfold.data, '-o', 'json'])
-    const { clusters } = JSON.parse(ran.stdout) as ShadowReport
+    return JSON.parse(ran.stdout) as ShadowReport
+  }
+
+  async function counts(): Promise<Counts> {
+    const { clusters } = await report()
     const { agreed = 0, theirs = 0, ours = 0, unclear = 0, pending = 0 } = clusters[0] ?? {}
     return { agreed, theirs, ours, unclear, pending }
   }

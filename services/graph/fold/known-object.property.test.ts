@@ -74,7 +74,7 @@ test('whoever reads history has each object as the graph had it after every even
         }
       },
     ),
-    { numRuns: 25, endOnFailure: true },
+    { numRuns: 75, endOnFailure: true },
   )
   ok(objects > 1_000, `${objects} objects`)
 })
