@@ -14,11 +14,12 @@ import { avroCodec } from '../adapters/avro/codec.ts'
 import { openLevelStore } from '../adapters/level/store.ts'
 import { edgeKey, nodeKey } from '../core/graph/key.ts'
 import type { Node } from '../core/model/node.ts'
-import type { Store, StoreChange } from '../ports/store.ts'
+import type { StoreChange } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { Batch } from '../services/graph/fold/batch.ts'
 import { type FormerChange, formerRecords } from '../services/graph/fold/former/former-record.ts'
-import { formerRows } from '../services/graph/fold/former/former-rows.ts'
+import { rowsOf } from '../services/graph/fold/former/former-rows.ts'
+import { RowStore } from '../services/graph/fold/former/row-store.ts'
 import { Tree } from '../services/graph/query/answer/tree.ts'
 import { View } from '../services/graph/query/view/view.ts'
 import { beginning, CLUSTER } from './rig/ownership.ts'
@@ -43,7 +44,7 @@ const BEGINNING = beginning().length
 export async function benchPast(options: PastOptions): Promise<Report> {
   const directory = await mkdtemp(join(tmpdir(), 'kinfold-past-'))
   try {
-    await using store = await openLevelStore({ directory, identity: 'bench' })
+    await using store = new RowStore(await openLevelStore({ directory, identity: 'bench' }), codec)
     const written = await write(store, options)
     const bytes = await bytesIn(directory)
     const changes = options.objects * options.states
@@ -69,7 +70,7 @@ export async function benchPast(options: PastOptions): Promise<Report> {
   }
 }
 
-async function write(store: Store, options: PastOptions): Promise<{ readonly cpuUs: number }> {
+async function write(store: RowStore, options: PastOptions): Promise<{ readonly cpuUs: number }> {
   const { objects, states } = options
   await begin(store)
   const before = process.cpuUsage()
@@ -99,8 +100,8 @@ async function write(store: Store, options: PastOptions): Promise<{ readonly cpu
       }
       const folded = { from, to: BigInt(position) }
       const records = formerRecords(codec, 0, formers, folded)
-      const rows = formerRows(store, codec, { changes: formers, records, folded })
-      await store.write([...changes, ...rows], { changelog: folded.to, position: folded.to })
+      const rows = rowsOf(store, codec, changes, { changes: formers, records, folded })
+      await store.writeRows(rows, { changelog: folded.to, position: folded.to })
     }
   }
   const { user, system } = process.cpuUsage(before)
@@ -108,19 +109,18 @@ async function write(store: Store, options: PastOptions): Promise<{ readonly cpu
 }
 
 /** The cluster and its kinds, as a fold has them. */
-async function begin(store: Store): Promise<void> {
+async function begin(store: RowStore): Promise<void> {
   const from = undefined
   const batch = new Batch({ store, codec, partition: 0, partitions: 1, from, isRemembering: true })
   for (const [index, event] of beginning().entries()) {
     const at = { partition: 0, partitions: 1, position: BigInt(index), timestamp: START }
     await batch.fold(event, at)
   }
-  const { changelog, beside } = batch.take()
-  const changes = changelog.map(({ key, value }): StoreChange => [key, value])
-  await store.write([...changes, ...beside], { changelog: 1n, position: batch.position.position })
+  const { rows } = batch.take()
+  await store.writeRows(rows, { changelog: 1n, position: batch.position.position })
 }
 
-async function treesAt(store: Store, options: PastOptions): Promise<number[]> {
+async function treesAt(store: RowStore, options: PastOptions): Promise<number[]> {
   const { objects, states, family, trees } = options
   const partition = {
     ...{ partition: 0, store, counts: () => undefined },

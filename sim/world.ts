@@ -159,8 +159,8 @@ export class WholeWorld implements World {
         (task) => task.partition === partition && task.status().state === 'folding',
       )
       if (task === undefined) continue
-      const { store } = task
-      const gathered = store instanceof GatheringStore ? store.gathered : undefined
+      const { under } = task.store
+      const gathered = under instanceof GatheringStore ? under.gathered : undefined
       return contentWith(disk.content(partition).entries, gathered)
     }
     const slot = this.slots.find(({ roles }) => roles.folds)

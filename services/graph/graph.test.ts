@@ -15,7 +15,7 @@ import { FENCE_KEY, LogError } from '../../ports/log.ts'
 import { PROTECT_POLICY_KEY } from '../../ports/record/control-key.ts'
 import { StoreError } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { codec, contentOf } from '../../testing/rig/task-rig.ts'
+import { codec, contentOf, taskStore } from '../../testing/rig/task-rig.ts'
 import { giveOrder } from './fold/order.ts'
 import { DEFAULT_RETENTION } from './fold/retention.ts'
 import { Graph, type PartitionStatus } from './graph.ts'
@@ -218,7 +218,7 @@ test('a standby has what is committed, and takes over with the store that it has
   const isFollowed = async (): Promise<boolean> => {
     const [standing] = second.opened.get(partition) ?? []
     if (standing === undefined || task === undefined || task.status().position === 0n) return false
-    const [theirs, ours] = [await contentOf(task.store), await contentOf(standing)]
+    const [theirs, ours] = [await contentOf(task.store), await contentOf(taskStore(standing))]
     return theirs.size > 0 && JSON.stringify([...theirs]) === JSON.stringify([...ours])
   }
   await until(isFollowed)
@@ -230,7 +230,7 @@ test('a standby has what is committed, and takes over with the store that it has
   ok(standing !== undefined)
   equal(standing.isClosed, false)
   const taken = second.graph.tasks[partition]?.store
-  deepEqual(taken && (await contentOf(taken)), await contentOf(standing))
+  deepEqual(taken && (await contentOf(taken)), await contentOf(taskStore(standing)))
   const page = await log.read('changelog', partition, before.end, { limit: 10, waitMs: 0 })
   deepEqual(
     page.entries.map(({ key }) => key),
@@ -265,7 +265,7 @@ test('a standby whose store is damaged builds it again', async (t) => {
     if (task === undefined || standing.checkpoint() === undefined) return false
     return (
       JSON.stringify([...(await contentOf(task.store))]) ===
-      JSON.stringify([...(await contentOf(standing))])
+      JSON.stringify([...(await contentOf(taskStore(standing)))])
     )
   })
 })

@@ -150,7 +150,7 @@ export class Graph {
     const task = new Task({
       ...{ log, codec, clock, partition, pace, ...watching },
       store: gathering,
-      restored: async () => await this.#settlePolicy(partition, gathering),
+      restored: async () => await this.#settlePolicy(task),
       idle: async () => await gathering.settle(),
       isRemembering: retention.keepPastMs !== 0,
     })
@@ -168,7 +168,7 @@ export class Graph {
     }
   }
 
-  async #settlePolicy(partition: number, store: Store): Promise<void> {
+  async #settlePolicy({ partition, store }: Task): Promise<void> {
     const { log, codec, policy: asked, policyChanged } = this.#parts
     if (asked === undefined || this.#settled.has(partition)) return
     const { policy, who } = asked

@@ -19,7 +19,7 @@ const NO_SIGNAL = new AbortController().signal
 
 /** As of the last event, of which the store is read as of a moment. */
 function ownersThen(rig: LongListRig): readonly OwnerReference[] | undefined {
-  const reader = readerOf(storeAt(rig.store, codec, rig.task.status().position), codec)
+  const reader = readerOf(storeAt(rig.task.store, codec, rig.task.status().position), codec)
   return factsOf(reader, 'c').node(UID)?.object.ownerReferences
 }
 
@@ -58,7 +58,7 @@ test('T9: a change of one of 6,000 references, or of a label, writes 64 KiB and 
   }
   const cost = await rig.cost(async () => await rig.watched(list, 'shop'))
   ok(Object.values(cost).reduce((sum, bytes) => sum + bytes, 0) <= most, JSON.stringify(cost))
-  deepEqual(await contentOf(rig.store), await changelogContent(rig.log))
+  deepEqual(await contentOf(rig.task.store), await changelogContent(rig.log))
   const parts = { log: rig.log, codec, store: emptyStore(), partition: 0 }
   equal((await auditPartition(parts, NO_SIGNAL)).type, 'identical')
 })
@@ -113,7 +113,7 @@ test('whatever becomes of a long list, and whoever begins again meanwhile, it is
         assertFolded(rig, list)
       }
       await assertSame(rig, list)
-      deepEqual(await contentOf(rig.store), await changelogContent(rig.log))
+      deepEqual(await contentOf(rig.task.store), await changelogContent(rig.log))
       const chunks = [...(await contentOf(rig.store)).keys()].filter((key) => {
         return key.startsWith('owners/')
       })

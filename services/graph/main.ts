@@ -61,6 +61,11 @@ export interface GraphMain extends AsyncDisposable, Questions {
   clusterName(cluster: ClusterId): string
 }
 
+/** Its values lie in rows (fold/former/row.ts): a store of values alone is built anew. */
+export function whatStore(partition: number): string {
+  return `rows of partition ${partition}`
+}
+
 /** Whose state a store is: another number of partitions, or another log, is another state. */
 export function storeIdentity(what: string, partitions: number, logIdentity = ''): string {
   return `${what} of ${partitions} ${logIdentity}`.trimEnd()
@@ -87,7 +92,7 @@ export async function openGraph(options: GraphMainOptions): Promise<GraphMain> {
     policy,
     pace: options.pace,
     placement: options.placement ?? placeAll(log.partitions('events')),
-    openStore: async (partition) => await open(`store-${partition}`),
+    openStore: async (partition) => await open(`store-${partition}`, whatStore(partition)),
     policyChanged: (partition, former, policy) =>
       logger.log('warn', 'a partition had another policy', {
         partition,

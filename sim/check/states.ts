@@ -7,6 +7,7 @@ import type { StateValue } from '../../core/model/state.ts'
 import type { KeyRange } from '../../ports/store.ts'
 import { stateValueOf } from '../../services/graph/fold/bytes/long-node.ts'
 import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
+import { valueIn } from '../../services/graph/fold/former/row.ts'
 import type { Content, World } from '../model.ts'
 
 export const ALL: KeyRange = { gte: ' ', lt: END_OF_STATE, limit: Number.MAX_SAFE_INTEGER }
@@ -19,7 +20,8 @@ export function contentWith(
   return {
     get(key) {
       const changed = gathered.get(key)
-      return changed === undefined ? entries.get(key) : (changed ?? undefined)
+      const row = changed === undefined ? entries.get(key) : (changed ?? undefined)
+      return row && valueIn(row)
     },
     page(gte, lt, limit) {
       const held = new Map(entries.page(gte, lt, Number.MAX_SAFE_INTEGER))
@@ -28,7 +30,8 @@ export function contentWith(
         if (value === null) held.delete(key)
         else held.set(key, value)
       }
-      return [...held].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit)
+      const rows = [...held].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit)
+      return rows.map(([key, row]) => [key, valueIn(row)])
     },
   }
 }

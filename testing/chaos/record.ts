@@ -14,7 +14,8 @@ import { entriesIn } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { auditPartition } from '../../services/graph/audit/audit.ts'
 import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
-import { storeIdentity } from '../../services/graph/main.ts'
+import { RowStore } from '../../services/graph/fold/former/row-store.ts'
+import { storeIdentity, whatStore } from '../../services/graph/main.ts'
 import { ALREADY_SO } from '../../services/reaper/decide/settle.ts'
 import type { Kafka } from '../kafka/broker.ts'
 import type { KinfoldServices } from '../process/kinfold-services.ts'
@@ -26,6 +27,7 @@ export interface RecordReport {
   readonly faults: readonly string[]
 }
 
+const CODEC = avroCodec()
 const PAGE = 5_000
 
 /** The graph processes must have stopped. */
@@ -45,19 +47,18 @@ export async function checkRecord(kafka: Kafka, services: KinfoldServices): Prom
    * guards find nothing to do, whatever other clients have written meanwhile.
    */
   const done = new Map<string, Set<string>>()
-  const codec = avroCodec()
   for (let partition = 0; partition < log.partitions('events'); partition++) {
     const { start, end } = await log.bounds('events', partition)
     events += end - start
     for await (const { value } of entries(log, 'events', partition)) {
-      const event = value === null ? undefined : codec.decode(value)
+      const event = value === null ? undefined : CODEC.decode(value)
       if (event?.type !== 'CommandSettled' || event.outcome !== 'done') continue
       const versions = done.get(event.command) ?? new Set<string>()
       done.set(event.command, versions)
       if (event.reason !== ALREADY_SO) versions.add(event.object?.resourceVersion ?? '')
     }
     await using store = new MemoryStore()
-    const audit = await auditPartition({ log, codec, store, partition }, never)
+    const audit = await auditPartition({ log, codec: CODEC, store, partition }, never)
     if (audit.type === 'different') {
       faults.push(`partition ${partition} folds differently at ${audit.position}: ${audit.what}`)
     }
@@ -108,9 +109,8 @@ async function storesAgainst(
   const faults: string[] = []
   for (const { data, name } of services.of('graph')) {
     const directory = join(data, application, `store-${partition}`)
-    const what = `store-${partition}`
-    const identity = storeIdentity(what, log.partitions('events'), identityOf)
-    const different = await differenceOf(directory, identity, expected, last)
+    const identity = storeIdentity(whatStore(partition), log.partitions('events'), identityOf)
+    const different = await differenceOf({ directory, identity }, expected, last)
     if (different === undefined) continue
     current += 1
     if (different !== '') faults.push(`${name}, partition ${partition}: ${different}`)
@@ -119,10 +119,14 @@ async function storesAgainst(
   return faults
 }
 
+interface Kept {
+  readonly directory: string
+  readonly identity: string
+}
+
 /** Undefined when the store is not at the end, or not there; empty when it is the same. */
 async function differenceOf(
-  directory: string,
-  identity: string,
+  { directory, identity }: Kept,
   expected: ReadonlyMap<string, Uint8Array>,
   last: bigint,
 ): Promise<string | undefined> {
@@ -136,7 +140,8 @@ async function differenceOf(
   const checkpoint = opened.checkpoint()
   if (checkpoint === undefined || checkpoint.changelog <= last) return undefined
   let count = 0
-  for await (const [key, value] of entriesIn(opened, { gte: ' ', lt: END_OF_STATE, limit: PAGE })) {
+  const range = { gte: ' ', lt: END_OF_STATE, limit: PAGE }
+  for await (const [key, value] of entriesIn(new RowStore(opened, CODEC), range)) {
     count += 1
     const wanted = expected.get(key)
     if (wanted === undefined) return `${key} is not in the changelog`

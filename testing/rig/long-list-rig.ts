@@ -91,7 +91,7 @@ export class LongListRig implements AsyncDisposable {
 
   /** As the fold has it. */
   get node(): Node | undefined {
-    return factsOf(readerOf(this.store, codec), 'c').node(UID)
+    return factsOf(readerOf(this.task.store, codec), 'c').node(UID)
   }
 
   /** As a watch reports it. */

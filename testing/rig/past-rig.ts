@@ -19,9 +19,9 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Pause } from '../../core/model/state.ts'
 import type { TaskLog } from '../../ports/log.ts'
 import type { KnownHold } from '../../ports/record/lineage.ts'
-import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { Batch } from '../../services/graph/fold/batch.ts'
+import { RowStore } from '../../services/graph/fold/former/row-store.ts'
 import { knownHold } from '../../services/graph/fold/known-object.ts'
 import { orderOf, readEvent } from '../../services/graph/fold/order.ts'
 import { CLUSTER, MONITORED, ModelCluster, served } from '../model/model-cluster.ts'
@@ -72,7 +72,9 @@ export interface Snapshot {
 
 export class PastRig {
   readonly log: MemoryLog
-  readonly store: Store = new MemoryStore()
+  /** Its rows. */
+  readonly rows: MemoryStore = new MemoryStore()
+  readonly store: RowStore = new RowStore(this.rows, codec)
   /** After each event that was folded, in their order. */
   readonly snapshots: Snapshot[] = []
   readonly #batch: Batch
@@ -267,11 +269,10 @@ export class PastRig {
   }
 
   async commit(): Promise<void> {
-    const { changelog, outputs, beside } = this.#batch.take()
+    const { changelog, outputs, rows } = this.#batch.take()
     const { end: before } = await this.log.bounds('events', 0)
     const end = await this.#task.commit({ changelog, outputs })
-    const changes = [...changelog.map(({ key, value }) => [key, value] as const), ...beside]
-    await this.store.write(changes, { changelog: end, position: this.#batch.position.position })
+    await this.store.writeRows(rows, { changelog: end, position: this.#batch.position.position })
     this.#batch.clear()
     await this.#foldFrom(before)
   }

@@ -14,6 +14,7 @@ import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import type { Pace } from '../../services/graph/config.ts'
 import { END_OF_STATE } from '../../services/graph/fold/former/former-key.ts'
+import { RowStore } from '../../services/graph/fold/former/row-store.ts'
 import { giveOrder, isOrder } from '../../services/graph/fold/order.ts'
 import type { TaskObserver, TaskOptions } from '../../services/graph/fold/task.ts'
 import { Task } from '../../services/graph/fold/task.ts'
@@ -99,6 +100,11 @@ export function runTask(
 
 export function emptyStore(): Store {
   return new MemoryStore()
+}
+
+/** As a task has it: its values can be read, and another task goes on with it. */
+export function taskStore(rows: Store = new MemoryStore()): RowStore {
+  return new RowStore(rows, codec)
 }
 
 /** All keys and values of the state, as hexadecimal text. */

@@ -11,7 +11,7 @@ import { MemoryStore } from '../../../adapters/memory/store.ts'
 import { policyOf } from '../../../core/graph/graph.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 import { World } from '../../../testing/model/story.ts'
-import { appendAll, codec, runTask } from '../../../testing/rig/task-rig.ts'
+import { appendAll, codec, runTask, taskStore } from '../../../testing/rig/task-rig.ts'
 import { readerOf } from '../query/view/view.ts'
 import { Shadow } from './shadow.ts'
 import { departureOf } from './shadow-case.ts'
@@ -31,7 +31,7 @@ interface Rig {
 async function rig(t: TestContext): Promise<Rig> {
   const clock = new ManualClock()
   const log = new MemoryLog({ partitions: 1, clock })
-  const store = new MemoryStore()
+  const store = taskStore()
   const comparison = new MemoryStore()
   const running = runTask(log, store)
   const world = new World()

@@ -33,7 +33,8 @@ import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
 import { graphOver } from './bytes/overlay.ts'
 import { type FormerChange, formerRecords } from './former/former-record.ts'
-import { formerRows } from './former/former-rows.ts'
+import { type Formers, rowsOf } from './former/former-rows.ts'
+import { RowStore } from './former/row-store.ts'
 import {
   type ChangedNode,
   changedNode,
@@ -51,7 +52,7 @@ export interface BatchOptions {
   readonly partitions: number
   /** Where the fold continues; undefined on an empty store. */
   readonly from: Position | undefined
-  /** What facts were before each change is kept in the store; not unless it says so. */
+  /** What facts were before each change is kept in the store, a task's; not unless it says so. */
   readonly isRemembering?: boolean
 }
 
@@ -62,8 +63,8 @@ interface Output extends TopicBatch {
 export interface Taken {
   readonly changelog: readonly Produced[]
   readonly outputs: readonly TopicBatch[]
-  /** For the store alone, in the write of the commit. */
-  readonly beside: readonly StoreChange[]
+  /** For a task's store: the changelog's, and what is kept beside them. */
+  readonly rows: readonly StoreChange[]
 }
 
 export class Batch {
@@ -82,6 +83,8 @@ export class Batch {
    * every change.
    */
   readonly #lineage = new Map<string, Lineage | null>()
+  /** As the last `take` has them. */
+  #rows: readonly StoreChange[] = []
   /** What facts were before each change, in the order of events. */
   readonly #formers: FormerChange[] = []
   readonly #outputs = new Map<string, Output>()
@@ -323,17 +326,29 @@ export class Batch {
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
-    const beside = this.#remembered()
     const changelog: Produced[] = []
+    const values: StoreChange[] = []
     for (const [key, value] of this.#values) {
-      if (value !== null || !this.#cameAndWent(key)) changelog.push({ key, value })
+      if (value === null && this.#cameAndWent(key)) continue
+      changelog.push({ key, value })
+      values.push([key, value])
     }
-    return { changelog, outputs: [...this.#outputs.values()], beside }
+    this.#rows = this.#rowsOf(values)
+    return { changelog, outputs: [...this.#outputs.values()], rows: this.#rows }
+  }
+
+  #rowsOf(values: readonly StoreChange[]): readonly StoreChange[] {
+    if (!(this.#store instanceof RowStore)) return values
+    const before = {
+      get: (key: string) => this.#store.get(key),
+      row: (key: string) => this.#decoded.row(key),
+    }
+    return rowsOf(before, this.#codec, values, this.#remembered())
   }
 
   /** What facts were before: for this store and, on the log, for those that did not fold it. */
-  #remembered(): readonly StoreChange[] {
-    if (!this.#isRemembering) return []
+  #remembered(): Formers | undefined {
+    if (!this.#isRemembering) return undefined
     const { partition, position } = this.#position
     const folded = { from: this.#begin, to: position }
     const changes = this.#formers
@@ -341,7 +356,7 @@ export class Batch {
     for (const record of records) {
       this.#putIn('former', partition, `${record.from}`, this.#codec.encode(record))
     }
-    return formerRows(this.#store, this.#codec, { changes, records, folded })
+    return { changes, records, folded }
   }
 
   /**
@@ -354,7 +369,8 @@ export class Batch {
 
   /** Once committed and stored. */
   clear(): void {
-    this.#decoded.stored(this.#values)
+    this.#decoded.stored(this.#rows.filter(([key]) => this.#values.has(key)))
+    this.#rows = []
     this.#graph.clear()
     this.#values.clear()
     this.#changed.clear()

@@ -7,7 +7,7 @@ import type { Directive } from '../../../core/model/event.ts'
 import { EMPTY_SET } from '../../../core/model/hash.ts'
 import { policyFor } from '../../../core/model/policy.ts'
 import { systemClock } from '../../../runtime/clock.ts'
-import { codec, emptyStore, runTask } from '../../../testing/rig/task-rig.ts'
+import { codec, emptyStore, runTask, taskStore } from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
 import { readerOf } from '../query/view/view.ts'
 import { giveOrder, type Order } from './order.ts'
@@ -38,7 +38,7 @@ async function folded(
   const log = new MemoryLog({ partitions: 2, clock: systemClock() })
   await giveOrder(log, codec, POLICY, [0])
   await giveOrder(log, codec, PAUSE, [0, 1])
-  const store = emptyStore()
+  const store = taskStore()
   {
     await using running = runTask(log, store)
     await use({
@@ -128,7 +128,7 @@ test('an order at the offset of one that was lost with the end of orders comes i
 
 test('after many orders, those that are given since the end of orders was lost come into force (F39)', async () => {
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
-  const store = emptyStore()
+  const store = taskStore()
   await using running = runTask(log, store)
   for (let given = 0; given < 40; given++) await giveOrder(log, codec, PAUSE, [0])
   await running.caughtUp()
@@ -171,7 +171,7 @@ test('the first orders of a partition come into force in any sequence', async ()
   await giveOrder(late, codec, POLICY, [0])
   await giveOrder(late, codec, PAUSE, [0])
   for (const value of given) await log.append('events', 0, [{ key: 'c', value }])
-  const store = emptyStore()
+  const store = taskStore()
   await using running = runTask(log, store)
   await running.caughtUp()
   const reader = readerOf(store, codec)
@@ -222,7 +222,7 @@ test('an order that never comes is waited for no longer than is said', async () 
     await log.append('events', 0, [{ key: 'c', value }])
   }
   await giveOrder(log, codec, PAUSE, [0])
-  const store = emptyStore()
+  const store = taskStore()
   await using running = runTask(log, store, undefined, 0, fast)
   await running.caughtUp()
   deepEqual(

@@ -17,6 +17,7 @@ import type { Store } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { Backoff } from '../../../runtime/retry.ts'
 import { TAKE_OVER_WAITS } from '../config.ts'
+import { RowStore } from './former/row-store.ts'
 import { beginReplay } from './restore.ts'
 
 export interface StandbyOptions {
@@ -39,14 +40,14 @@ const NO_END = 2n ** 63n
 
 export class Standby {
   readonly partition: number
-  readonly #options: StandbyOptions
+  readonly #options: Omit<StandbyOptions, 'store'> & { readonly store: RowStore }
   #position = 0n
   #next = 0n
   #end = 0n
 
   constructor(options: StandbyOptions) {
     this.partition = options.partition
-    this.#options = options
+    this.#options = { ...options, store: RowStore.over(options.store, options.codec) }
   }
 
   /** `lagEntries` is the number of offsets of the changelog not read yet, as of the last page. */

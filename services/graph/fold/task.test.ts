@@ -26,6 +26,7 @@ import {
   emptyStore,
   eventsOf,
   runTask,
+  taskStore,
 } from '../../../testing/rig/task-rig.ts'
 import { auditPartition } from '../audit/audit.ts'
 import { type Pace, READ_LIMIT, TAKE_OVER_ATTEMPTS } from '../config.ts'
@@ -82,7 +83,7 @@ const engines: readonly [string, (t: TestContext) => Promise<Log>][] = [
 for (const [engine, open] of engines) {
   test(`${engine}: folds a cascade into commands, and its store is its changelog`, async (t) => {
     const log = await open(t)
-    const store = emptyStore()
+    const store = taskStore()
     await appendAll(log, eventsOf(CASCADE))
     await using running = runTask(log, store)
     await running.caughtUp()
@@ -109,13 +110,13 @@ for (const [engine, open] of engines) {
 
   test(`${engine}: a store that was lost is rebuilt from the changelog (F54)`, async (t) => {
     const log = await open(t)
-    const first = emptyStore()
+    const first = taskStore()
     await appendAll(log, eventsOf(CASCADE))
     {
       await using running = runTask(log, first)
       await running.caughtUp()
     }
-    const second = emptyStore()
+    const second = taskStore()
     await using running = runTask(log, second)
     await running.caughtUp()
     deepEqual(await contentOf(second), await contentOf(first))
@@ -149,7 +150,7 @@ for (const [engine, open] of engines) {
 
   test(`${engine}: an audit goes on from a snapshot once the events before it are trimmed`, async (t) => {
     const log = await open(t)
-    const store = emptyStore()
+    const store = taskStore()
     const events = eventsOf(CASCADE)
     await appendAll(log, events.slice(0, -2))
     {
@@ -173,7 +174,7 @@ function never(): AbortSignal {
 for (const took of [true, false]) {
   test(`a commit whose answer is lost ${took ? 'took' : 'did not take'}: either way once (F58)`, async () => {
     const log = memoryLog()
-    const store = emptyStore()
+    const store = taskStore()
     const events = eventsOf(CASCADE)
     await appendAll(log, events.slice(0, -2))
     const reasons: string[] = []
@@ -220,10 +221,11 @@ test('a log that can be reached and takes no commit ends the task, which says wh
 
 test('a crash between commit and store is caught up from the changelog (F58)', async () => {
   const log = memoryLog()
-  const store = emptyStore()
+  const rows = emptyStore()
+  const store = taskStore(rows)
   await appendAll(log, eventsOf(CASCADE))
   {
-    await using running = runTask(log, forgetful(store, 1))
+    await using running = runTask(log, forgetful(rows, 1))
     await rejects(running.ended, /killed/)
   }
   await using running = runTask(log, store)
@@ -253,7 +255,7 @@ function forgetful(store: Store, nth: number): Store {
 
 test('a log that lost its end is refused, with what to do (F39)', async () => {
   const log = memoryLog()
-  const store = emptyStore()
+  const store = taskStore()
   await appendAll(log, eventsOf(CASCADE))
   {
     await using running = runTask(log, store)
@@ -357,7 +359,7 @@ test('an audit names the first event that comes out otherwise', async () => {
 
 test('who begins anew has as much of each budget left as there was', async () => {
   const log = memoryLog()
-  const store = emptyStore()
+  const store = taskStore()
   await appendAll(log, eventsOf(['policy enforce guarded', ...CASCADE]))
   for (const _ of ['first', 'anew']) {
     await using running = runTask(log, store)
@@ -372,11 +374,12 @@ test('a kill at every commit in turn leaves the same end (I23)', async () => {
   const events = eventsOf(CASCADE)
   for (let kill = 1; kill <= 6; kill++) {
     const log = memoryLog()
-    const store = emptyStore()
+    const rows = emptyStore()
+    const store = taskStore(rows)
     for (const event of events) {
       await appendAll(log, [event])
       {
-        await using running = runTask(log, forgetful(store, 1 + (kill % 2)))
+        await using running = runTask(log, forgetful(rows, 1 + (kill % 2)))
         await Promise.race([
           running.ended.catch(() => undefined),
           running.caughtUp().catch(() => undefined),

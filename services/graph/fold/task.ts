@@ -40,7 +40,8 @@ import {
 import { Batch } from './batch.ts'
 import { checkFoldVersion } from './fold-version.ts'
 import { Filling } from './former/filling.ts'
-import { forgottenRows, formerRows, rowsLeft } from './former/former-rows.ts'
+import { forgottenRows, rowsLeft, rowsOf } from './former/former-rows.ts'
+import { RowStore } from './former/row-store.ts'
 import { type Found, NO_ORDER, orderOf, type Refused, readEvent } from './order.ts'
 import { lost, restore } from './restore.ts'
 import type { ClusterTally } from './tally.ts'
@@ -89,7 +90,7 @@ export type TaskState = 'fencing' | 'restoring' | 'folding' | 'stopped'
 
 export class Task {
   readonly partition: number
-  readonly #options: TaskOptions
+  readonly #options: Omit<TaskOptions, 'store'> & { readonly store: RowStore }
   #state: TaskState = 'fencing'
   #position = 0n
   #end = 0n
@@ -112,7 +113,7 @@ export class Task {
 
   constructor(options: TaskOptions) {
     this.partition = options.partition
-    this.#options = options
+    this.#options = { ...options, store: RowStore.over(options.store, options.codec) }
     this.#pace = options.pace ?? NEAR
     this.#tally = new Tally(options.codec)
   }
@@ -121,7 +122,7 @@ export class Task {
     return this.#options.isRemembering ?? true
   }
 
-  get store(): Store {
+  get store(): RowStore {
     return this.#options.store
   }
 
@@ -354,7 +355,7 @@ export class Task {
     const checkpoint = store.checkpoint()
     if (!this.#isRemembering || checkpoint === undefined) return
     const nothing = { changes: [], records: [], folded: { from: position, to: position } }
-    await store.write(formerRows(store, codec, nothing), checkpoint)
+    await store.writeRows(rowsOf(store, codec, [], nothing), checkpoint)
   }
 
   /** A step each: of what was missed, and of what is to be forgotten. */
@@ -388,16 +389,15 @@ export class Task {
     const isDue = this.#sinceDigest >= DIGEST_RECORDS
     if (isDue) batch.putDigest()
     const faults = batch.faultsOfOne()
-    const { changelog, outputs, beside } = batch.take(last)
+    const { changelog, outputs, rows } = batch.take(last)
     const end = await owned.commit({ changelog, outputs })
     // Offsets that were given before are given again: the content of the store is no longer on the
     // log.
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
-    const changes = [...changelog.map(({ key, value }) => [key, value] as const), ...beside]
     this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
-    await store.write(changes, { changelog: end, position: position.position })
+    await store.writeRows(rows, { changelog: end, position: position.position })
     batch.clear()
     this.#position = position.position
     this.#commits += 1

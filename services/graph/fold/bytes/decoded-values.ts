@@ -19,8 +19,10 @@ import { LONG_LIST } from '../../../../core/model/constant.ts'
 import type { Node } from '../../../../core/model/node.ts'
 import type { StateValue } from '../../../../core/model/state.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
-import type { Store } from '../../../../ports/store.ts'
+import type { Store, StoreChange } from '../../../../ports/store.ts'
 import { DECODED_VALUES, LONG_LIST_OWNERS, REMEMBERED_BYTES } from '../../config.ts'
+import { valueIn } from '../former/row.ts'
+import type { RowReader } from '../former/row-store.ts'
 import { ABSENT, ByteTable } from './byte-table.ts'
 import { stateValueOf } from './long-node.ts'
 
@@ -31,7 +33,9 @@ type Values = Map<string, StateValue | null>
 const table = new ByteTable(REMEMBERED_BYTES)
 
 export class DecodedValues implements StateReader {
-  readonly #store: Pick<Store, 'get'>
+  /** A value of the state, or all of its row. */
+  readonly #stored: (key: string) => Uint8Array | undefined
+  readonly #isOfRows: boolean
   readonly #codec: Codec
   readonly #owner = table.newOwner()
   readonly #ofBatch: Values = new Map()
@@ -40,8 +44,10 @@ export class DecodedValues implements StateReader {
   readonly #long = new Map<string, Node>()
   #longOwners = 0
 
-  constructor(store: Pick<Store, 'get'>, codec: Codec) {
-    this.#store = store
+  /** `store`: a fold's, whose rows are remembered, or any other. */
+  constructor(store: Pick<Store, 'get'> | Pick<RowReader, 'row'>, codec: Codec) {
+    this.#isOfRows = 'row' in store
+    this.#stored = 'row' in store ? (key) => store.row(key) : (key) => store.get(key)
     this.#codec = codec
   }
 
@@ -52,22 +58,27 @@ export class DecodedValues implements StateReader {
     if (known !== undefined) return known ?? undefined
     const long = this.#long.get(key)
     if (long !== undefined) return long
-    const value = remembered === 'no' ? this.#stored(key) : this.#read(key)
+    const row = remembered === 'no' ? this.#stored(key) : this.#row(key)
+    const value = this.#valueOf(key, row)
     if (decoded.size >= DECODED_VALUES) decoded.clear()
     decoded.set(key, value)
     if (value?.type === 'Node') this.#remember(key, value)
     return value ?? undefined
   }
 
-  /** As they are stored; a copy. */
+  /** Of the value as it is stored; a copy. */
   bytesOf(key: string): Uint8Array | undefined {
-    if (tableOf(key).remembered === 'no') return this.#store.get(key)
-    const bytes = this.#bytes(key)
-    return bytes && new Uint8Array(bytes)
+    const row = this.row(key)
+    return row && new Uint8Array(this.#plain(row))
   }
 
-  /** These are stored now, and a batch has ended. */
-  stored(changes: ReadonlyMap<string, Uint8Array | null>): void {
+  /** As it is stored; valid until anything else is read. */
+  row(key: string): Uint8Array | undefined {
+    return tableOf(key).remembered === 'no' ? this.#stored(key) : this.#row(key)
+  }
+
+  /** These rows, or values, are stored now, and a batch has ended. */
+  stored(changes: Iterable<StoreChange>): void {
     this.#ofBatch.clear()
     for (const [key, bytes] of changes) {
       const { remembered } = tableOf(key)
@@ -96,25 +107,26 @@ export class DecodedValues implements StateReader {
     this.#long.delete(key)
   }
 
-  #read(key: string): StateValue | null {
-    return this.#valueOf(key, this.#bytes(key))
-  }
-
-  #stored(key: string): StateValue | null {
-    return this.#valueOf(key, this.#store.get(key))
-  }
-
   /** Valid until anything else is read. */
-  readonly #bytes = (key: string): Uint8Array | undefined => {
+  #row(key: string): Uint8Array | undefined {
     const known = table.get(this.#owner, key)
     if (known === ABSENT) return undefined
     if (known !== undefined) return known
-    const bytes = this.#store.get(key)
+    const bytes = this.#stored(key)
     table.put(this.#owner, key, bytes ?? null)
     return bytes
   }
 
-  #valueOf(key: string, bytes: Uint8Array | undefined): StateValue | null {
-    return bytes === undefined ? null : stateValueOf(this.#codec, key, bytes, this.#bytes)
+  #plain(row: Uint8Array): Uint8Array {
+    return this.#isOfRows ? valueIn(row) : row
+  }
+
+  readonly #bytes = (key: string): Uint8Array | undefined => {
+    const row = this.#row(key)
+    return row && this.#plain(row)
+  }
+
+  #valueOf(key: string, row: Uint8Array | undefined): StateValue | null {
+    return row === undefined ? null : stateValueOf(this.#codec, key, this.#plain(row), this.#bytes)
   }
 }

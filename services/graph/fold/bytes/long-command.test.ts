@@ -4,7 +4,6 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog } from '../../../../adapters/memory/log.ts'
-import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import { factsOf } from '../../../../core/graph/facts.ts'
 import type { Command, OrphanDependent } from '../../../../core/model/command.ts'
 import type { Event } from '../../../../core/model/event.ts'
@@ -12,11 +11,18 @@ import type { ObjectMeta, OwnerReference } from '../../../../core/model/object.t
 import { systemClock } from '../../../../runtime/clock.ts'
 import { listDigest } from '../../../../runtime/list-digest.ts'
 import { World } from '../../../../testing/model/story.ts'
-import { appendAll, codec, type RunningTask, runTask } from '../../../../testing/rig/task-rig.ts'
+import {
+  appendAll,
+  codec,
+  type RunningTask,
+  runTask,
+  taskStore,
+} from '../../../../testing/rig/task-rig.ts'
 import { patchGuard } from '../../../reaper/decide/guard.ts'
 import { settled } from '../../../reaper/decide/result.ts'
 import { readBack } from '../../../reaper/decide/settle.ts'
 import { readerOf } from '../../query/view/view.ts'
+import type { RowStore } from '../former/row-store.ts'
 
 const MANY = 1_000
 const BOUNDS = { retries: 0, retryAfterCapMs: 0, conflicts: 1 }
@@ -26,7 +32,7 @@ const TRIED = { dryRun: false, retries: 0, conflicts: 0 }
 class Rig implements AsyncDisposable {
   readonly world: World = new World()
   readonly log: MemoryLog = new MemoryLog({ partitions: 1, clock: systemClock() })
-  readonly store: MemoryStore = new MemoryStore()
+  readonly store: RowStore = taskStore()
   readonly events: Event[] = []
   readonly #running: RunningTask
   object!: ObjectMeta

@@ -11,11 +11,13 @@ import type {
   FormerValues,
   PackedFormers,
 } from '../../../../ports/record/former-value.ts'
-import { entriesIn, prefixRange } from '../../../../ports/store.ts'
-import { lastChangeOf, numbersBack } from './former-chain.ts'
+import { entriesIn, type KeyRange, prefixRange } from '../../../../ports/store.ts'
+import { lastPositionOf, numbersBack } from './former-chain.ts'
 import { changedFrom, keyOfLast, lastKey, positionOfChanged } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
 import { openedRecord } from './former-rows.ts'
+import { recentIn } from './row.ts'
+import type { RowReader } from './row-store.ts'
 import type { StoreReader } from './store-at.ts'
 
 /** Commits of which what they changed is read at once, and keys that changed. */
@@ -57,16 +59,45 @@ export async function* changedBetween(
   }
 }
 
-/** Keys that begin so and changed before a position, whether they hold anything now or not. */
+/**
+ * Keys that begin so and changed before a position, whether they hold anything now or not, in their
+ * order.
+ */
 export async function* keysChanged(
-  store: StoreReader,
+  store: RowReader,
   codec: Codec,
   prefix: string,
   before: number,
 ): AsyncGenerator<string> {
-  for await (const [row] of entriesIn(store, prefixRange(lastKey(prefix), PAGE_KEYS))) {
-    const key = keyOfLast(row)
+  for await (const key of inOrder(listedNow(store, prefix), listedBefore(store, prefix)))
     if (lastChangeBefore(store, codec, key, before) !== undefined) yield key
+}
+
+/** That hold something and changed lately. */
+async function* listedNow(store: RowReader, prefix: string): AsyncGenerator<string> {
+  const rows = { page: async (range: KeyRange) => await store.rows(range) }
+  for await (const [key, row] of entriesIn(rows, prefixRange(prefix, PAGE_KEYS)))
+    if (recentIn(row) !== undefined) yield key
+}
+
+/** That have older changes. */
+async function* listedBefore(store: RowReader, prefix: string): AsyncGenerator<string> {
+  for await (const [row] of entriesIn(store, prefixRange(lastKey(prefix), PAGE_KEYS)))
+    yield keyOfLast(row)
+}
+
+/** Of both, each once. */
+async function* inOrder(
+  a: AsyncGenerator<string>,
+  b: AsyncGenerator<string>,
+): AsyncGenerator<string> {
+  let [nextA, nextB] = [await a.next(), await b.next()]
+  while (nextA.done !== true || nextB.done !== true) {
+    const isA = nextB.done === true || (nextA.done !== true && nextA.value <= nextB.value)
+    const key: string = isA ? nextA.value : nextB.value
+    yield key
+    if (nextA.done !== true && nextA.value === key) nextA = await a.next()
+    if (nextB.done !== true && nextB.value === key) nextB = await b.next()
   }
 }
 
@@ -75,7 +106,7 @@ export async function* keysChanged(
  * nothing.
  */
 export function* changesBack(
-  store: Pick<StoreReader, 'get'>,
+  store: Pick<RowReader, 'get' | 'row'>,
   codec: Codec,
   key: string,
   before: number,
@@ -133,13 +164,13 @@ export async function timeOfChange(
  * remembered.
  */
 export function lastChangeBefore(
-  store: Pick<StoreReader, 'get'>,
+  store: Pick<RowReader, 'get' | 'row'>,
   codec: Codec,
   key: string,
   position: number,
 ): number | undefined {
-  const last = lastChangeOf(store, codec, key)
-  if (last === undefined || last.position < position) return last?.position
+  const last = lastPositionOf(store, codec, key)
+  if (last === undefined || last < position) return last
   for (const { position: at } of changesBack(store, codec, key, position)) return at
   return undefined
 }

@@ -11,7 +11,8 @@ import { systemClock } from '../../../../runtime/clock.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { Filling } from './filling.ts'
 import { type FormerChange, formerRecords } from './former-record.ts'
-import { forgottenRows, formerRows, reachOf } from './former-rows.ts'
+import { forgottenRows, reachOf, rowsOf } from './former-rows.ts'
+import { RowStore } from './row-store.ts'
 import { storeAt } from './store-at.ts'
 
 const KEY = 'node/c/a'
@@ -24,7 +25,7 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text)
  */
 async function missed(
   changes: number,
-): Promise<{ readonly log: MemoryLog; readonly store: MemoryStore }> {
+): Promise<{ readonly log: MemoryLog; readonly store: RowStore }> {
   const log = new MemoryLog({ partitions: 1, clock: systemClock() })
   for (let at = 0; at < changes; at++) {
     const before = at === 0 ? undefined : bytesOf(`${at - 1}`)
@@ -34,19 +35,20 @@ async function missed(
       await log.append('former', 0, [{ key: `${at}`, value: codec.encode(record) }])
     }
   }
-  const store = new MemoryStore()
+  const store = new RowStore(new MemoryStore(), codec)
   await store.write([[KEY, bytesOf(`${changes - 1}`)]], CHECKPOINT)
   const folded = { from: BigInt(changes), to: BigInt(changes) }
-  await store.write(formerRows(store, codec, { changes: [], records: [], folded }), CHECKPOINT)
+  const rows = rowsOf(store, codec, [], { changes: [], records: [], folded })
+  await store.writeRows(rows, CHECKPOINT)
   return { log, store }
 }
 
-async function fill(log: Log, store: MemoryStore): Promise<void> {
+async function fill(log: Log, store: RowStore): Promise<void> {
   const filling = new Filling({ log, codec, store, partition: 0 })
   while (!filling.isOver) await store.write(await filling.step(), CHECKPOINT)
 }
 
-function valueAt(store: MemoryStore, position: number): string {
+function valueAt(store: RowStore, position: number): string {
   const value = storeAt(store, codec, BigInt(position)).get(KEY)
   return Buffer.from(value ?? []).toString()
 }

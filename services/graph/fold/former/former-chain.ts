@@ -1,10 +1,12 @@
 /**
- * In which records a key was changed: a list for each key, its newest part beside the key's last
- * change, older parts in rows of their own.
+ * In which records a key was changed: a list for each key. Its newest part lies with the key's
+ * value (row.ts), what is older in a row of its own, parts before that in rows of theirs; of a key
+ * that holds nothing the row of what is older has all.
  *
  * What must stay true: a part of the list begins behind the one that it names as older, and that
  * one is known by its last number, which never changes. Numbers of records that are forgotten may
- * stay in a list: what lies so far back is not asked.
+ * stay in a list: what lies so far back is not asked. Where a number is in two parts, the newer one
+ * has all from its first number on.
  *
  * Not here: what is in a record (former-record.ts).
  */
@@ -13,6 +15,7 @@ import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerChain, LastChange } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
 import { chainKey, lastKey } from './former-key.ts'
+import { type Recent, recentIn } from './row.ts'
 
 /** Longer lists lose their older half to a row of its own. */
 const MOST_NUMBERS = 128
@@ -42,10 +45,23 @@ export class PendingRows {
   }
 }
 
-/** Undefined where no change of the key is remembered. */
-export function lastChangeOf(store: Reader, codec: Codec, key: string): LastChange | undefined {
+/** Rows of the state, and what is kept beside it. */
+type RowsReader = Reader & { row(key: string): Uint8Array | undefined }
+
+/** Undefined where no older change of the key is remembered. */
+export function olderChangesOf(store: Reader, codec: Codec, key: string): LastChange | undefined {
   const bytes = store.get(lastKey(key))
   return bytes === undefined ? undefined : lastChangeIn(codec, bytes)
+}
+
+/** Of its newest change; undefined where none is remembered. */
+export function lastPositionOf(store: RowsReader, codec: Codec, key: string): number | undefined {
+  return (recentOf(store, key) ?? olderChangesOf(store, codec, key))?.position
+}
+
+function recentOf(store: RowsReader, key: string): Recent | undefined {
+  const row = store.row(key)
+  return row && recentIn(row)
 }
 
 export function lastChangeIn(codec: Codec, bytes: Uint8Array): LastChange {
@@ -61,7 +77,7 @@ export function putNumber(
   key: string,
   { number, position }: { readonly number: number; readonly position: number },
 ): void {
-  const head = lastChangeOf(rows, codec, key)
+  const head = olderChangesOf(rows, codec, key)
   if (head === undefined) {
     const first = { type: 'LastChange', position, records: [number], older: null } as const
     rows.put(lastKey(key), codec.encode(first))
@@ -92,30 +108,60 @@ export function putNumber(
   rows.put(lastKey(key), codec.encode({ type: 'LastChange', position: newest, records, older }))
 }
 
+/** All of a newer part, behind what is older. */
+export function putRecent(
+  rows: PendingRows,
+  codec: Codec,
+  key: string,
+  { records, position }: Recent,
+): void {
+  const last = records.at(-1)
+  for (const number of records)
+    putNumber(rows, codec, key, { number, position: number === last ? position : 0 })
+}
+
 /**
  * Numbers of the records of a key: the first one that is not before a position, then those before
  * it, the newest first. `behind`: the one that follows the first, if there is one.
  */
 export function* numbersBack(
-  store: Reader,
+  store: RowsReader,
   codec: Codec,
   key: string,
   position: number,
 ): Generator<{ readonly number: number; readonly behind: number | undefined }> {
-  let part: Part | undefined = lastChangeOf(store, codec, key)
-  let behind: number | undefined
-  while (part !== undefined && part.older !== null && part.older >= position) {
-    behind = part.records[0]
-    part = partAt(store, codec, key, part.older)
-  }
-  for (let from: number | null = position; part !== undefined; from = null) {
-    const { records, older }: Part = part
-    const first = from === null ? records.length - 1 : firstFrom(records, from)
-    for (let index = first; index >= 0; index--) {
-      const number = records[index]
-      if (number !== undefined) yield { number, behind: records[index + 1] ?? behind }
+  let isFound = false
+  /** The first of the newer parts, which are not before the position. */
+  let held: { readonly number: number; readonly behind: number | undefined } | undefined
+  for (const records of partsBack(store, codec, key)) {
+    let index = isFound ? records.length - 1 : firstFrom(records, position)
+    const [first = 0, second] = records
+    if (!isFound && index === 0) {
+      // An older part may have one that is not before it, too.
+      held = { number: first, behind: second ?? held?.number }
+      continue
     }
-    behind = records[0]
+    if (!isFound && held !== undefined && index === records.length) yield held
+    isFound = true
+    for (; index >= 0; index--) {
+      const number = records[index]
+      if (number !== undefined) yield { number, behind: records[index + 1] ?? held?.number }
+    }
+    held = { number: first, behind: second }
+  }
+  if (!isFound && held !== undefined) yield held
+}
+
+/** The parts of its list, the newest first; none is empty. */
+function* partsBack(store: RowsReader, codec: Codec, key: string): Generator<readonly number[]> {
+  const recent = recentOf(store, key)
+  if (recent !== undefined) yield recent.records
+  const before = recent?.records[0] ?? Number.POSITIVE_INFINITY
+  let part: Part | undefined = olderChangesOf(store, codec, key)
+  while (part !== undefined) {
+    const { records, older }: Part = part
+    const end = firstFrom(records, before)
+    if (end > 0) yield end === records.length ? records : records.slice(0, end)
     part = older === null ? undefined : partAt(store, codec, key, older)
   }
 }

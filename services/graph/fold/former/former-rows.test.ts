@@ -5,7 +5,8 @@ import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { StoreChange } from '../../../../ports/store.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { type FormerChange, formerRecords } from './former-record.ts'
-import { forgottenRows, formerRows, reachOf } from './former-rows.ts'
+import { forgottenRows, reachOf, rowsOf } from './former-rows.ts'
+import { RowStore } from './row-store.ts'
 import { storeAt } from './store-at.ts'
 
 const KEY = 'node/c/a'
@@ -16,7 +17,7 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
 /** A store that a fold writes: each call is a commit of one event. */
 class Folding {
-  readonly store = new MemoryStore()
+  readonly store = new RowStore(new MemoryStore(), codec)
   position = 0n
 
   async commit(
@@ -32,25 +33,21 @@ class Folding {
     this.position = from + 1n
     const folded = { from, to: this.position }
     const records = formerRecords(codec, 0, formers, folded)
-    const rows = formerRows(this.store, codec, { changes: formers, records, folded })
-    await this.#write([...changes, ...rows])
+    const rows = rowsOf(this.store, codec, changes, { changes: formers, records, folded })
+    await this.store.writeRows(rows, { changelog: 0n, position: this.position })
   }
 
   async forget(before: bigint): Promise<void> {
     for (;;) {
       const rows = await forgottenRows(this.store, codec, before)
       if (rows.length === 0) return
-      await this.#write(rows)
+      await this.store.write(rows, { changelog: 0n, position: this.position })
     }
   }
 
   at(position: number, key = KEY): string | undefined {
     const value = storeAt(this.store, codec, BigInt(position)).get(key)
     return value && Buffer.from(value).toString()
-  }
-
-  async #write(changes: readonly StoreChange[]): Promise<void> {
-    await this.store.write(changes, { changelog: 0n, position: this.position })
   }
 }
 
@@ -80,12 +77,18 @@ suite('what was there before', () => {
     const folding = new Folding()
     for (let change = 0; change < 10_000; change++) await folding.commit({ [KEY]: `${change}` })
     let reads = 0
-    const counting = {
-      page: folding.store.page.bind(folding.store),
-      get: (key: string) => {
+    const { store } = folding
+    const counted =
+      (read: (key: string) => Uint8Array | undefined) =>
+      (key: string): Uint8Array | undefined => {
         reads += 1
-        return folding.store.get(key)
-      },
+        return read(key)
+      }
+    const counting = {
+      page: store.page.bind(store),
+      rows: store.rows.bind(store),
+      get: counted((key) => store.get(key)),
+      row: counted((key) => store.row(key)),
     }
     for (const position of [1, 63, 64, 65, 640, 5_000, 9_999]) {
       const value = storeAt(counting, codec, BigInt(position)).get(KEY)

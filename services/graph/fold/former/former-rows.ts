@@ -11,11 +11,19 @@
  *
  * Not here: which facts are kept (core/graph/table.ts), the lists (former-chain.ts).
  */
+import { tableOf } from '../../../../core/graph/table.ts'
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerReach, PackedFormers } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { lastChangeOf, numbersBack, PendingRows, putNumber } from './former-chain.ts'
+import {
+  lastPositionOf,
+  numbersBack,
+  olderChangesOf,
+  PendingRows,
+  putNumber,
+  putRecent,
+} from './former-chain.ts'
 import {
   chainKey,
   changedFrom,
@@ -32,6 +40,8 @@ import {
   recordsOf,
   valuesIn,
 } from './former-record.ts'
+import { MOST_RECENT, type Recent, recentIn, rowOf } from './row.ts'
+import type { RowReader } from './row-store.ts'
 
 /** Records of which what they changed is forgotten at once. */
 const FORGOTTEN_RECORDS = 8
@@ -45,36 +55,95 @@ export interface Formers {
   readonly folded: Folded
 }
 
-export function formerRows(
-  store: Pick<Store, 'get'>,
-  codec: Codec,
-  { changes, records, folded }: Formers,
-): StoreChange[] {
-  const rows: StoreChange[] = []
-  const lists = new PendingRows(store)
-  for (const { number, newest } of inRecords(changes, records))
-    for (const [key, position] of newest) putNumber(lists, codec, key, { number, position })
-  rows.push(...lists.changes)
-  if (changes.length > 0) for (const record of records) rows.push(changedRow(codec, record))
-  rows.push([REACH_KEY, codec.encode(reachAfter(reachOf(store, codec), folded))])
-  return rows
+const NO_FORMERS: ReadonlyMap<string, Listed> = new Map()
+
+/** What a commit says of one key. */
+interface Listed {
+  /** It held nothing before. */
+  readonly isNew: boolean
+  /** The records that have it, in ascending order, with its newest change in each. */
+  readonly numbers: { readonly number: number; readonly position: number }[]
 }
 
-/** Of each record the keys that it has, with their newest change in it. */
-function* inRecords(
-  changes: readonly FormerChange[],
-  records: readonly PackedFormers[],
-): Generator<{ readonly number: number; readonly newest: ReadonlyMap<string, number> }> {
+/**
+ * What a commit writes: the values, each with its list, and what is kept beside them. `formers`:
+ * undefined where none are kept.
+ */
+export function rowsOf(
+  rows: Pick<RowReader, 'get' | 'row'>,
+  codec: Codec,
+  values: Iterable<StoreChange>,
+  formers?: Formers,
+): StoreChange[] {
+  const reach = formers && reachAfter(reachOf(rows, codec), formers.folded)
+  const listed = formers === undefined ? NO_FORMERS : listedIn(formers)
+  const older = new PendingRows(rows)
+  const written: StoreChange[] = []
+  for (const [key, value] of values) {
+    const row = reach !== undefined && hasList(key, listed) ? rows.row(key) : undefined
+    const recent = row && recentIn(row)
+    const numbers = listed.get(key)?.numbers ?? []
+    if (value !== null) {
+      const { kept, moved } = withNumbers(recent, numbers)
+      if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
+      written.push([key, rowOf(value, kept)])
+      continue
+    }
+    written.push([key, null])
+    if (recent !== undefined) putRecent(older, codec, key, since(reach, recent))
+    for (const number of numbers) putNumber(older, codec, key, number)
+  }
+  written.push(...older.changes)
+  if (formers === undefined || reach === undefined) return written
+  if (formers.changes.length > 0)
+    for (const record of formers.records) written.push(changedRow(codec, record))
+  written.push([REACH_KEY, codec.encode(reach)])
+  return written
+}
+
+/** A row of it may be there, with a list. */
+function hasList(key: string, listed: ReadonlyMap<string, Listed>): boolean {
+  return tableOf(key).hasFormer && listed.get(key)?.isNew !== true
+}
+
+/** The list with more numbers, and its older half where it is too long. */
+function withNumbers(
+  recent: Recent | undefined,
+  numbers: Listed['numbers'],
+): { readonly kept: Recent | undefined; readonly moved?: Recent } {
+  const last = numbers.at(-1)
+  if (last === undefined) return { kept: recent }
+  const records = [...(recent?.records ?? []), ...numbers.map(({ number }) => number)]
+  const { position } = last
+  if (records.length <= MOST_RECENT) return { kept: { position, records } }
+  const half = -MOST_RECENT / 2
+  return {
+    kept: { position, records: records.slice(half) },
+    moved: { position: 0, records: records.slice(0, half) },
+  }
+}
+
+/** Without the records that are forgotten, which nothing would ever remove again. */
+function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
+  const first = reach?.older?.begin ?? reach?.begin ?? 0
+  return { position, records: records.filter((number) => number >= first) }
+}
+
+function listedIn({ changes, records }: Formers): ReadonlyMap<string, Listed> {
+  const listed = new Map<string, Listed>()
   let next = 0
   for (const { to } of records) {
-    const newest = new Map<string, number>()
+    const number = to - 1
     for (; next < changes.length; next++) {
-      const { key, position } = changes[next]!
+      const { key, position, before } = changes[next]!
       if (Number(position) >= to) break
-      newest.set(key, Number(position))
+      const of = listed.get(key) ?? { isNew: before === undefined, numbers: [] }
+      listed.set(key, of)
+      if (of.numbers.at(-1)?.number === number) of.numbers.pop()
+      of.numbers.push({ number, position: Number(position) })
     }
-    yield { number: to - 1, newest }
   }
+  return listed
 }
 
 export function changedRow(codec: Codec, record: PackedFormers): StoreChange {
@@ -157,7 +226,7 @@ function forgotten(
 ): StoreChange[] {
   const part = chainKey(key, number)
   if (store.get(part) !== undefined) return [[part, null]]
-  return lastChangeOf(store, codec, key)?.records.at(-1) === number ? [[lastKey(key), null]] : []
+  return olderChangesOf(store, codec, key)?.records.at(-1) === number ? [[lastKey(key), null]] : []
 }
 
 /** What a key held before a change. */
@@ -173,13 +242,13 @@ export interface FormerValue {
  * since.
  */
 export function formerAt(
-  store: Pick<Store, 'get'>,
+  store: Pick<RowReader, 'get' | 'row'>,
   codec: Codec,
   key: string,
   position: number,
 ): FormerValue | undefined {
-  const last = lastChangeOf(store, codec, key)
-  if (last === undefined || last.position < position) return undefined
+  const last = lastPositionOf(store, codec, key)
+  if (last === undefined || last < position) return undefined
   for (const { number, behind } of numbersBack(store, codec, key, position)) {
     for (const change of openedRecord(store, codec, number)?.changesOf(key) ?? [])
       if (change.position >= position) return change

@@ -12,7 +12,8 @@ import { codec } from '../../../../testing/rig/task-rig.ts'
 import { seeded } from '../../../../testing/rig/watcher-rig.ts'
 import { Filling } from './filling.ts'
 import { END_OF_STATE } from './former-key.ts'
-import { formerRows, reachOf } from './former-rows.ts'
+import { reachOf, rowsOf } from './former-rows.ts'
+import { RowStore } from './row-store.ts'
 import { type StoreReader, storeAt } from './store-at.ts'
 
 type Content = ReadonlyMap<string, string>
@@ -49,9 +50,9 @@ const OTHERS: fc.Arbitrary<PastAction> = fc.oneof(
 
 interface Lived {
   readonly log: Log
-  readonly store: Store
+  readonly store: RowStore
   /** As it was in the middle of the life, and brought up to the changelog at its end. */
-  readonly late: Store
+  readonly late: RowStore
   /** By position, facts as they were then. */
   readonly moments: ReadonlyMap<bigint, Content>
 }
@@ -66,10 +67,11 @@ async function lived(actions: readonly PastAction[], seed: number): Promise<Live
   const chance = chanceOf(seed)
   const rig = await PastRig.begin()
   const moments = new Map<bigint, Content>()
-  const late = new MemoryStore()
+  const rows = new MemoryStore()
+  const late = new RowStore(rows, codec)
   const leaves = chance.below(actions.length)
   for (const [index, action] of actions.entries()) {
-    if (index === leaves && chance.below(2) === 0) await copied(rig.store, late)
+    if (index === leaves && chance.below(2) === 0) await copied(rig.rows, rows)
     await rig.act(action)
     await rig.drain(chance.below(6))
     if (chance.below(4) === 0) await rig.beat(chance.below(60_000))
@@ -99,8 +101,8 @@ async function copied(from: Store, to: Store, { lt } = { lt: '~' }): Promise<voi
 async function filled({ log, late: store }: Lived): Promise<void> {
   const { position } = store.checkpoint() ?? { position: 0n }
   const checkpoint = { changelog: 0n, position }
-  await store.write(
-    formerRows(store, codec, {
+  await store.writeRows(
+    rowsOf(store, codec, [], {
       changes: [],
       records: [],
       folded: { from: position, to: position },

@@ -19,6 +19,8 @@ import {
 import { lastChangeIn } from './former-chain.ts'
 import { END_OF_STATE, keyOfLast, lastKey } from './former-key.ts'
 import { formerAt } from './former-rows.ts'
+import { recentIn, valueIn } from './row.ts'
+import type { RowReader } from './row-store.ts'
 
 /** What a question reads of a store. */
 export type StoreReader = Pick<Store, 'get' | 'page'>
@@ -26,7 +28,7 @@ export type StoreReader = Pick<Store, 'get' | 'page'>
 /** Rows read at once. */
 const PAGE_ROWS = 500
 
-export function storeAt(store: StoreReader, codec: Codec, position: bigint): StoreReader {
+export function storeAt(store: RowReader, codec: Codec, position: bigint): StoreReader {
   const then = new Then(store, codec, Number(position))
   return {
     get(key) {
@@ -38,11 +40,11 @@ export function storeAt(store: StoreReader, codec: Codec, position: bigint): Sto
 }
 
 class Then {
-  readonly #store: StoreReader
+  readonly #store: RowReader
   readonly #codec: Codec
   readonly #position: number
 
-  constructor(store: StoreReader, codec: Codec, position: number) {
+  constructor(store: RowReader, codec: Codec, position: number) {
     this.#store = store
     this.#codec = codec
     this.#position = position
@@ -58,10 +60,15 @@ class Then {
     const end = lt < END_OF_STATE ? lt : END_OF_STATE
     const rows: StoreEntry[] = []
     for (let from = gte; from < end; ) {
-      const now = await this.#store.page({ gte: from, lt: end, limit: PAGE_ROWS })
+      const now = await this.#store.rows({ gte: from, lt: end, limit: PAGE_ROWS })
       const last = now.rows.at(-1)
       const upTo = now.isCut && last !== undefined ? `${last[0]}\0` : end
-      const held = new Map<string, Uint8Array | null>(now.rows)
+      const held = new Map<string, Uint8Array | null>()
+      for (const [key, row] of now.rows) {
+        const isChanged = (recentIn(row)?.position ?? -1) >= this.#position
+        const former = isChanged ? this.former(key) : undefined
+        held.set(key, former === undefined ? valueIn(row) : former)
+      }
       for (const [key, value] of await this.#formers(from, upTo)) held.set(key, value)
       const keys = [...held.keys()].sort()
       for (const key of keys) {
@@ -76,7 +83,10 @@ class Then {
     return { rows: take === 'last' ? rows.slice(-limit) : rows.slice(0, limit), isCut }
   }
 
-  /** Of the keys in a range that changed since: what each held then. */
+  /**
+   * Of the keys in a range that changed since, and have older changes or hold nothing now: what
+   * each held then.
+   */
   async #formers(gte: string, lt: string): Promise<Map<string, Uint8Array | null>> {
     const found = new Map<string, Uint8Array | null>()
     const range = { gte: lastKey(gte), lt: lastKey(lt), limit: PAGE_ROWS }

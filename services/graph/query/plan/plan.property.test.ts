@@ -18,6 +18,7 @@ import { CLUSTER, MONITORED, ModelCluster } from '../../../../testing/model/mode
 import { shortKind } from '../../../../testing/model/notation.ts'
 import { type Action, act, life } from '../../../../testing/model/world-generator.ts'
 import { codec, viewOf } from '../../../../testing/rig/task-rig.ts'
+import { RowStore } from '../../fold/former/row-store.ts'
 import type { LocalPartition } from '../view/view.ts'
 import { createPlanner, type Plan } from './plan.ts'
 
@@ -78,7 +79,7 @@ class Loop {
 
   /** What a task's store would hold. */
   async partition(): Promise<LocalPartition> {
-    const store = new MemoryStore()
+    const store = new RowStore(new MemoryStore(), codec)
     const changes = [...this.folder.state].map(
       ([key, value]) => [key, codec.encode(value)] as const,
     )

@@ -28,6 +28,7 @@ import { entriesIn, prefixRange, StoreError } from '../../../../ports/store.ts'
 import { type AsOf, timeOf } from '../../api/document.ts'
 import { valueInPart } from '../../fold/bytes/long-node.ts'
 import { changesBack, keysChanged, timeOfChange } from '../../fold/former/changed.ts'
+import type { RowReader } from '../../fold/former/row-store.ts'
 import { type StoreReader, storeAt } from '../../fold/former/store-at.ts'
 import type { Task, TaskStatus } from '../../fold/task.ts'
 import { Turns } from '../../turns.ts'
@@ -109,7 +110,7 @@ export class View {
   }
 
   /** Whatever moment this view is of. */
-  get now(): StoreReader {
+  get now(): RowReader {
     return this.partition.store
   }
 
