@@ -40,7 +40,7 @@ import {
   recordsOf,
   valuesIn,
 } from './former-record.ts'
-import { MOST_RECENT, type Recent, recentIn, rowOf } from './row.ts'
+import { type Listed, MOST_RECENT, nextRow, type Recent, recentIn, rowOf } from './row.ts'
 import type { RowReader } from './row-store.ts'
 
 /** Records of which what they changed is forgotten at once. */
@@ -55,14 +55,15 @@ export interface Formers {
   readonly folded: Folded
 }
 
-const NO_FORMERS: ReadonlyMap<string, Listed> = new Map()
+const NO_CHANGES: ReadonlyMap<string, KeyChange> = new Map()
+const NO_RECORDS: readonly Listed[] = []
 
 /** What a commit says of one key. */
-interface Listed {
+interface KeyChange {
   /** It held nothing before. */
   readonly isNew: boolean
-  /** The records that have it, in ascending order, with its newest change in each. */
-  readonly numbers: { readonly number: number; readonly position: number }[]
+  /** The records that have it, in ascending order. */
+  readonly records: Listed[]
 }
 
 /**
@@ -76,22 +77,22 @@ export function rowsOf(
   formers?: Formers,
 ): StoreChange[] {
   const reach = formers && reachAfter(reachOf(rows, codec), formers.folded)
-  const listed = formers === undefined ? NO_FORMERS : listedIn(formers)
+  const changes = formers === undefined ? NO_CHANGES : changesIn(formers)
   const older = new PendingRows(rows)
   const written: StoreChange[] = []
   for (const [key, value] of values) {
-    const row = reach !== undefined && hasList(key, listed) ? rows.row(key) : undefined
-    const recent = row && recentIn(row)
-    const numbers = listed.get(key)?.numbers ?? []
-    if (value !== null) {
-      const { kept, moved } = withNumbers(recent, numbers)
-      if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
-      written.push([key, rowOf(value, kept)])
+    const row = reach !== undefined && hasList(key, changes) ? rows.row(key) : undefined
+    const records = changes.get(key)?.records ?? NO_RECORDS
+    const next = value && records.length < 2 ? nextRow(value, row, records[0]) : undefined
+    if (next !== undefined) {
+      written.push([key, next])
       continue
     }
-    written.push([key, null])
-    if (recent !== undefined) putRecent(older, codec, key, since(reach, recent))
-    for (const number of numbers) putNumber(older, codec, key, number)
+    const recent = row && recentIn(row)
+    const { kept, moved } = value === null ? { moved: recent } : withRecords(recent, records)
+    if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
+    if (value === null) for (const each of records) putNumber(older, codec, key, each)
+    written.push([key, value && rowOf(value, kept)])
   }
   written.push(...older.changes)
   if (formers === undefined || reach === undefined) return written
@@ -102,18 +103,18 @@ export function rowsOf(
 }
 
 /** A row of it may be there, with a list. */
-function hasList(key: string, listed: ReadonlyMap<string, Listed>): boolean {
-  return tableOf(key).hasFormer && listed.get(key)?.isNew !== true
+function hasList(key: string, changes: ReadonlyMap<string, KeyChange>): boolean {
+  return tableOf(key).hasFormer && changes.get(key)?.isNew !== true
 }
 
-/** The list with more numbers, and its older half where it is too long. */
-function withNumbers(
+/** The list with more records, and its older half where it is too long. */
+function withRecords(
   recent: Recent | undefined,
-  numbers: Listed['numbers'],
-): { readonly kept: Recent | undefined; readonly moved?: Recent } {
-  const last = numbers.at(-1)
+  more: readonly Listed[],
+): { readonly kept?: Recent | undefined; readonly moved?: Recent } {
+  const last = more.at(-1)
   if (last === undefined) return { kept: recent }
-  const records = [...(recent?.records ?? []), ...numbers.map(({ number }) => number)]
+  const records = [...(recent?.records ?? []), ...more.map(({ number }) => number)]
   const { position } = last
   if (records.length <= MOST_RECENT) return { kept: { position, records } }
   const half = -MOST_RECENT / 2
@@ -129,21 +130,24 @@ function since(reach: FormerReach | undefined, { position, records }: Recent): R
   return { position, records: records.filter((number) => number >= first) }
 }
 
-function listedIn({ changes, records }: Formers): ReadonlyMap<string, Listed> {
-  const listed = new Map<string, Listed>()
+function changesIn({ changes, records }: Formers): ReadonlyMap<string, KeyChange> {
+  const all = new Map<string, KeyChange>()
   let next = 0
   for (const { to } of records) {
     const number = to - 1
     for (; next < changes.length; next++) {
       const { key, position, before } = changes[next]!
       if (Number(position) >= to) break
-      const of = listed.get(key) ?? { isNew: before === undefined, numbers: [] }
-      listed.set(key, of)
-      if (of.numbers.at(-1)?.number === number) of.numbers.pop()
-      of.numbers.push({ number, position: Number(position) })
+      let change = all.get(key)
+      if (change === undefined) {
+        change = { isNew: before === undefined, records: [] }
+        all.set(key, change)
+      }
+      if (change.records.at(-1)?.number === number) change.records.pop()
+      change.records.push({ number, position: Number(position) })
     }
   }
-  return listed
+  return all
 }
 
 export function changedRow(codec: Codec, record: PackedFormers): StoreChange {

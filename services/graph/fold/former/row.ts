@@ -8,10 +8,12 @@
  */
 import { invariant } from '../../../../core/model/invariant.ts'
 
-/** Longer lists lose their older half. */
+/** A longer list loses its older half. */
 export const MOST_RECENT = 32
 
 const LENGTH_BYTES = 2
+/** A number has eight bytes at most; how far the newest change is before its record, too. */
+const LIST_BYTES = (MOST_RECENT + 1) * 8
 
 /** The newest part of the list of records in which a key was changed; never empty. */
 export interface Recent {
@@ -19,6 +21,12 @@ export interface Recent {
   readonly position: number
   /** Numbers of the records, in ascending order; none is before the changes that it has. */
   readonly records: readonly number[]
+}
+
+/** A record, and the newest change of the key in it. */
+export interface Listed {
+  readonly number: number
+  readonly position: number
 }
 
 /** A view of the row. */
@@ -30,22 +38,71 @@ export function recentIn(row: Uint8Array): Recent | undefined {
   at = endOfValue(row)
   const end = row.length - LENGTH_BYTES
   if (at === end) return undefined
-  const records: number[] = []
   const behind = varint(row)
-  for (let number = 0; at < end; ) {
-    number += varint(row)
+  let number = varint(row)
+  const position = number - behind
+  const records = [number]
+  while (at < end) {
+    number -= varint(row)
     records.push(number)
   }
-  return { position: (records.at(-1) ?? 0) - behind, records }
+  return { position, records: records.reverse() }
 }
 
 export function rowOf(value: Uint8Array, recent?: Recent): Uint8Array {
-  const list = recent === undefined ? 0 : bytesOf(recent)
-  const row = new Uint8Array(value.length + list + LENGTH_BYTES)
+  at = 0
+  if (recent !== undefined) {
+    const { position, records } = recent
+    let next = records.at(-1) ?? 0
+    put(next - position)
+    put(next)
+    for (let index = records.length - 2; index >= 0; index--) {
+      const number = records[index] ?? 0
+      put(next - number)
+      next = number
+    }
+  }
+  return withList(value, scratch.subarray(0, at))
+}
+
+/**
+ * The row of another value of its key, with its list and one record more, if any; undefined where
+ * the list may be too long for that.
+ */
+export function nextRow(
+  value: Uint8Array,
+  row: Uint8Array | undefined,
+  listed: Listed | undefined,
+): Uint8Array | undefined {
+  const list = row?.subarray(endOfValue(row), row.length - LENGTH_BYTES) ?? NO_LIST
+  if (listed === undefined) return withList(value, list)
+  // Each number has a byte at least.
+  if (list.length >= MOST_RECENT) return undefined
+  const { number, position } = listed
+  let older: Uint8Array = NO_LIST
+  let last = 0
+  if (list.length > 0) {
+    at = 0
+    varint(list)
+    last = varint(list)
+    older = list.subarray(at)
+  }
+  at = 0
+  put(number - position)
+  put(number)
+  if (list.length > 0) put(number - last)
+  scratch.set(older, at)
+  return withList(value, scratch.subarray(0, at + older.length))
+}
+
+const NO_LIST = new Uint8Array()
+
+function withList(value: Uint8Array, list: Uint8Array): Uint8Array {
+  const row = new Uint8Array(value.length + list.length + LENGTH_BYTES)
   row.set(value)
-  row.set(scratch.subarray(0, list), value.length)
-  row[row.length - 2] = list >> 8
-  row[row.length - 1] = list & 0xff
+  row.set(list, value.length)
+  row[row.length - 2] = list.length >> 8
+  row[row.length - 1] = list.length & 0xff
   return row
 }
 
@@ -57,22 +114,10 @@ function endOfValue(row: Uint8Array): number {
   return end
 }
 
-/** A number has eight bytes at most. */
-const scratch = new Uint8Array((MOST_RECENT + 1) * 8)
+const scratch = new Uint8Array(LIST_BYTES)
 let at = 0
 
-function bytesOf({ position, records }: Recent): number {
-  at = 0
-  putVarint((records.at(-1) ?? 0) - position)
-  let before = 0
-  for (const number of records) {
-    putVarint(number - before)
-    before = number
-  }
-  return at
-}
-
-function putVarint(number: number): void {
+function put(number: number): void {
   for (; number > 0x7f; number = Math.floor(number / 0x80)) scratch[at++] = (number % 0x80) | 0x80
   scratch[at++] = number
 }
