@@ -108,13 +108,25 @@ export function putNumber(
   rows.put(lastKey(key), codec.encode({ type: 'LastChange', position: newest, records, older }))
 }
 
-/** All of a newer part, behind what is older. */
+/** All of a newer part, mostly behind what is older. */
 export function putRecent(
   rows: PendingRows,
   codec: Codec,
   key: string,
   { records, position }: Recent,
 ): void {
+  const known = olderChangesOf(rows, codec, key)
+  const all = [...(known?.records ?? []), ...records]
+  const isBehind = (known?.records.at(-1) ?? -1) < (records[0] ?? 0)
+  if (isBehind && all.length <= MOST_NUMBERS) {
+    const newest = Math.max(known?.position ?? 0, position)
+    const older = known?.older ?? null
+    rows.put(
+      lastKey(key),
+      codec.encode({ type: 'LastChange', position: newest, records: all, older }),
+    )
+    return
+  }
   const last = records.at(-1)
   for (const number of records)
     putNumber(rows, codec, key, { number, position: number === last ? position : 0 })

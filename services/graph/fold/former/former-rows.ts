@@ -21,7 +21,6 @@ import {
   numbersBack,
   olderChangesOf,
   PendingRows,
-  putNumber,
   putRecent,
 } from './former-chain.ts'
 import {
@@ -88,10 +87,10 @@ export function rowsOf(
       written.push([key, next])
       continue
     }
-    const recent = row && recentIn(row)
-    const { kept, moved } = value === null ? { moved: recent } : withRecords(recent, records)
-    if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
-    if (value === null) for (const each of records) putNumber(older, codec, key, each)
+    const all = withRecords(row && recentIn(row), records)
+    const [moved, kept] = value === null ? [all] : halvesOf(all)
+    const left = moved && since(reach, moved)
+    if (left !== undefined && left.records.length > 0) putRecent(older, codec, key, left)
     written.push([key, value && rowOf(value, kept)])
   }
   written.push(...older.changes)
@@ -107,21 +106,24 @@ function hasList(key: string, changes: ReadonlyMap<string, KeyChange>): boolean 
   return tableOf(key).hasFormer && changes.get(key)?.isNew !== true
 }
 
-/** The list with more records, and its older half where it is too long. */
-function withRecords(
-  recent: Recent | undefined,
-  more: readonly Listed[],
-): { readonly kept?: Recent | undefined; readonly moved?: Recent } {
+function withRecords(recent: Recent | undefined, more: readonly Listed[]): Recent | undefined {
   const last = more.at(-1)
-  if (last === undefined) return { kept: recent }
+  if (last === undefined) return recent
   const records = [...(recent?.records ?? []), ...more.map(({ number }) => number)]
-  const { position } = last
-  if (records.length <= MOST_RECENT) return { kept: { position, records } }
+  return { position: last.position, records }
+}
+
+/** The older one, where the list is too long, and what stays with the value. */
+function halvesOf(
+  list: Recent | undefined,
+): readonly [older: Recent | undefined, kept: Recent | undefined] {
+  if (list === undefined || list.records.length <= MOST_RECENT) return [undefined, list]
   const half = -MOST_RECENT / 2
-  return {
-    kept: { position, records: records.slice(half) },
-    moved: { position: 0, records: records.slice(0, half) },
-  }
+  const { position, records } = list
+  return [
+    { position: 0, records: records.slice(0, half) },
+    { position, records: records.slice(half) },
+  ]
 }
 
 /** Without the records that are forgotten, which nothing would ever remove again. */
