@@ -516,6 +516,18 @@ test('a cascade of another collector leads to the owner that a user deleted, as 
   equal((await ask(cascade)).partial, '')
 })
 
+test("deletions of the cluster's own accounts are found by their short names, too", async (t) => {
+  const { all } = await besideRig(t)
+  const found = async (by: string): Promise<string> =>
+    (await all(`/v1/deletions?by=${by}`)).map(({ uid }) => uid).join(' ')
+  equal(await found(COLLECTOR), 'rs-web pod-a')
+  equal(await found('generic-garbage-collector'), 'rs-web pod-a')
+  // As answers print it.
+  equal(await found('kube-controller-manager'), 'rs-web pod-a')
+  equal(await found('kube-system'), '')
+  equal(await found('bob'), 'pod-b cm-mine')
+})
+
 for (const [what, uid, said] of [
   [
     'to the user who deleted the root',
@@ -601,6 +613,18 @@ test('where no audit log names anybody, what was being deleted before its owner 
     ],
   )
   const { partial } = await ask('/v1/deletions?root=deployment/web&namespace=shop')
+  equal(partial, "1 more deletion may fit: it is not known after which owner's deletion")
+})
+
+test('what was deleted in another namespace than its owner cannot follow from it', async (t) => {
+  const elsewhere = [
+    ...['put deploy/api in pay', 'put pod/z in pay <- deploy/api'],
+    ...['put pod/z in pay <- deploy/api [deleting]', 'delete deploy/api in pay'],
+    'delete pod/z in pay',
+  ]
+  const { ask } = await rigFor(t, { story: [...SCALED, ...elsewhere] })
+  const { partial, deletions } = await ask('/v1/deletions?root=uid:deploy-web')
+  deepEqual(deletions.map(({ uid }) => uid).toSorted(), ['deploy-web', 'pod-b', 'rs-web'])
   equal(partial, "1 more deletion may fit: it is not known after which owner's deletion")
 })
 

@@ -239,7 +239,7 @@ function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
   return { user, impersonated, agent, isCollector, verb, match, others, auditId, at }
 }
 
-const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+export const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
 /** It deletes what is in namespaces that are being deleted, and nothing else. */
 export function isNamespaceController({ user, agent }: Pick<Actor, 'user' | 'agent'>): boolean {
