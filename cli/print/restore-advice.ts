@@ -43,7 +43,7 @@ export function adviceFor(
 }
 
 /**
- * What a plan that creates something cannot have, so that nobody takes it for all there was. Where
+ * What a plan that creates something cannot have, which is not all there was. Where
  * the root itself is not in the archive, the first line of the report has said what is.
  */
 export function limitsOf(steps: readonly Step[], isRootArchived: boolean): readonly string[] {
