@@ -516,6 +516,28 @@ test('a cascade of another collector leads to the owner that a user deleted, as 
   equal((await ask(cascade)).partial, '')
 })
 
+test('a request that has only the name, at another time, is told and proves nothing', async (t) => {
+  const { process, ask, all } = await rigFor(t)
+  const row = (await all('/v1/deletions?')).find(({ uid }) => uid === 'cm-alone') ?? fail('none')
+  const objectRef = { apiGroup: '', resource: 'configmaps', namespace: 'shop', name: 'alone' }
+  const event = (username: string, earlierMs: number): AuditFields =>
+    auditEvent(`${username}-1`, Date.parse(row.at) - earlierMs, { user: { username }, objectRef })
+  await sendAudit(process, [event('carol\u009b', 60_000)])
+  const { deletion, partial } = (await ask('/v1/why?uid=cm-alone')) as unknown as {
+    readonly deletion: { readonly deletedBy: unknown }
+    readonly partial: string
+  }
+  equal(deletion.deletedBy, null)
+  match(
+    partial,
+    /^"carol\\u009b" asked to delete a ConfigMap of the name alone at \S+, and nothing /,
+  )
+  // One that fits is the answer.
+  await sendAudit(process, [event('dave', 0)])
+  const { partial: after } = (await ask('/v1/why?uid=cm-alone')) as { partial: string }
+  equal(after, '')
+})
+
 test("deletions of the cluster's own accounts are found by their short names, too", async (t) => {
   const { all } = await besideRig(t)
   const found = async (by: string): Promise<string> =>
