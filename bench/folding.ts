@@ -17,6 +17,7 @@ import { openLevelStore } from '../adapters/level/store.ts'
 import { becomeLean } from '../cli/process/lean-process.ts'
 import type { Command } from '../core/model/command.ts'
 import type { LoggedEvent } from '../core/model/event.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Log, Produced } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -29,6 +30,7 @@ import { GatheringStore } from '../services/graph/fold/bytes/gathering-store.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import { settled } from '../services/reaper/decide/result.ts'
+import { allocatedBytes } from './allocation.ts'
 import { CountedLog } from './rig/counted-log.ts'
 import {
   beginning,
@@ -61,6 +63,11 @@ export interface FoldingOptions extends Readonly<Record<string, number>> {
    * them.
    */
   readonly traces: number
+  /**
+   * 1: the last round counts the bytes that are allocated, and not its CPU; time is a count,
+   * so that the others are the same each time. The rounds before it warm V8 up.
+   */
+  readonly heap: number
 }
 
 interface Reads {
@@ -69,11 +76,13 @@ interface Reads {
   pages: number
 }
 
-interface Folded extends Reads {
+export interface Folded extends Reads {
   readonly stream: 'ownership' | 'cascade'
   /** The measured part: the second half of all events, or the dependents. */
   readonly units: number
-  readonly cpuMs: number
+  /** One of both is measured, and the other is undefined. */
+  readonly cpuMs: number | undefined
+  readonly allocated: number | undefined
   /** Puts, removals and bytes. */
   readonly written: Readonly<Record<string, readonly number[]>>
   readonly digests: Readonly<Record<string, string>>
@@ -81,16 +90,15 @@ interface Folded extends Reads {
 
 const codec = avroCodec()
 const clock = systemClock()
+/** Where time is a count: how many commits one write gathers depends on their number alone. */
+const stillClock: Clock = { ...clock, monotonicMs: () => 0 }
 /** Of a whole cluster's pulse. */
 const PULSE_EVERY = 4_000
 
 export async function benchFolding(options: FoldingOptions): Promise<Report> {
   becomeLean()
   await using traced = options.traces === 0 ? undefined : await Traced.open(options.traces)
-  const all: Folded[] = []
-  for (let round = 0; round < options.rounds; round++) {
-    all.push(await ownership(options, traced?.traces), await cascade(options, traced?.traces))
-  }
+  const all = await folded(options, traced?.traces)
   const of = (stream: Folded['stream']): Folded[] => all.filter((each) => each.stream === stream)
   return {
     bench: 'folding',
@@ -104,38 +112,56 @@ export async function benchFolding(options: FoldingOptions): Promise<Report> {
   }
 }
 
+/** Both streams, round by round. */
+export async function folded(options: FoldingOptions, traces?: Traces): Promise<Folded[]> {
+  const all: Folded[] = []
+  for (let round = 1; round <= options.rounds; round++) {
+    const isHeap = options.heap > 0 && round === options.rounds
+    all.push(await ownership(options, traces, isHeap), await cascade(options, traces, isHeap))
+  }
+  return all
+}
+
 async function ownership(
-  { events, living, commit, digests }: FoldingOptions,
+  options: FoldingOptions,
   traces: Traces | undefined,
+  isHeap: boolean,
 ): Promise<Folded> {
+  const { events, living } = options
   const told = new Ownership(0, 1, living)
   const records = Array.from({ length: events }, (_, index) => {
     if (index % PULSE_EVERY === 0) return record(CLUSTER, pulse())
     const { home, event } = told.next()
     return record(home, event)
   })
-  await using field = await Field.open(commit, digests > 0, traces)
+  await using field = await Field.open(options, traces)
   const half = records.length >> 1
   await field.fold(records.slice(0, half))
-  return await field.measure('ownership', records.length - half, async () => {
+  return await field.measure('ownership', records.length - half, isHeap, async () => {
     await field.fold(records.slice(half))
   })
 }
 
 async function cascade(
-  { dependents, commit, digests }: FoldingOptions,
+  options: FoldingOptions,
   traces: Traces | undefined,
+  isHeap: boolean,
 ): Promise<Folded> {
+  const { dependents } = options
   const { added, owner, gone } = condemnation(dependents)
-  await using field = await Field.open(commit, digests > 0, traces)
+  await using field = await Field.open(options, traces)
   await field.fold(added.map(recordOf))
-  return await field.measure('cascade', dependents, async () => {
+  return await field.measure('cascade', dependents, isHeap, async () => {
     field.answer = (commands) => [
       ...commands.map((command) => record(command.cluster, result(command))),
       ...commands.map(({ target }) => recordOf(gone(target.uid))),
     ]
     await field.fold([recordOf(owner)])
   })
+}
+
+function isTimeCount({ digests, heap }: FoldingOptions): boolean {
+  return digests + heap > 0
 }
 
 function result(command: Command): LoggedEvent {
@@ -202,24 +228,24 @@ class Field implements AsyncDisposable {
   #issued: Command[] = []
   #caughtUp: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  private constructor(perCommit: number, hasDigests: boolean, traces: Traces | undefined) {
-    this.#log = new CountedLog(clock, perCommit, hasDigests)
+  private constructor(options: FoldingOptions, traces: Traces | undefined) {
+    const { commit, digests } = options
+    this.#log = new CountedLog(clock, commit, digests > 0, isTimeCount(options))
     this.#traced = traces?.log(this.#log) ?? this.#log
   }
 
-  static async open(
-    perCommit: number,
-    hasDigests: boolean,
-    traces: Traces | undefined,
-  ): Promise<Field> {
-    const field = new Field(perCommit, hasDigests, traces)
+  static async open(options: FoldingOptions, traces: Traces | undefined): Promise<Field> {
+    const field = new Field(options, traces)
     const directory = await mkdtemp(join(tmpdir(), 'kinfold-bench-'))
     field.#closing.defer(async () => await rm(directory, { recursive: true, force: true }))
     const store = await openLevelStore({ directory: join(directory, 'store'), identity: 'bench' })
     field.#closing.use(store)
     const task = new Task({
       ...{ log: field.#traced, codec, clock, partition: 0 },
-      store: new GatheringStore(counted(store, field.#reads), clock),
+      store: new GatheringStore(
+        counted(store, field.#reads),
+        isTimeCount(options) ? stillClock : clock,
+      ),
       pace: { batchMs: Number.POSITIVE_INFINITY, gatherMs: 0 },
       observe: {
         folded: (event, at, { commands }) => {
@@ -250,13 +276,14 @@ class Field implements AsyncDisposable {
   async measure(
     stream: Folded['stream'],
     units: number,
+    isHeap: boolean,
     work: () => Promise<void>,
   ): Promise<Folded> {
     Object.assign(this.#reads, { gets: 0, missed: 0, pages: 0 })
     this.#log.written.clear()
-    const before = process.cpuUsage()
-    await work()
-    const { user, system } = process.cpuUsage(before)
+    const spent = isHeap
+      ? { allocated: await allocatedBytes(work), cpuMs: undefined }
+      : { allocated: undefined, cpuMs: await cpuMsOf(work) }
     const all = [...this.#log.written].toSorted(([a], [b]) => (a < b ? -1 : 1))
     const written = all.map(([what, { puts, removals, bytes }]) => {
       return [what, [puts, removals, bytes]] as const
@@ -265,7 +292,7 @@ class Field implements AsyncDisposable {
       return digest === undefined ? [] : [[what, digest.copy().digest('hex')] as const]
     })
     return {
-      ...{ stream, units, cpuMs: (user + system) / 1_000 },
+      ...{ stream, units, ...spent },
       ...this.#reads,
       written: Object.fromEntries(written),
       digests: Object.fromEntries(digests),
@@ -285,6 +312,13 @@ class Field implements AsyncDisposable {
     await this.#running
     await this.#closing.disposeAsync()
   }
+}
+
+async function cpuMsOf(work: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
 }
 
 function counted(store: Store, reads: Reads): Store {
@@ -312,10 +346,16 @@ function costs(title: string, all: readonly Folded[]): Table {
   const [first] = all
   if (first === undefined) return { title, columns: [], rows: [] }
   const each = (count: number): number => rounded(count / first.units, 3)
-  const micros = all.map(({ cpuMs, units }) => (cpuMs * 1_000) / units)
+  const micros = all.flatMap(({ cpuMs, units }) =>
+    cpuMs === undefined ? [] : [(cpuMs * 1_000) / units],
+  )
+  const kib = all.flatMap(({ allocated, units }) =>
+    allocated === undefined ? [] : [allocated / 1_024 / units],
+  )
   const rows: (string | number)[][] = [
     ['CPU µs, each round', micros.map((one) => rounded(one, 1)).join(' '), '', ''],
     ['CPU µs, median', rounded(median(micros), 1), '', ''],
+    ...kib.map((each) => ['KiB allocated', rounded(each, 1), '', '']),
     ['reads of the store', each(first.gets), '', ''],
     ['of them of what is not there', each(first.missed), '', ''],
     ['pages of the store', each(first.pages), '', ''],

@@ -78,7 +78,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     says: 'the fold alone, without servers: CPU, records and reads of an event and of a deleted dependent',
     options: {
       ...{ events: 120_000, living: 2_500, dependents: 20_000, rounds: 1, commit: 120 },
-      ...{ digests: 0, traces: 0 },
+      ...{ digests: 0, traces: 0, heap: 0 },
     },
     policies: [],
     run: async (options) => await benchFolding(options as FoldingOptions),

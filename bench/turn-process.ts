@@ -2,30 +2,26 @@
  * The fold of one checkout in a process of its own, which folds a window of events whenever a line
  * comes in: for turns.ts.
  *
- * What must stay true: nothing of this checkout is loaded but what ROOT has, and files are found by
- * what they export, so that other versions can be measured whose files lie elsewhere.
+ * What must stay true: nothing of this checkout is loaded but what ROOT has, and how allocation is
+ * measured; files are found by what they export, so that other versions can be measured whose files
+ * lie elsewhere.
  *
  * Arguments: ROOT, `ownership`, `followed` or `cascade`, units a window, objects that exist at
  * once. A line `cpu` or `heap` on standard input folds a window; `TurnLine` on standard output says
  * what it took.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { allocatedBytes } from './allocation.ts'
 
 export interface TurnLine {
-  /** Microseconds a unit, of all threads and of the main one; of `heap` they mean nothing. */
+  /** Microseconds a unit, of all threads and of the main one; 0 for `heap`. */
   readonly cpu: number
   readonly main: number
   /** Bytes allocated a unit; 0 for `cpu`. */
   readonly allocated: number
-}
-
-interface Profiled {
-  readonly selfSize: number
-  readonly children: readonly Profiled[]
 }
 
 /** The modules of a version that may be another one have no types here. */
@@ -33,7 +29,6 @@ interface Profiled {
 type Any = any
 
 const SOURCES = '{adapters,bench,cli,core,ports,runtime,services}/**/*.ts'
-const SAMPLED_BYTES = 8_192
 const COMMIT = 120
 /** Of a whole cluster's pulse. */
 const PULSE_EVERY = 4_000
@@ -80,33 +75,15 @@ async function moduleWith(name: string): Promise<object> {
 }
 
 async function measured(work: () => Promise<void>, isHeap: boolean): Promise<TurnLine> {
-  const session = new Session()
-  if (isHeap) {
-    session.connect()
-    await session.post('HeapProfiler.startSampling', {
-      samplingInterval: SAMPLED_BYTES,
-      includeObjectsCollectedByMajorGC: true,
-      includeObjectsCollectedByMinorGC: true,
-    })
-  }
+  if (isHeap) return { cpu: 0, main: 0, allocated: (await allocatedBytes(work)) / size }
   const [all, main] = [process.cpuUsage(), process.threadCpuUsage()]
   await work()
   const [allAfter, mainAfter] = [process.cpuUsage(all), process.threadCpuUsage(main)]
-  let allocated = 0
-  if (isHeap) {
-    const { profile } = await session.post('HeapProfiler.stopSampling')
-    allocated = bytesOf(profile.head)
-    session.disconnect()
-  }
   return {
     cpu: (allAfter.user + allAfter.system) / size,
     main: (mainAfter.user + mainAfter.system) / size,
-    allocated: allocated / size,
+    allocated: 0,
   }
-}
-
-function bytesOf({ selfSize, children }: Profiled): number {
-  return children.reduce((sum, each) => sum + bytesOf(each), selfSize)
 }
 
 function ownership(): () => Promise<void> {

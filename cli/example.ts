@@ -29,7 +29,7 @@ export const EXAMPLES: Readonly<
   ],
   why: [
     ['why cm/web-settings -n shop', 'why it is there, or was deleted'],
-    ['why uid:1a2b3c', 'the one with this uid'],
+    ['why uid:1c9d6a52-4f07-4be3-a1d8-90e2f6c37b14', 'the one with this uid, all of it'],
     ['why cm/web-settings -n shop --at 2h', 'as it was two hours ago'],
   ],
   history: [
@@ -49,8 +49,11 @@ export const EXAMPLES: Readonly<
     ['audit checkpoint --verify monday.json --key key.pub', 'is the log as it was then?'],
   ],
   'evidence export': [
-    ['evidence export --uid 1a2b3c --sign-key key.pem --out bundle', 'about one object'],
-    ['evidence export --cascade 1a2b3c --sign-key key.pem --out bundle', 'and its dependents'],
+    [
+      'evidence export --uid UID --sign-key key.pem --out bundle',
+      'about one object, by its whole uid',
+    ],
+    ['evidence export --cascade UID --sign-key key.pem --out bundle', 'and its dependents'],
     ['evidence export --from 24h --sign-key key.pem --out bundle', 'about all, for a day'],
   ],
   'evidence verify': [['evidence verify bundle --key key.pub', 'by somebody else, offline']],

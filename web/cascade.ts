@@ -7,7 +7,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Cascade } from '../cli/answer.ts'
-import { phaseText } from '../services/graph/api/word.ts'
+import { doneText, phaseText } from '../services/graph/api/word.ts'
 import { follow } from './base/ask.ts'
 import { Section, Table, When } from './base/frame.ts'
 import { linkTo, type Place } from './base/place.ts'
@@ -87,7 +87,7 @@ function Progress({
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
   const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what] ?? what}`).join(', ')
   const state = isOver ? 'It is over.' : `${phaseText(root.phase)}.`
-  const text = `${done} done, ${remaining} remaining${detail === '' ? '' : ` (${detail})`}. ${state}`
+  const text = `${doneText(cascade)}, ${remaining} remaining${detail === '' ? '' : ` (${detail})`}. ${state}`
   const link = (object: { kind: string; name: string; uid: string }): ComponentChild =>
     h(
       'a',

@@ -7,7 +7,7 @@
  * the machine.
  *
  * With digests it costs more, and its time is a count: then two versions whose topics have the same
- * digests wrote the same bytes.
+ * digests wrote the same bytes. Of real time it depends what is written: budgets are by the minute.
  *
  * Not here: real logs (adapters).
  */
@@ -24,9 +24,7 @@ export interface Counted {
   readonly digest: Hash | undefined
 }
 
-/**
- * Log time of the first event where digests are requested; each later one is a millisecond later.
- */
+/** Log time of the first event where time is a count; each later one is a millisecond later. */
 const BEGINNING_MS = 1_790_000_000_000
 
 export class CountedLog extends MemoryLog {
@@ -36,12 +34,19 @@ export class CountedLog extends MemoryLog {
   readonly #clock: Clock
   readonly #perCommit: number
   readonly #hasDigests: boolean
+  readonly #isTimeCount: boolean
   #more: PromiseWithResolvers<void> = Promise.withResolvers()
 
-  constructor(clock: Clock, perCommit: number, hasDigests = false) {
+  constructor(
+    clock: Clock,
+    perCommit: number,
+    hasDigests = false,
+    isTimeCount: boolean = hasDigests,
+  ) {
     super({ partitions: 1, clock })
     this.#clock = clock
     this.#hasDigests = hasDigests
+    this.#isTimeCount = isTimeCount
     this.#perCommit = perCommit
   }
 
@@ -54,7 +59,7 @@ export class CountedLog extends MemoryLog {
     const first = this.#events.length
     const nowMs = this.#clock.now()
     for (const { key, value, trace } of records) {
-      const timestamp = this.#hasDigests ? BEGINNING_MS + this.#events.length : nowMs
+      const timestamp = this.#isTimeCount ? BEGINNING_MS + this.#events.length : nowMs
       const entry = { offset: BigInt(this.#events.length), timestamp, key, value }
       this.#events.push(trace === undefined ? entry : { ...entry, trace })
     }

@@ -88,6 +88,7 @@ const cascade: Cascade = {
   },
   since: 0,
   done: 4,
+  kept: 0,
   remaining: 2,
   hidden: 0,
   deletion: null,
@@ -122,6 +123,20 @@ NAMESPACE   OBJECT   BLOCKED-BY   SINCE                  TRIES   NEXT-TRY       
 shop        Pod/p    refused      1970-01-01T00:00:00Z   3       1970-01-01T00:01:00Z   403 from a webhook
 `,
   )
+})
+
+test('dependents that a cascade orphaned are told from those that it deleted', () => {
+  const of = (kept: number): string =>
+    oneLine(
+      documentOf('Cascade', {
+        ...{ answer: { ...cascade, kept }, partial: '', cluster, asOf: [] },
+      }),
+    )
+  match(
+    of(1),
+    /Dependents: 4 done \(1 of them was orphaned, or has another owner, and exists\), 2 /,
+  )
+  match(of(3), /4 done \(3 of them were orphaned, or have another owner, and exist\), 2 remaining/)
 })
 
 test('what is blocked is said beside readiness, and fails nothing', () => {

@@ -312,6 +312,9 @@ test('a start that fails for a port, a kubeconfig or a cluster leaves no data di
   const throughNpm = { npm_lifecycle_event: 'start' }
   const { stderr } = await runKinfold(['playground', '--http', taken], throughNpm)
   match(stderr, /; through npm as: npm start -- --http 127\.0\.0\.1:0$/m)
+  const more = ['playground', '--no-workload', `--http=${taken}`, '--mode', 'observe']
+  const { stderr: whole } = await runKinfold(more, throughNpm)
+  match(whole, /npm start -- --no-workload --http 127\.0\.0\.1:0 --mode observe$/m)
 })
 
 test('a data directory in use, of other partitions, or that is no log (F52, F61)', async (t) => {

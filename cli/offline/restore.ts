@@ -42,7 +42,7 @@ import { DEFAULT_DATA } from '../config/data-directory.ts'
 import { addBrokerOptions } from '../config/kafka-config.ts'
 import { bad, moment, oneOf } from '../config/setting.ts'
 import { outputOf } from '../print/output.ts'
-import { adviceFor } from '../print/restore-advice.ts'
+import { adviceFor, limitsOf } from '../print/restore-advice.ts'
 import { timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
 import { RESTORE_OUTPUTS, reportAs } from '../print/restore-report.ts'
 import { objectQuery } from '../reach/client.ts'
@@ -183,7 +183,10 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
     ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
     ...{ steps, does, failures: failures.reasons, rights, partial },
     marksPlaintext: trust.allowPlaintext,
-    advice: adviceFor(steps, (uid) => all.has(uid)),
+    advice: [
+      ...adviceFor(steps, (uid) => all.has(uid)),
+      ...(does === 'plans' ? limitsOf(steps, isArchived(objects, root)) : []),
+    ],
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
   if (does === 'plans') {

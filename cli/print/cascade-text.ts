@@ -1,5 +1,5 @@
 /** What `kinfold cascade` prints: who deleted the owner, and how far its dependents are. */
-import { labelOf, phaseText } from '../../services/graph/api/word.ts'
+import { doneText, labelOf, phaseText } from '../../services/graph/api/word.ts'
 import type { Progress } from '../../services/graph/query/answer/cascade.ts'
 import { deletedSentence } from '../../web/deletion-text.ts'
 import type { Cascade as CascadeDocument } from '../answer.ts'
@@ -22,7 +22,7 @@ const PROGRESS: Readonly<Record<Progress, string>> = {
 }
 
 export function oneLine(answer: CascadeDocument): string {
-  const { cluster, root, done, remaining, progress, blocked, waiting } = answer
+  const { cluster, root, remaining, progress, blocked, waiting } = answer
   const parts = Object.entries(progress).filter(([, count]) => count > 0)
   const detail = parts.map(([what, count]) => `${count} ${PROGRESS[what as Progress]}`).join(', ')
   const held = blocked[0] ?? waiting[0]
@@ -32,7 +32,7 @@ export function oneLine(answer: CascadeDocument): string {
   const at = root.namespace === '' ? '' : ` -n ${root.namespace}`
   const name = `${root.kind}/${root.name}${at}, cluster ${labelOf(cluster)}`
   return lineOf(
-    `${name}: ${phaseText(root.phase)}. Dependents: ${done} done, ${remaining} remaining${left}${first}`,
+    `${name}: ${phaseText(root.phase)}. Dependents: ${doneText(answer)}, ${remaining} remaining${left}${first}`,
   )
 }
 

@@ -56,7 +56,8 @@ const plan: Plan = {
   ...{ holds: [], digest: HEX, notes: '' },
 }
 const cascade: Cascade = {
-  ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, remaining: 0, kinds: [], blocked: [] },
+  ...{ root: { ...pod, phase: 'gone' }, since: AT, done: 1, kept: 0 },
+  ...{ remaining: 0, kinds: [], blocked: [] },
   ...{ progress: { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }, waiting: [] },
   ...{ isOver: true, isFinal: true, hidden: 0, deletion: null, deletedAt: null },
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { OwnerReference } from '../../core/model/object.ts'
 import type { ArchivedObject } from '../../services/restore/archive-reader.ts'
 import type { LostOwner, Step } from '../../services/restore/restore-step.ts'
-import { adviceFor } from './restore-advice.ts'
+import { adviceFor, limitsOf } from './restore-advice.ts'
 
 function referenceTo(name: string): OwnerReference {
   const flags = { controller: null, blockOwnerDeletion: null }
@@ -70,4 +70,13 @@ test('names a few of many', () => {
   const [first = ''] = adviceFor(steps, () => false)
   deepEqual(first.match(/w\d/g), ['w0', 'w1', 'w2', 'w3', 'w4'])
   deepEqual(first.includes(' and 3 more '), true)
+})
+
+test('a plan that creates something says what is in no plan', () => {
+  const created: Step = { type: 'create', object: objectOf('a'), references: [] }
+  deepEqual(limitsOf([lacking('a', 'absent'), refused('b')], true), [])
+  const begun = (isArchived: boolean): readonly string[] =>
+    limitsOf([refused('b'), created], isArchived).map((each) => each.slice(0, 24))
+  deepEqual(begun(true), ['What is not in the archi', 'Dependents that were orp'])
+  deepEqual(begun(false), ['Dependents that were orp'])
 })

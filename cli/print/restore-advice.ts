@@ -1,5 +1,6 @@
 /**
- * What a person does next about a restore: in which order lost owners are dealt with.
+ * What a person does next about a restore, in which order lost owners are dealt with, and what no
+ * restore brings back.
  *
  * What must stay true: an owner that can be had again comes first, and then `relink`; `drop`, which
  * leaves objects that nothing manages, comes last.
@@ -8,6 +9,7 @@ import type { OwnerReference, Uid } from '../../core/model/object.ts'
 import { shellWord } from '../../core/model/text.ts'
 import { GUARDS } from '../../services/restore/guarded-kind.ts'
 import type { LostOwner, Step } from '../../services/restore/restore-step.ts'
+import { WHAT_IS_ARCHIVED } from './restore-document.ts'
 
 /** `isArchived`: whether the archive has that uid, chosen or not. */
 export function adviceFor(
@@ -39,6 +41,19 @@ export function adviceFor(
     ...(lost.length > 0 ? [LAST_RESORT] : []),
   ]
 }
+
+/**
+ * What a plan that creates something cannot have, which is not all there was. Where
+ * the root itself is not in the archive, the first line of the report has said what is.
+ */
+export function limitsOf(steps: readonly Step[], isRootArchived: boolean): readonly string[] {
+  if (!steps.some(({ type }) => type === 'create')) return []
+  const archived = `What is not in the archive is not in this plan: ${WHAT_IS_ARCHIVED}.`
+  return [...(isRootArchived ? [archived] : []), ORPHANED]
+}
+
+const ORPHANED =
+  'Dependents that were orphaned are not linked to what is created: only a controller whose selector matches them adopts them.'
 
 const LAST_RESORT =
   'Last resort: --lost-owners drop restores without the owner, so nothing ever collects these objects, and nothing manages those that it was the controller of.'

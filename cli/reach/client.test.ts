@@ -1,6 +1,6 @@
 /** Where a running Kinfold is asked, as flags name it. */
 import { equal, match, rejects, throws } from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server as HttpServer } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -71,6 +71,42 @@ test('KINFOLD_DATA names a directory as --data does: nobody else is asked', (t) 
   equal(serverOf({}).url, 'http://127.0.0.1:2')
   equal(serverOf({ server: 'http://127.0.0.1:3' }).url, 'http://127.0.0.1:3')
   equal(defaultDataDirectory(), data)
+})
+
+test('a kinfold that is not running any more is named by its directory, with how to start it', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
+  const before = process.env['KINFOLD_SERVER']
+  delete process.env['KINFOLD_SERVER']
+  t.after(() => {
+    rmSync(data, { recursive: true, force: true })
+    if (before !== undefined) process.env['KINFOLD_SERVER'] = before
+  })
+  writeFileSync(join(data, 'http.json'), JSON.stringify({ url: 'http://127.0.0.1:1' }))
+  await rejects(
+    ask(serverOf({ data }), '/v1/why'),
+    /answers at http:\/\/127\.0\.0\.1:1: the one that served \S+ is not running; start it with "kinfold up --data /,
+  )
+  // What a user names was not found by a directory.
+  await rejects(ask(serverOf({ server: 'http://127.0.0.1:1' }), '/v1/why'), /; start one with/)
+})
+
+test('a directory of data without an address is named only where it has a log', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'kinfold-client-'))
+  const names = ['KINFOLD_SERVER', 'KINFOLD_DATA', 'XDG_DATA_HOME']
+  const before = names.map((name) => [name, process.env[name]] as const)
+  for (const name of names) delete process.env[name]
+  t.after(() => {
+    rmSync(home, { recursive: true, force: true })
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+  process.env['XDG_DATA_HOME'] = home
+  equal(serverOf({}).data, undefined)
+  mkdirSync(join(home, 'kinfold', 'log'), { recursive: true })
+  equal(serverOf({}).data, join(home, 'kinfold'))
+  match(serverOf({}).url, /:7070$/)
 })
 
 test('over TLS it asks who shows a certificate that it trusts, and says what to do with another one', async (t) => {

@@ -2,7 +2,7 @@
  * Asks a running Kinfold. What must stay true: what it answers is passed on whole; that there is
  * none, or that it knows no such object, is a sentence that says what to do.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
@@ -44,6 +44,8 @@ export interface Server {
   readonly token: string | undefined
   /** The process that is meant; undefined: any that answers there. */
   readonly instance: string | undefined
+  /** The directory of data by which it was found, or that is there; else it was named. */
+  readonly data?: string | undefined
   /** What is said beside a refusal, where the question says more than its user wrote. */
   readonly hint?: string | undefined
 }
@@ -75,7 +77,7 @@ export function withObject(command: Command): Command {
 }
 
 /** In which words a moment is named. */
-export const MOMENTS = 'RFC 3339, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND'
+export const MOMENTS = 'RFC 3339, 14:05, 2h (ago), pos:PARTITION-OFFSET or before:COMMAND'
 
 /** Of a question that may be about the past (moment.ts). */
 export function withMoment(command: Command): Command {
@@ -101,11 +103,12 @@ export function serverOf(flags: ClientFlags): Server {
   const data = flags.data ?? (process.env['KINFOLD_DATA'] || undefined)
   const isOfData = flags.server === undefined && data !== undefined
   const named = flags.server ?? (isOfData ? undefined : process.env['KINFOLD_SERVER'] || undefined)
-  const about = named === undefined ? aboutOf(data ?? defaultDataDirectory()) : undefined
+  const home = named === undefined ? (data ?? defaultDataDirectory()) : undefined
+  const about = home === undefined ? undefined : aboutOf(home)
   if (isOfData && about === undefined) {
     throw new ExitError(
       EXIT.failure,
-      `no kinfold answers from ${data}; start it with "kinfold up --data ${shellWord(data)}" and ${ITS_FLAGS}, or name its endpoint with --server`,
+      `no kinfold answers from ${data}; ${startOf(data)}, or name its endpoint with --server`,
     )
   }
   const authority = flags.certificateAuthority ?? process.env['KINFOLD_CERTIFICATE_AUTHORITY']
@@ -116,7 +119,16 @@ export function serverOf(flags: ClientFlags): Server {
     url: urlOf(named ?? about?.url),
     token: file === undefined ? undefined : readTokens(file)[0],
     instance: about?.instance,
+    data: home !== undefined && (about !== undefined || hasLog(home)) ? home : undefined,
   }
+}
+
+function startOf(data: string): string {
+  return `start it with "kinfold up --data ${shellWord(data)}" and ${ITS_FLAGS}`
+}
+
+function hasLog(data: string): boolean {
+  return existsSync(join(data, 'log'))
 }
 
 /**
@@ -272,7 +284,7 @@ export async function refusalOf(
 }
 
 async function responseOf(
-  { url, token, instance }: Server,
+  { url, token, instance, data }: Server,
   path: string,
   init: RequestInit,
   withinMs: number,
@@ -297,6 +309,12 @@ async function responseOf(
       throw new ExitError(
         EXIT.failure,
         `the certificate of ${url} is not trusted (${code}): name its authority with --certificate-authority, and with --server a name that it is for`,
+      )
+    }
+    if (data !== undefined) {
+      throw new ExitError(
+        EXIT.failure,
+        `no kinfold answers at ${url}: the one that served ${data} is not running; ${startOf(data)}, or name another with --server`,
       )
     }
     throw new ExitError(

@@ -104,11 +104,12 @@ async function play(
 ): Promise<void> {
   const { checkAddress, checkFree } = await import('../../runtime/http/endpoint.ts')
   // Before anything is created for it.
-  try {
-    if (!flags.apiOnly) await checkAddress({ address: settingsOf(flags).http })
-    for (const address of flags.listen ?? []) await checkFree(address, '--listen')
-  } catch (error) {
-    throw error instanceof ExitError ? throughNpm(error) : error
+  const { http } = settingsOf(flags)
+  if (!flags.apiOnly) {
+    await throughNpm(['--http', http], async () => await checkAddress({ address: http }))
+  }
+  for (const address of flags.listen ?? []) {
+    await throughNpm(['--listen', address], async () => await checkFree(address, '--listen'))
   }
   const { startServers } = await import('../../playground/playground.ts')
   const made = flags.data === undefined ? mkdtempSync(join(tmpdir(), 'kinfold-playground-')) : null
@@ -127,11 +128,35 @@ async function play(
   }
 }
 
-/** npm takes a flag without the `--` before it for one of its own. */
-function throughNpm(error: ExitError): ExitError {
-  if (process.env['npm_lifecycle_event'] !== 'start') return error
-  const example = 'through npm as: npm start -- --http 127.0.0.1:0'
-  return new ExitError(error.exitCode, `${error.message}; ${example}`)
+/**
+ * npm takes a flag without the `--` before it for one of its own: where the address of this flag
+ * cannot be had, the error has the whole command, with another one.
+ */
+async function throughNpm(
+  given: readonly [flag: string, address: string],
+  check: () => Promise<void>,
+): Promise<void> {
+  try {
+    await check()
+  } catch (error) {
+    const isStart = process.env['npm_lifecycle_event'] === 'start'
+    if (!(error instanceof ExitError) || !isStart) throw error
+    const words = withAnyPort(process.argv.slice(process.argv.indexOf('playground') + 1), given)
+    const example = `npm start -- ${words.map(shellWord).join(' ')}`
+    throw new ExitError(error.exitCode, `${error.message}; through npm as: ${example}`)
+  }
+}
+
+function withAnyPort(
+  words: readonly string[],
+  [flag, address]: readonly [flag: string, address: string],
+): readonly string[] {
+  const at = words.findIndex((word, index) => {
+    return word === `${flag}=${address}` || (word === flag && words[index + 1] === address)
+  })
+  const [before, behind] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at)]
+  const rest = behind[0] === flag ? behind.slice(2) : behind.slice(1)
+  return [...before, flag, '127.0.0.1:0', ...rest]
 }
 
 async function showOnly(

@@ -266,6 +266,7 @@ export const CASCADE = document('Cascade', 'Progress of a deletion.', {
   root: record({ ...NAMED, phase: TEXT }),
   since: say('When its deletion was observed; null where that is not known.', TIME_OR_NULL),
   done: say('Dependents that are deleted, or lost the reference.', COUNT),
+  kept: say('Of `done`, those that exist without the reference, as when it orphaned them.', COUNT),
   remaining: COUNT,
   hidden: say(
     'Of those, objects that who asks may not get: `kinds`, `blocked` and `waiting` are not about them.',

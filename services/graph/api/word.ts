@@ -83,6 +83,22 @@ const PHASES: Readonly<Record<string, string>> = {
   found: 'exists, not watched',
 }
 
+/** Of a cascade. A dependent that only lost the reference was not deleted. */
+export function doneText({
+  done,
+  kept = 0,
+}: {
+  readonly done: number
+  /** Undefined of an answer of an earlier version. */
+  readonly kept?: number
+}): string {
+  if (kept === 0) return `${done} done`
+  const exist = kept === 1 ? 'was orphaned, or has another owner, and exists' : ORPHANED
+  return `${done} done (${kept} of them ${exist})`
+}
+
+const ORPHANED = 'were orphaned, or have another owner, and exist'
+
 /** In a line with others. */
 export function phaseText(phase: string): string {
   return PHASES[phase] ?? phase

@@ -15,6 +15,7 @@ import { Problem } from '../../../runtime/http/problem.ts'
 import type { DeletionList } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
 import { type ClusterRef, documentOf } from '../api/document.ts'
+import { COLLECTOR } from '../query/answer/actor.ts'
 import { type Deletion, withoutRoot } from '../query/answer/deletion-cause.ts'
 import { behindText } from '../query/answer/query.ts'
 import { askedOf, selector } from '../query/ask/choice.ts'
@@ -61,9 +62,17 @@ export function addDeletions(server: FastifyInstance, parts: ChangeParts): void 
   })
 }
 
+/** An owner of a namespace has dependents in it only; one of none has them anywhere (empty). */
+interface Scope {
+  readonly cluster: string
+  readonly namespace: string
+}
+
 interface Roots {
   /** By `identityKey`: all that have or had that name. */
   readonly keys: ReadonlySet<string>
+  /** Their dependents are in these, and nowhere else. */
+  readonly scopes: readonly Scope[]
   /** Why some are not among these. */
   readonly partial: string
 }
@@ -107,7 +116,8 @@ async function rootsIn(
     const all = matches.map(({ object }) => identityKey(identityOf(object.cluster, object)))
     const unread =
       'deletions after older objects of the name of its root are left out: ask with uid'
-    return { keys: new Set(all), partial: lacks === 'nothing' ? '' : unread }
+    const scopes = matches.map(({ object }) => object)
+    return { keys: new Set(all), scopes, partial: lacks === 'nothing' ? '' : unread }
   } catch (error) {
     // Who may not see the graph learns nothing of what is there, or not.
     await parts.access.graph(request)
@@ -215,9 +225,22 @@ function fitsBy({ by }: Asked, row: Listed): Fit {
 function fitsUser(user: string, { by, deletedBy: found }: Listed): Fit {
   // Of what Kinfold itself deleted it is known who did, also where no audit log names its account.
   if (found === null) return by === 'kinfold' ? 'no' : 'unknown'
-  if (found.user === user || found.impersonated === user) return 'yes'
+  if (isNamed(found.user, user) || isNamed(found.impersonated, user)) return 'yes'
   return found.others > 0 ? 'unknown' : 'no'
 }
+
+/**
+ * By the whole name. What begins with `system:` is no person's, so it has its last part as well,
+ * and upstream's collector the name under which answers have it.
+ */
+function isNamed(user: string | null, asked: string): boolean {
+  if (user === null) return false
+  if (user === COLLECTOR && asked === COLLECTOR_SHOWN) return true
+  return user === asked || SHORT_NAME.exec(user)?.[1] === asked
+}
+
+const SHORT_NAME = /^system:(?:(?:serviceaccount:[^:]+|node):)?([^:]+)$/
+const COLLECTOR_SHOWN = 'kube-controller-manager'
 
 function fitsEvidence({ evidence }: Asked, row: Listed): Fit {
   if (evidence === undefined) return 'yes'
@@ -230,7 +253,10 @@ function fitsRoot({ roots }: Asked, row: Listed, owners: readonly Identity[]): F
   if (roots === undefined) return 'yes'
   const own = identityOf(row.cluster.id, row)
   if ([own, ...owners].some((each) => roots.keys.has(identityKey(each)))) return 'yes'
-  return row.isRootKnown ? 'no' : 'unknown'
+  const mayFollow = roots.scopes.some(({ cluster, namespace }) => {
+    return cluster === own.cluster && (namespace === '' || namespace === own.namespace)
+  })
+  return row.isRootKnown || !mayFollow ? 'no' : 'unknown'
 }
 
 async function shown(

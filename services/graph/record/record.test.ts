@@ -516,6 +516,40 @@ test('a cascade of another collector leads to the owner that a user deleted, as 
   equal((await ask(cascade)).partial, '')
 })
 
+test('a request that has only the name, at another time, is told and proves nothing', async (t) => {
+  const { process, ask, all } = await rigFor(t)
+  const row = (await all('/v1/deletions?')).find(({ uid }) => uid === 'cm-alone') ?? fail('none')
+  const objectRef = { apiGroup: '', resource: 'configmaps', namespace: 'shop', name: 'alone' }
+  const event = (username: string, earlierMs: number): AuditFields =>
+    auditEvent(`${username}-1`, Date.parse(row.at) - earlierMs, { user: { username }, objectRef })
+  await sendAudit(process, [event('carol\u009b', 60_000)])
+  const { deletion, partial } = (await ask('/v1/why?uid=cm-alone')) as unknown as {
+    readonly deletion: { readonly deletedBy: unknown }
+    readonly partial: string
+  }
+  equal(deletion.deletedBy, null)
+  match(
+    partial,
+    /^"carol\\u009b" asked to delete a ConfigMap of the name alone at \S+, and nothing /,
+  )
+  // One that fits is the answer.
+  await sendAudit(process, [event('dave', 0)])
+  const { partial: after } = (await ask('/v1/why?uid=cm-alone')) as { partial: string }
+  equal(after, '')
+})
+
+test("deletions of the cluster's own accounts are found by their short names, too", async (t) => {
+  const { all } = await besideRig(t)
+  const found = async (by: string): Promise<string> =>
+    (await all(`/v1/deletions?by=${by}`)).map(({ uid }) => uid).join(' ')
+  equal(await found(COLLECTOR), 'rs-web pod-a')
+  equal(await found('generic-garbage-collector'), 'rs-web pod-a')
+  // As answers print it.
+  equal(await found('kube-controller-manager'), 'rs-web pod-a')
+  equal(await found('kube-system'), '')
+  equal(await found('bob'), 'pod-b cm-mine')
+})
+
 for (const [what, uid, said] of [
   [
     'to the user who deleted the root',
@@ -601,6 +635,18 @@ test('where no audit log names anybody, what was being deleted before its owner 
     ],
   )
   const { partial } = await ask('/v1/deletions?root=deployment/web&namespace=shop')
+  equal(partial, "1 more deletion may fit: it is not known after which owner's deletion")
+})
+
+test('what was deleted in another namespace than its owner cannot follow from it', async (t) => {
+  const elsewhere = [
+    ...['put deploy/api in pay', 'put pod/z in pay <- deploy/api'],
+    ...['put pod/z in pay <- deploy/api [deleting]', 'delete deploy/api in pay'],
+    'delete pod/z in pay',
+  ]
+  const { ask } = await rigFor(t, { story: [...SCALED, ...elsewhere] })
+  const { partial, deletions } = await ask('/v1/deletions?root=uid:deploy-web')
+  deepEqual(deletions.map(({ uid }) => uid).toSorted(), ['deploy-web', 'pod-b', 'rs-web'])
   equal(partial, "1 more deletion may fit: it is not known after which owner's deletion")
 })
 

@@ -86,14 +86,44 @@ export async function actorOf(
   object: DeletedObject,
   life: KnownLife,
 ): Promise<FoundActor | null> {
-  return (await requestFor(parts, object, life)) ?? null
+  const { found, unproven } = await requestFor(parts, object, life)
+  if (found === undefined) noteUnproven(parts, object, unproven)
+  return found ?? null
+}
+
+/** What is known of the name alone is no answer, and is not nothing either. */
+function noteUnproven(
+  { doubts, isUserShown = true }: ActorParts,
+  { kind, name }: DeletedObject,
+  unproven: readonly Actor[],
+): void {
+  const last = unproven.findLast(({ mayBeDryRun }) => !mayBeDryRun)
+  if (last === undefined || !isUserShown) return
+  const { user, impersonated, at } = last
+  const who = `${plain(user)}${impersonated === null ? '' : ` as ${plain(impersonated)}`}`
+  doubts.other(
+    `${who} asked to delete a ${kind} of the name ${plain(name)} at ${timeText(at)}, and nothing proves that it was this one`,
+  )
+}
+
+/** A name that a user chose, in a line of text: nothing in it ends that, or steers a terminal. */
+function plain(name: string): string {
+  if (/^[\w@.:/#+=~|-]+$/.test(name)) return name
+  const escaped = (each: string): string => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(name).replace(/[^ -~]/g, escaped)
+}
+
+interface Requests {
+  readonly found: FoundActor | undefined
+  /** Those that have its name and no uid, and came before its end, in order. */
+  readonly unproven: readonly Actor[]
 }
 
 async function requestFor(
   parts: ActorParts,
   object: DeletedObject,
   life: KnownLife,
-): Promise<FoundActor | undefined> {
+): Promise<Requests> {
   const { history, after, unseenSince } = life
   const sign = signOf(life)
   const begun = sign === undefined ? undefined : Math.min(sign, unseenSince ?? sign)
@@ -101,10 +131,15 @@ async function requestFor(
   const until = sign === undefined ? LAST_MS : sign + SLACK_MS + LONGEST_REQUEST_MS
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
   const named = await requestsAbout(parts, about, { since, until })
+  const latest = (sign ?? LAST_MS) + CLOCK_MS
+  const unproven = named.filter((each) => {
+    return each.uid === null && each.resource === about.resource && each.from <= latest
+  })
+  const none = { found: undefined, unproven }
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
   // A command that was a dry run deleted nothing, also if the object was deleted later.
   const ours = named.find((each) => commands.has(each.auditId) && !each.mayBeDryRun)
-  if (ours !== undefined) return answerOf(ours, 'audit-id', 0)
+  if (ours !== undefined) return { found: answerOf(ours, 'audit-id', 0), unproven }
   await noteGaps(parts, object, { since: begun === undefined ? since : begun - SLACK_MS, until })
   const kept = parts.actors.keptSince()
   const moment = begun ?? history.at(-1)?.at ?? 0
@@ -113,7 +148,7 @@ async function requestFor(
   }
   const certain = certainOf(named, object, begun, sign)
   const [from, to] = [begun ?? certain?.at, sign ?? certain?.at]
-  if (from === undefined || to === undefined) return undefined
+  if (from === undefined || to === undefined) return none
   const span = sign === undefined ? BEFORE_MS : SLACK_MS
   const collections = await requestsAbout(
     parts,
@@ -127,10 +162,10 @@ async function requestFor(
     return each.resource === about.resource && distanceOf(each, from, to) <= span
   })
   if (certain !== undefined && !all.some((each) => mayBeInstead(each, certain))) {
-    return answerOf(certain, 'uid', 0)
+    return { found: answerOf(certain, 'uid', 0), unproven }
   }
-  if (sign === undefined) return undefined
-  return from < to ? onlyOne(all) : guess(all, sign)
+  if (sign === undefined) return none
+  return { found: from < to ? onlyOne(all) : guess(all, sign), unproven }
 }
 
 /** Whose uid is that of the object, in time: the one that began its deletion, by what it says. */
@@ -239,7 +274,7 @@ function answerOf(actor: Actor, match: ActorMatch, others: number): FoundActor {
   return { user, impersonated, agent, isCollector, verb, match, others, auditId, at }
 }
 
-const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
+export const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 
 /** It deletes what is in namespaces that are being deleted, and nothing else. */
 export function isNamespaceController({ user, agent }: Pick<Actor, 'user' | 'agent'>): boolean {

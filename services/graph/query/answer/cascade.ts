@@ -241,7 +241,7 @@ class Walk {
   readonly #progress = { reaping: 0, blocked: 0, waiting: 0, queued: 0, unknown: 0 }
   readonly #blocked: { readonly node: Node; readonly obstacle: Obstacle }[] = []
   readonly #waiting: WaitingOwner[] = []
-  readonly #total = { done: 0, remaining: 0 }
+  readonly #total = { done: 0, kept: 0, remaining: 0 }
   hidden = 0
   isCut = false
 
@@ -345,7 +345,10 @@ class Walk {
     }
     const { object } = looked.node
     if (view.referenceTo(owner, object) === undefined) {
-      if (!isKnown) await this.#count(object, 'done')
+      if (!isKnown) {
+        this.#total.kept += 1
+        await this.#count(object, 'done')
+      }
       this.#seen.set(key, true)
       return false
     }
@@ -415,7 +418,7 @@ class Walk {
     const kinds = [...this.#kinds.values()].sort((a, b) =>
       byText(`${a.kind}.${a.group}`, `${b.kind}.${b.group}`),
     )
-    const { done, remaining } = this.#total
+    const { done, kept, remaining } = this.#total
     const blocked = this.#blocked.map(async ({ node, obstacle }) => ({
       ...nameOf(node.object),
       ...(await withFirstSeen(histories, view.cluster, node, obstacle)),
@@ -425,6 +428,7 @@ class Walk {
       root: { ...nameOf(root), phase },
       since,
       done,
+      kept,
       remaining,
       hidden: this.hidden,
       progress: this.#progress,

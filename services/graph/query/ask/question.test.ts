@@ -493,6 +493,17 @@ test('following a cascade ends when nothing is left', async (t) => {
   deepEqual(seen.at(-1), [2, 0])
 })
 
+test('a cascade tells the dependents that it orphaned from those that are deleted', async (t) => {
+  const asked = await ask(t, [
+    ...['put deploy/web', 'put rs/a <- deploy/web', 'put rs/b <- deploy/web'],
+    'put deploy/web [deleting orphan]',
+  ])
+  await asked.tell(['put rs/a', 'delete rs/b'])
+  const { answer } = (await asked.cascade('deploy-web')) as CascadeAnswer
+  const { done, kept, remaining } = answer
+  deepEqual({ done, kept, remaining }, { done: 2, kept: 1, remaining: 0 })
+})
+
 test('what went before its owner was deleted is no part of the cascade', async (t) => {
   const asked = await ask(t, [
     'put rs/a',
