@@ -6,9 +6,9 @@
  * What must stay true: the result equals a newly built key; every input is compared. Bounded: a
  * slot holds one key.
  *
- * Not here: what keys look like (key.ts).
+ * Not here: what keys look like (partition.ts, graph/key.ts).
  */
-import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 
 /** A power of two: far more than the objects that one record is about. */
 const REMEMBERED = 64
