@@ -23,8 +23,8 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   if (told === null) return null
   const { object, verdict } = told
   const admission = admissionOf(told)
-  const { length } = object.ownerReferences
-  const shown = length > LONG_LIST ? SHOWN_OWNERS : length
+  const { ownerReferences: owners } = object
+  const shown = owners.length > LONG_LIST ? owners.slice(0, SHOWN_OWNERS) : owners
   return {
     type: 'Lineage',
     cluster,
@@ -37,7 +37,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     version: object.version,
     scope: object.scope,
     ...('phase' in told ? ofLast(told) : ofNode(told)),
-    owners: object.ownerReferences.slice(0, shown).map(
+    owners: shown.map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
         kind: reference.kind,
@@ -58,7 +58,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     evidence: verdict?.evidence ?? null,
     position: at.position,
     at: at.timestamp,
-    moreOwners: length - shown,
+    moreOwners: owners.length - shown.length,
   }
 }
 
