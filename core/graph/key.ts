@@ -340,8 +340,13 @@ export function lastPart(key: string): string {
   return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
 }
 
+const coordinatesPartOf = rememberedByPlace(
+  (_, __, { group, kind, namespace, name }) =>
+    `${part(group)},${part(kind)},${part(namespace)},${part(name)}`,
+)
+
 export function coordinatesPart(at: Coordinates): string {
-  return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
+  return coordinatesPartOf('', '', at)
 }
 
 /** The coordinates from a text of `coordinatesPart`. */

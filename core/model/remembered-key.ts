@@ -66,7 +66,7 @@ export function rememberedByPlace(
   const slots: (PlaceSlot | undefined)[] = emptySlots()
   return (cluster, uid, place) => {
     const { group, kind, namespace, name } = place
-    const at = slotOf(uid)
+    const at = uid === '' ? slotOf(name) : slotOf(uid)
     const slot = slots[at]
     if (slot !== undefined && slot.uid === uid && slot.cluster === cluster) {
       const isSameKind = slot.kind === kind && slot.group === group
