@@ -18,7 +18,7 @@ import { LogError } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
 import type { OrderGiven } from '../../../ports/record/service-record.ts'
-import type { Store } from '../../../ports/store.ts'
+import type { Store, StoreChange } from '../../../ports/store.ts'
 import { StoreError } from '../../../ports/store.ts'
 import {
   BATCH_KEYS,
@@ -395,7 +395,7 @@ export class Task {
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
-    const changes = [...changelog.map(({ key, value }) => [key, value] as const), ...beside]
+    const changes = changelog.map(({ key, value }): StoreChange => [key, value]).concat(beside)
     this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
     await store.write(changes, { changelog: end, position: position.position })
     batch.clear()

@@ -121,7 +121,7 @@ export class GatheringStore implements Store {
     this.#isWriting = true
     try {
       // Readers need the changes until they are written.
-      await this.#store.write([...this.#changes], checkpoint)
+      await this.#store.write(changesIn(this.#changes), checkpoint)
       this.#forget()
     } finally {
       this.#isWriting = false
@@ -178,6 +178,14 @@ export class GatheringStore implements Store {
     const keys = isRange ? (this.#ranges.get(prefix) ?? []) : this.#changes.keys()
     return within(this.#changes, keys, range)
   }
+}
+
+function changesIn(changes: Changes): readonly StoreChange[] {
+  const all: StoreChange[] = []
+  changes.forEach((value, key) => {
+    all.push([key, value])
+  })
+  return all
 }
 
 function isOwn(change: StoreChange): boolean {
