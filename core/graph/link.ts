@@ -88,7 +88,7 @@ function relink(step: Step, before: Node | null, after: Node | null): void {
   const now = linksOf(step.cluster, after)
   const dependent = after?.object ?? before?.object
   if (dependent === undefined) return
-  for (const [key, link] of old) {
+  old.forEach((link, key) => {
     const next = now.get(key)
     if (next === undefined) {
       step.graph.setEdge(key, false)
@@ -96,12 +96,12 @@ function relink(step: Step, before: Node | null, after: Node | null): void {
     } else if (!isSameLink(next, link)) {
       count(step, dependent, next, 0, link)
     }
-  }
-  for (const [key, link] of now) {
-    if (old.has(key)) continue
+  })
+  now.forEach((link, key) => {
+    if (old.has(key)) return
     step.graph.setEdge(key, true)
     count(step, dependent, link, 1, null)
-  }
+  })
 }
 
 function isSameLink(a: Link, b: Link): boolean {

@@ -155,15 +155,26 @@ function addedFor(changed: ChangedNode, { partition, position, timestamp }: At):
   const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
   const object = knownObject(after, before)
-  const told = addedText(changed)
-  const isVerdict = told.change === 'verdict' && after !== undefined
+  const { change, text } = addedText(changed)
+  const isVerdict = change === 'verdict' && after !== undefined
   return {
-    ...{ type: 'History', cluster, group, kind, namespace, name, uid },
-    ...told,
+    type: 'History',
+    cluster,
+    group,
+    kind,
+    namespace,
+    name,
+    uid,
+    change,
+    text,
     phase: isOtherPhase(changed) ? object.phase : null,
     admission: isVerdict ? admissionOf(after) : null,
     evidence: isVerdict ? (after.verdict?.evidence ?? null) : null,
-    ...{ command: null, partition, position, basis: [], at: timestamp },
+    command: null,
+    partition,
+    position,
+    basis: [],
+    at: timestamp,
     object,
   }
 }
@@ -180,7 +191,8 @@ export function verdictText(verdict: Verdict | null): string {
 }
 
 function referencesText({ before, after }: ChangedNode): string {
-  const [was, is] = [before, after].map((node) => node?.object.ownerReferences.length ?? 0)
+  const was = before?.object.ownerReferences.length ?? 0
+  const is = after?.object.ownerReferences.length ?? 0
   return `${was} owners → ${is} others`
 }
 

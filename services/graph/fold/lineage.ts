@@ -22,6 +22,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
+  const { phase, doubt, deletion } = 'phase' in told ? ofLast(told) : ofNode(told)
   const admission = admissionOf(told)
   const { ownerReferences: owners } = object
   const shown = owners.length > LONG_LIST ? owners.slice(0, SHOWN_OWNERS) : owners
@@ -36,7 +37,9 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     name: object.name,
     version: object.version,
     scope: object.scope,
-    ...('phase' in told ? ofLast(told) : ofNode(told)),
+    phase,
+    doubt,
+    deletion,
     owners: shown.map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
