@@ -80,8 +80,14 @@ export function judge(step: Step, uid: Uid): void {
   const isFreed = node.isFreed || isFreeing
 
   putNode(step, held, {
-    ...{ ...node, isFreed, letGoAt, isWarned, warnedAt },
-    ...{ verdict, hold, attempt },
+    ...node,
+    isFreed,
+    letGoAt,
+    isWarned,
+    warnedAt,
+    verdict,
+    hold,
+    attempt,
   })
   const isNews = verdict !== node.verdict || !isHeldAlike(hold, node.hold)
   if (!isNews || verdict === null) return
@@ -89,7 +95,9 @@ export function judge(step: Step, uid: Uid): void {
   const { type, because, evidence, basis } = verdict
   const admission = admissionOf({ hold, attempt })
   tell(step, node.object, 'verdict', `${type}: ${because}`, {
-    ...{ evidence, basis, admission },
+    evidence,
+    basis,
+    admission,
   })
 }
 

@@ -15,6 +15,7 @@ import { firstWork, parkLane, replaceFirst } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
 import {
   ALL_NODES_PREFIX,
+  clusterIn,
   duePrefix,
   groupKindIn,
   heldPrefix,
@@ -166,7 +167,7 @@ function judgeEach(
   const { todo } = work
   let { cursor } = work
   for (const key of keys) {
-    const step = record.in(work.cluster || decodeURIComponent(key.split('/')[1] ?? ''))
+    const step = record.in(work.cluster || clusterIn(key))
     const uid = subjectOf(key)
     if (todo.type === 'waits' || todo.type === 'verdicts') relink(step, uid)
     // A node that still has to wait when it is judged waits anew, also where this record has judged

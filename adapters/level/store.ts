@@ -143,7 +143,7 @@ class LevelStore implements Store {
 
   async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
     this.#assertUsable()
-    for (const [key] of changes) assertNotOwn(key)
+    for (const change of changes) assertNotOwn(change[0])
     // After an error the content of the log is unknown, and LevelDB may acknowledge later writes
     // and lose them (X4): so none follow.
     await this.#alone('writing', () => this.#writeBatch(changes, checkpoint))
@@ -187,7 +187,10 @@ class LevelStore implements Store {
     const { numbers } = this.#books
     const batch = this.#database.batch()
     let bytes = 0
-    for (const [key, value] of changes) {
+    for (const change of changes) {
+      // Many, and what takes a pair apart allocates.
+      const key = change[0]
+      const value = change[1]
       if (value === null) batch.del(key)
       // LevelDB's batch is a copy.
       else batch.put(key, sealedForNow(key, value))

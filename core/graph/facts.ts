@@ -241,10 +241,13 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
   }
 
   unreadableAt(namespace: string): bigint {
-    const ofHome = this.reader.get(unreadableHomeKey(this.cluster, namespace))
-    const ofCluster = this.reader.get(unreadableKey(this.cluster))
-    const [a, b] = [ofHome, ofCluster].map((at) => typed(at, 'UnreadableHome')?.position ?? -1n)
-    return a !== undefined && b !== undefined && a > b ? a : (b ?? -1n)
+    const ofHome = this.#unreadableAt(unreadableHomeKey(this.cluster, namespace))
+    const ofCluster = this.#unreadableAt(unreadableKey(this.cluster))
+    return ofHome > ofCluster ? ofHome : ofCluster
+  }
+
+  #unreadableAt(key: string): bigint {
+    return typed(this.reader.get(key), 'UnreadableHome')?.position ?? -1n
   }
 
   breaker(namespace: string): Breaker | undefined {

@@ -15,8 +15,10 @@ import type { Step } from './outcome.ts'
 
 /** A node is written, or leaves (null). */
 export function noteHeld({ graph, at }: Step, before: Node | null, after: Node | null): void {
-  const [was, is] = [listedBy(before), listedBy(after)]
-  const [left, came] = [memberOf(before), memberOf(after)]
+  const was = listedBy(before)
+  const is = listedBy(after)
+  const left = memberOf(before)
+  const came = memberOf(after)
   if (was === is && left === came) return
   const uid = (after ?? before)?.object.uid ?? ''
   graph.setHeld(uid, is && { type: 'HeldNode', by: is, position: at.position })

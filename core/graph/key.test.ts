@@ -43,3 +43,13 @@ test('the key of a timer says what it looks at', () => {
 test('the part of coordinates says them', () => {
   fc.assert(fc.property(place, (at) => deepEqual(coordinatesIn(coordinatesPart(at)), at)))
 })
+
+test('coordinates that differ in one part only have another part of a key', () => {
+  const at = { group: 'g', kind: 'K', namespace: 'ns', name: 'n-00' }
+  const texts = ['group', 'kind', 'namespace', 'name'].map((field) => {
+    // The other one, which has all but that, was asked for just before.
+    coordinatesPart(at)
+    return coordinatesPart({ ...at, [field]: field === 'name' ? 'm-00' : 'other' })
+  })
+  deepEqual(texts, ['other,K,ns,n-00', 'g,other,ns,n-00', 'g,K,other,n-00', 'g,K,ns,m-00'])
+})

@@ -3,12 +3,12 @@
  * no user's text can forge a separator: every part is percent-encoded, and `/` and `,` are never
  * left bare.
  *
- * Not here: how the last keys made are remembered (remembered-key.ts).
+ * Not here: how the last keys made are remembered (model/remembered-key.ts).
  */
 import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
 import { homeOf } from '../model/partition.ts'
 import type { BudgetClass } from '../model/policy.ts'
-import { rememberedByKind, rememberedByPlace, rememberedByUid } from './remembered-key.ts'
+import { rememberedByKind, rememberedByPlace, rememberedByUid } from '../model/remembered-key.ts'
 
 /** Every key names a cluster. */
 const clusterPart = rememberedByUid((_, cluster) => part(cluster))
@@ -32,8 +32,12 @@ export const seenKey: (cluster: ClusterId, kind: GroupKind, uid: Uid) => string 
   (cluster, kind, uid) => seenPrefix(cluster, kind) + part(uid),
 )
 
+const seenPrefixOf = rememberedByKind(
+  (cluster, kind) => `seen/${clusterPart('', cluster)}/${kindPart(kind)}/`,
+)
+
 export function seenPrefix(cluster: ClusterId, kind: GroupKind): string {
-  return `seen/${clusterPart('', cluster)}/${kindPart(kind)}/`
+  return seenPrefixOf(cluster, kind, '')
 }
 
 export function edgeKey(
@@ -202,8 +206,13 @@ export function waitKey(cluster: ClusterId, kind: GroupKind, dependent: Uid): st
 }
 
 /** In lower case: a reference may name a kind so before it is known which kind that is. */
-export function waitsPrefix(cluster: ClusterId, { group, kind }: GroupKind): string {
-  return `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`
+const waitsPrefixOf = rememberedByKind(
+  (cluster, { group, kind }) =>
+    `waits/${clusterPart('', cluster)}/${kindPart({ group, kind: kind.toLowerCase() })}/`,
+)
+
+export function waitsPrefix(cluster: ClusterId, kind: GroupKind): string {
+  return waitsPrefixOf(cluster, kind, '')
 }
 
 /** What a timer checks again. `ending`: a namespace that was being deleted. */
@@ -319,13 +328,25 @@ export const unreadableHomeKey: (cluster: ClusterId, namespace: string) => strin
 /** The position of a task: written with each commit. */
 export const POSITION_KEY = 'position'
 
+/** The cluster of a key, which names it after its table. */
+export function clusterIn(key: string): ClusterId {
+  const begin = key.indexOf('/') + 1
+  const end = key.indexOf('/', begin)
+  return decodeURIComponent(end < 0 ? key.slice(begin) : key.slice(begin, end))
+}
+
 /** The part after the last separator, decoded: a uid in all keys that end in one. */
 export function lastPart(key: string): string {
   return decodeURIComponent(key.slice(key.lastIndexOf('/') + 1))
 }
 
+const coordinatesPartOf = rememberedByPlace(
+  (_, __, { group, kind, namespace, name }) =>
+    `${part(group)},${part(kind)},${part(namespace)},${part(name)}`,
+)
+
 export function coordinatesPart(at: Coordinates): string {
-  return `${part(at.group)},${part(at.kind)},${part(at.namespace)},${part(at.name)}`
+  return coordinatesPartOf('', '', at)
 }
 
 /** The coordinates from a text of `coordinatesPart`. */

@@ -8,7 +8,7 @@
 import type { EdgePlace, Node } from '../model/node.ts'
 import { nodePhase, phaseAsOwner } from '../model/node.ts'
 import type { ClusterId, Coordinates, GroupKind, ObjectMeta, Uid } from '../model/object.ts'
-import { groupOf, isSamePlace } from '../model/object.ts'
+import { groupOf, isSamePlace, isSameReferences } from '../model/object.ts'
 import type { Count } from '../model/state.ts'
 import type { ClusterFacts } from './facts.ts'
 import { noteHeld } from './held-plan.ts'
@@ -55,13 +55,19 @@ export function removeNode(step: Step, node: Node): void {
 }
 
 function isLinkedOtherwise(before: Node, after: Node): boolean {
+  const { ownerReferences } = after.object
+  if (!isSameReferences(before.object.ownerReferences, ownerReferences)) return true
+  if (ownerReferences.length === 0) return false
   const isSame =
-    before.object === after.object &&
-    before.places === after.places &&
+    isSamePlaces(before.places, after.places) &&
     isBlocked(before) === isBlocked(after) &&
     isUnserved(before) === isUnserved(after) &&
     (phaseAsOwner(before) === 'waiting') === (phaseAsOwner(after) === 'waiting')
-  return !isSame && before.object.ownerReferences.length + after.object.ownerReferences.length > 0
+  return !isSame
+}
+
+function isSamePlaces(a: Node['places'], b: Node['places']): boolean {
+  return a === b || b.every((place, index) => isSameEdge(a[index], place))
 }
 
 /**
@@ -82,7 +88,7 @@ function relink(step: Step, before: Node | null, after: Node | null): void {
   const now = linksOf(step.cluster, after)
   const dependent = after?.object ?? before?.object
   if (dependent === undefined) return
-  for (const [key, link] of old) {
+  old.forEach((link, key) => {
     const next = now.get(key)
     if (next === undefined) {
       step.graph.setEdge(key, false)
@@ -90,22 +96,24 @@ function relink(step: Step, before: Node | null, after: Node | null): void {
     } else if (!isSameLink(next, link)) {
       count(step, dependent, next, 0, link)
     }
-  }
-  for (const [key, link] of now) {
-    if (old.has(key)) continue
+  })
+  now.forEach((link, key) => {
+    if (old.has(key)) return
     step.graph.setEdge(key, true)
     count(step, dependent, link, 1, null)
-  }
+  })
 }
 
 function isSameLink(a: Link, b: Link): boolean {
   return a.blocking === b.blocking && a.waiting === b.waiting && a.unserved === b.unserved
 }
 
+const NO_LINKS: ReadonlyMap<string, Link> = new Map()
+
 /** Two references may name one owner; they make one edge, which blocks if either does. */
-export function linksOf(cluster: ClusterId, node: Node | null): Map<string, Link> {
+export function linksOf(cluster: ClusterId, node: Node | null): ReadonlyMap<string, Link> {
+  if (node === null || node.object.ownerReferences.length === 0) return NO_LINKS
   const links = new Map<string, Link>()
-  if (node === null) return links
   const mayBlock = !isBlocked(node)
   const waits = phaseAsOwner(node) === 'waiting'
   const unserved = isUnserved(node)

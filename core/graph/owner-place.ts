@@ -32,17 +32,20 @@ export function ownerPlace(
   dependent: ObjectMeta,
   reference: OwnerReference,
 ): OwnerPlace {
-  const named = kindNamed(facts, kindOfReference(reference))
-  const kind = facts.kind(named)
+  const written = kindOfReference(reference)
+  const known = facts.kind(written)
+  const named = known === undefined ? kindMeant(facts, written) : written
+  const kind = known ?? facts.kind(named)
   if (kind === undefined || isIllegalScope(kind, dependent))
     return { named, kind, place: undefined }
   const namespace = kind.scope === 'Namespaced' ? dependent.namespace : ''
-  return { named, kind, place: { ...named, namespace, name: reference.name } }
+  const place = { group: named.group, kind: named.kind, namespace, name: reference.name }
+  return { named, kind, place }
 }
 
-function kindNamed(facts: ClusterFacts, written: GroupKind): GroupKind {
-  const isLower = written.kind === written.kind.toLowerCase()
-  if (!isLower || facts.kind(written) !== undefined) return written
+/** A kind that is not known as it is written. */
+function kindMeant(facts: ClusterFacts, written: GroupKind): GroupKind {
+  if (written.kind !== written.kind.toLowerCase()) return written
   const [kind, ...others] = facts.kindsWritten(written)
   return kind === undefined || others.length > 0 ? written : { group: written.group, kind }
 }

@@ -6,6 +6,7 @@
  * only for kinds that it references.
  */
 import type { GroupKind, ObjectMeta, Uid } from '../model/object.ts'
+import { isSameReferences } from '../model/object.ts'
 import { kindOfReference } from '../model/reference.ts'
 import type { Step } from './outcome.ts'
 
@@ -13,20 +14,26 @@ import type { Step } from './outcome.ts'
 export const ANY_KIND: GroupKind = { group: '', kind: '' }
 
 /** A node that left, or names other kinds now, waits for none but those it still names. */
-export function stopWaiting({ graph }: Step, before: ObjectMeta, after: ObjectMeta | null): void {
-  const named = (object: ObjectMeta): readonly GroupKind[] => [
-    object,
-    ...object.ownerReferences.map(kindOfReference),
-  ]
-  const kept = new Set(after === null ? [] : named(after).map(waitedAs))
-  // As an owner it may have waited for a relist of those.
-  const blockers = after === null ? (graph.kind(before)?.blockers ?? []) : []
-  const gone = after === null ? [ANY_KIND, ...blockers] : []
-  for (const kind of [...gone, ...named(before)]) {
-    if (!kept.has(waitedAs(kind)) && graph.isWaiting(kind, before.uid)) {
-      graph.setWaiting(kind, before.uid, false)
-    }
+export function stopWaiting(step: Step, before: ObjectMeta, after: ObjectMeta | null): void {
+  if (after === null) return stopAll(step, before)
+  if (isSameReferences(before.ownerReferences, after.ownerReferences)) return
+  const kept = new Set([after, ...after.ownerReferences.map(kindOfReference)].map(waitedAs))
+  for (const kind of before.ownerReferences.map(kindOfReference)) {
+    if (!kept.has(waitedAs(kind))) stop(step, kind, before.uid)
   }
+}
+
+function stopAll(step: Step, object: ObjectMeta): void {
+  const { uid, ownerReferences } = object
+  stop(step, ANY_KIND, uid)
+  // As an owner it may have waited for a relist of those.
+  for (const kind of step.graph.kind(object)?.blockers ?? []) stop(step, kind, uid)
+  stop(step, object, uid)
+  for (const reference of ownerReferences) stop(step, kindOfReference(reference), uid)
+}
+
+function stop({ graph }: Step, kind: GroupKind, uid: Uid): void {
+  if (graph.isWaiting(kind, uid)) graph.setWaiting(kind, uid, false)
 }
 
 export function waitFor({ graph }: Step, kind: GroupKind, uid: Uid): void {

@@ -2,9 +2,10 @@
  * The verdict on a dependent is the first row of the table that fits, and it has the weakest
  * evidence it rests on, whatever is relisted later.
  */
-import { equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../../testing/model/story.ts'
+import { factsOf } from '../graph/facts.ts'
 
 /** The steps of a row before it asks `why pod/a`. */
 function verdictAfter(steps: string): string {
@@ -216,3 +217,22 @@ test('is blocked, and held no longer, as soon as several resources share the kin
   world.tell({ ...world.served('job', true), ambiguous: true })
   match(world.step('why pod/a').join(), /blocked: several resources share the kind/)
 })
+
+const grounds = [
+  ['an owner before it', 'put rs/a; put pod/a <- rs/a', ['rs-a', 'pod-a']],
+  ['an owner after it', 'put pod/a <- rs/a; put rs/a', ['pod-a', 'rs-a']],
+  ['two owners', 'put job/a; put pod/a <- rs/a, job/a; put rs/a', ['job-a', 'pod-a', 'rs-a']],
+  ['one owner twice', 'put rs/a; put pod/a <- rs/a, rs/a', ['rs-a', 'pod-a']],
+  ['an owner that nothing is known of', 'put pod/a <- rs/a', ['pod-a']],
+] as const
+
+for (const [what, steps, uids] of grounds) {
+  test(`a verdict rests on each event once, in their order, and on the policy: ${what}`, () => {
+    const world = new World()
+    world.begin()
+    for (const line of steps.split('; ')) world.step(line)
+    const facts = factsOf(world.folder.graph, 'c')
+    const events = uids.map((uid) => facts.node(uid)?.position)
+    deepEqual(facts.node('pod-a')?.verdict?.basis, [...events, facts.policy.position])
+  })
+}

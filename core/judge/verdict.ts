@@ -38,33 +38,23 @@ export interface Judgement {
   readonly part: Judgement | null
 }
 
-const NO_JUDGEMENT: Judgement = { verdict: null, action: { type: 'none' }, stands: [], part: null }
+const NO_ACTION: Action = { type: 'none' }
+const NO_JUDGEMENT: Judgement = { verdict: null, action: NO_ACTION, stands: [], part: null }
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
 export function decide(facts: ClusterFacts, node: Node): Judgement {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
   const stands = standsOf(facts, node)
-  const of = (standing: Stand['standing']): Stand[] =>
-    stands.filter((stand) => stand.standing === standing)
   const conclude = verdictMaker(facts, node, stands)
 
-  if (of('orphaned').length > 0) {
-    const letGoAt = Math.max(lastRequest(of('orphaned')) ?? 0, node.letGoAt ?? 0)
-    const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
-    const dropped = [...of('orphaned'), ...before]
-    const evidence = evidenceOf(facts, node, dropped)
-    const orphaned = conclude('drop', of('orphaned'), 'orphaning', dropping(stands, of('orphaned')))
-    // An owner that has to be verified does not delay an orphan: one that cannot be verified would
-    // keep the owner that orphans waiting.
-    if (weaker(evidence, 'waiting') === evidence) return orphaned
-    // Nor does a reference that would be held: it is dropped later, and may not take the object.
-    const all = conclude('drop', of('orphaned'), evidence, dropping(stands, dropped))
-    return { ...all, part: orphaned }
-  }
+  if (some(stands, 'orphaned')) return asOrphan(facts, node, stands, conclude)
   if (deletedAt !== null) return asOwner(facts, node, conclude)
-  const before = of('dangling').filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
-  const isBlocked = of('unresolvable').length > 0
+  const solid = those(stands, 'solid')
+  if (solid.length === stands.length) return conclude('keep', solid, null, NO_ACTION)
+  const dangling = those(stands, 'dangling')
+  const before = dangling.filter((stand) => mayHaveGoneBefore(stand, node.letGoAt))
+  const isBlocked = some(stands, 'unresolvable')
   // A reference whose owner was not known to be deleted when the object was orphaned is dropped
   // like one whose owner was: otherwise the result would depend on which watch published first.
   if (before.length > 0 && (isBlocked || before.length === stands.length)) {
@@ -72,32 +62,58 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
     const because = `${reasonsOf(before)}, maybe before another owner orphaned it`
     return conclude('drop', because, evidence, dropping(stands, before))
   }
-  if (isBlocked) return conclude('blocked', of('unresolvable'), null, { type: 'none' })
-  if (of('unverified').length > 0) {
-    return conclude('verify', of('unverified'), null, { type: 'verify' })
+  if (isBlocked) return conclude('blocked', those(stands, 'unresolvable'), null, NO_ACTION)
+  if (some(stands, 'unverified')) {
+    return conclude('verify', those(stands, 'unverified'), null, { type: 'verify' })
   }
-  const useless = [...of('dangling'), ...of('waiting')]
-  if (of('solid').length > 0) {
-    if (useless.length === 0) return conclude('keep', of('solid'), null, { type: 'none' })
-    const evidence = evidenceOf(facts, node, useless)
-    return conclude('drop', useless, evidence, dropping(stands, useless))
-  }
-  const policy = propagationOf(facts, node, of('waiting').length > 0)
+  const waiting = those(stands, 'waiting')
+  const useless = [...dangling, ...waiting]
   const evidence = evidenceOf(facts, node, useless)
+  if (solid.length > 0) return conclude('drop', useless, evidence, dropping(stands, useless))
+  const policy = propagationOf(facts, node, waiting.length > 0)
   return conclude('delete', useless, evidence, { type: 'delete', policy })
 }
 
 type Conclude = ReturnType<typeof verdictMaker>
+
+function some(stands: readonly Stand[], standing: Stand['standing']): boolean {
+  return stands.some((stand) => stand.standing === standing)
+}
+
+function those(stands: readonly Stand[], standing: Stand['standing']): readonly Stand[] {
+  const isAll = stands.every((stand) => stand.standing === standing)
+  return isAll ? stands : stands.filter((stand) => stand.standing === standing)
+}
+
+function asOrphan(
+  facts: ClusterFacts,
+  node: Node,
+  stands: readonly Stand[],
+  conclude: Conclude,
+): Judgement {
+  const orphaning = those(stands, 'orphaned')
+  const letGoAt = Math.max(lastRequest(orphaning) ?? 0, node.letGoAt ?? 0)
+  const before = those(stands, 'dangling').filter((stand) => mayHaveGoneBefore(stand, letGoAt))
+  const dropped = [...orphaning, ...before]
+  const evidence = evidenceOf(facts, node, dropped)
+  const orphaned = conclude('drop', orphaning, 'orphaning', dropping(stands, orphaning))
+  // An owner that has to be verified does not delay an orphan: one that cannot be verified would
+  // keep the owner that orphans waiting.
+  if (weaker(evidence, 'waiting') === evidence) return orphaned
+  // Nor does a reference that would be held: it is dropped later, and may not take the object.
+  const all = conclude('drop', orphaning, evidence, dropping(stands, dropped))
+  return { ...all, part: orphaned }
+}
 
 function asOwner(facts: ClusterFacts, node: Node, conclude: Conclude): Judgement {
   const completion = completionOf(facts, node)
   if (completion === undefined) {
     return node.object.ownerReferences.length === 0
       ? NO_JUDGEMENT
-      : conclude('deleting', 'it is being deleted', null, { type: 'none' })
+      : conclude('deleting', 'it is being deleted', null, NO_ACTION)
   }
   const { because } = completion
-  if (completion.type === 'wait') return conclude('wait', because, null, { type: 'none' })
+  if (completion.type === 'wait') return conclude('wait', because, null, NO_ACTION)
   return conclude('finish', because, 'orphaning', {
     type: 'finish',
     finalizer: completion.finalizer,
@@ -112,16 +128,21 @@ function verdictMaker(facts: ClusterFacts, node: Node, stands: readonly Stand[])
     action: Action,
   ): Judgement => {
     const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
-    const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
-    const basis = [...new Set([node.position, ...events])].sort(byOffset)
-    const verdict: Verdict = {
-      type,
-      evidence,
-      because,
-      basis: [...basis, facts.policy.position],
-    }
+    const basis = basisOf(node.position, stands, facts.policy.position)
+    const verdict: Verdict = { type, evidence, because, basis }
     return { verdict, action, stands, part: null }
   }
+}
+
+/** The offsets of the events, each once and in their order, and that of the policy. */
+function basisOf(own: bigint, stands: readonly Stand[], policy: bigint): readonly bigint[] {
+  if (stands.length > 1) {
+    const events = stands.flatMap((stand) => (stand.basis === null ? [] : [stand.basis]))
+    return [...[...new Set([own, ...events])].sort(byOffset), policy]
+  }
+  const event = stands[0]?.basis ?? own
+  if (event === own) return [own, policy]
+  return event < own ? [event, own, policy] : [own, event, policy]
 }
 
 /** The class furthest down the table among the references acted upon. */
@@ -232,6 +253,8 @@ function dropping(stands: readonly Stand[], dropped: readonly Stand[]): Action {
 const MOST_REASONS = 5
 
 export function reasonsOf(stands: readonly Stand[]): string {
+  const [first] = stands
+  if (first !== undefined && stands.length === 1) return first.reason
   const named = stands.slice(0, MOST_REASONS).map(({ reason }) => reason)
   const more = stands.length - named.length
   return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')

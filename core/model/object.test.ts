@@ -1,7 +1,16 @@
 /** Versions are compared as numbers of any length, and not at all when they are none. */
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { apiVersionOf, compareVersions, groupOf, isSamePlace, versionOf } from './object.ts'
+import {
+  apiVersionOf,
+  compareVersions,
+  groupOf,
+  isSamePairs,
+  isSamePlace,
+  isSameReferences,
+  type OwnerReference,
+  versionOf,
+} from './object.ts'
 
 const versions = [
   ['1', '2', -1],
@@ -42,4 +51,45 @@ test('takes each of the four coordinates into account', () => {
   for (const other of ['group', 'kind', 'namespace', 'name']) {
     equal(isSamePlace(place, { ...place, [other]: 'other' }), false)
   }
+})
+
+const reference: OwnerReference = {
+  ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'a', uid: 'uid-a' },
+  ...{ controller: true, blockOwnerDeletion: null },
+}
+
+test('takes each field of each reference into account, and their order', () => {
+  const second = { ...reference, uid: 'uid-b' }
+  equal(isSameReferences([reference, second], [{ ...reference }, { ...second }]), true)
+  equal(isSameReferences([], []), true)
+  equal(isSameReferences([reference, second], [second, reference]), false)
+  equal(isSameReferences([reference], [reference, second]), false)
+  equal(isSameReferences([reference, second], [reference]), false)
+  for (const field of Object.keys(reference)) {
+    equal(isSameReferences([reference], [{ ...reference, [field]: false }]), false, field)
+  }
+})
+
+test('takes the key and the value of each pair into account', () => {
+  const pairs = [
+    { key: 'a', value: '1' },
+    { key: 'b', value: '2' },
+  ]
+  equal(isSamePairs(pairs, structuredClone(pairs)), true)
+  equal(isSamePairs(pairs, pairs.slice(0, 1)), false)
+  equal(isSamePairs(pairs.slice(0, 1), pairs), false)
+  equal(
+    isSamePairs(pairs, [
+      { key: 'a', value: '1' },
+      { key: 'c', value: '2' },
+    ]),
+    false,
+  )
+  equal(
+    isSamePairs(pairs, [
+      { key: 'a', value: '1' },
+      { key: 'b', value: '' },
+    ]),
+    false,
+  )
 })

@@ -107,6 +107,29 @@ export function isSamePlace(a: Coordinates, b: Coordinates): boolean {
   )
 }
 
+/** The same references, in the same order. */
+export function isSameReferences(
+  a: readonly OwnerReference[],
+  b: readonly OwnerReference[],
+): boolean {
+  if (a === b) return true
+  return a.length === b.length && a.every((each, index) => isSameReference(each, b[index]))
+}
+
+function isSameReference(a: OwnerReference, b: OwnerReference | undefined): boolean {
+  if (b === undefined || a.uid !== b.uid || a.name !== b.name) return false
+  if (a.kind !== b.kind || a.apiVersion !== b.apiVersion) return false
+  return a.controller === b.controller && a.blockOwnerDeletion === b.blockOwnerDeletion
+}
+
+export function isSamePairs(a: readonly Pair[], b: readonly Pair[]): boolean {
+  if (a === b) return true
+  return (
+    a.length === b.length &&
+    a.every(({ key, value }, index) => key === b[index]?.key && value === b[index]?.value)
+  )
+}
+
 /**
  * Orders two resourceVersions of one resource: negative, zero or positive; undefined when either is
  * not a decimal number, and then nothing may be concluded. (Comparable by KEP-5504, Kubernetes

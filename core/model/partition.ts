@@ -6,6 +6,7 @@
  * its namespace too, so that one that cannot be read blocks that namespace only.
  */
 import type { ClusterId, Uid } from './object.ts'
+import { rememberedByUid } from './remembered-key.ts'
 
 /** `cluster/namespace`; the namespace is empty for cluster-scoped objects. */
 export type Home = string
@@ -20,6 +21,6 @@ export function clusterOfHome(home: Home): ClusterId {
 }
 
 /** Key of records about one object. */
-export function objectKey(cluster: ClusterId, uid: Uid): string {
-  return `${cluster}/${uid}`
-}
+export const objectKey: (cluster: ClusterId, uid: Uid) => string = rememberedByUid(
+  (cluster, uid) => `${cluster}/${uid}`,
+)

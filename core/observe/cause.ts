@@ -61,8 +61,9 @@ export function noteDefinition(
   before: ObjectMeta | null,
   after: ObjectMeta | null,
 ): void {
-  const { name, ...kind } = after ?? before ?? NOTHING
-  if (!isDefinition(kind)) return
+  const object = after ?? before
+  if (object === null || !isDefinition(object)) return
+  const { name } = object
   const isBegun = after !== null && after.deletedAt !== null && (before?.deletedAt ?? null) === null
   // A restore brought it back as it was before.
   const isUndone = before?.deletedAt != null && after?.deletedAt === null
@@ -78,8 +79,6 @@ export function noteDefinition(
   // An object that waits because an owner of the kind was deleted may now wait for an approval.
   if (open === undefined) judgeAll(step)
 }
-
-const NOTHING = { kind: '', group: '', name: '' }
 
 /**
  * Beyond so many the first two closed spans become one, and deletions between them count as caused

@@ -14,6 +14,7 @@ import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Node } from '../model/node.ts'
 import type { GroupKind, ObjectMeta } from '../model/object.ts'
+import { isSamePairs, isSameReferences } from '../model/object.ts'
 import type { Protection } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
 import type { FormerProtection, PolicyState } from '../model/state.ts'
@@ -63,11 +64,21 @@ export function protectedUntilAfter(
   now: number,
 ): number | null {
   if (before.labels.length === 0 && before.annotations.length === 0) return protectedUntil
+  if (isMarkedAlike(before, after)) return protectedUntil
   // A key that nothing asks for is no longer published: what a policy or a directive named until
   // just now is missing from the object after the next list.
   const all = lately(facts, now)
   const isTakenOff = markOn(before, all) !== '' && markOn(after, all) === ''
   return isTakenOff ? now + PROTECTED_FOR_MS : protectedUntil
+}
+
+/** Whether an object is a copy, whose marks count otherwise, is said by its references. */
+function isMarkedAlike(before: ObjectMeta, after: ObjectMeta): boolean {
+  return (
+    isSamePairs(before.labels, after.labels) &&
+    isSamePairs(before.annotations, after.annotations) &&
+    isSameReferences(before.ownerReferences, after.ownerReferences)
+  )
 }
 
 /** The log time until which a revoked protection still counts; null when nothing does. */

@@ -20,7 +20,13 @@ import type { SyncId } from '../model/id.ts'
 import type { Node, Phase } from '../model/node.ts'
 import { deletionOfPresent, markAfter, mayMove, nodePhase, phaseOf } from '../model/node.ts'
 import type { GroupKind, ObjectMeta, OwnerReference } from '../model/object.ts'
-import { compareVersions, groupOf, isSamePlace, projectionHash } from '../model/object.ts'
+import {
+  compareVersions,
+  groupOf,
+  isSamePlace,
+  isSameReferences,
+  projectionHash,
+} from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
@@ -191,7 +197,10 @@ function changed(
   const isSure = hash === node.hash && how.wasCurrent && node.doubt === null
   const places = isSure ? node.places : placesOf(step, object)
   const orphanedAt = markAfter(node, object, how.isOurs, step.at.timestamp)
-  const isNamingAlike = namesTheSame(object, node.object)
+  // A decision of another epoch of the cluster is made anew.
+  const isDecided = isTrusted && how.wasCurrent
+  // Other references are another question, so what it has waited for begins anew.
+  const isNamingAlike = isSameReferences(object.ownerReferences, node.object.ownerReferences)
   putNode(step, node, {
     ...node,
     object,
@@ -199,21 +208,17 @@ function changed(
     places,
     namedAt: isNamingAlike ? node.namedAt : namedAtAfter(node, object, step.at.timestamp),
     position: step.at.position,
-    letGoAt: namesOneOf(object, node.object) ? node.letGoAt : null,
+    letGoAt: node.letGoAt !== null && namesOneOf(object, node.object) ? node.letGoAt : null,
     isWarned: node.isWarned && isNamingAlike,
     deletion: object.deletedAt === null ? null : deletionOfPresent(node),
     protectedUntil: protectedUntilAfter(step.graph, node, object, step.at.timestamp),
-    ...(!isTrusted
-      ? IN_DOUBT
-      : {
-          doubt: null,
-          hold: how.wasCurrent && isNamingAlike ? node.hold : null,
-          orphanedAt,
-          isFreed: node.isFreed && orphanedAt !== null,
-          ringed: node.ringed && phase === 'waiting',
-        }),
-    // A decision of another epoch of the cluster is made anew.
-    ...(how.wasCurrent ? {} : { verdict: null, ringed: false }),
+    orphanedAt: isTrusted ? orphanedAt : node.orphanedAt,
+    isFreed: node.isFreed && (!isTrusted || orphanedAt !== null),
+    doubt: isTrusted ? null : 'content',
+    verdict: isDecided ? node.verdict : null,
+    hold: isDecided && isNamingAlike ? node.hold : null,
+    attempt: isTrusted ? node.attempt : null,
+    ringed: isDecided && node.ringed && phase === 'waiting',
   })
   noteNamespace(step, node.object, object)
   noteDefinition(step, node.object, object)
@@ -237,6 +242,7 @@ function namedAtBirth({ createdAt }: ObjectMeta, earliest: number, now: number):
 
 /** An added reference is as old as the sighting that shows it. */
 function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly number[] {
+  if (node.object.ownerReferences.length === 0) return after.ownerReferences.map(() => now)
   const identityOf = ({ apiVersion, kind, name, uid }: OwnerReference): string =>
     JSON.stringify([groupOf(apiVersion), kind, name, uid])
   const known = new Map(
@@ -252,17 +258,6 @@ function namedAtAfter(node: Node, after: ObjectMeta, now: number): readonly numb
 function namesOneOf(after: ObjectMeta, before: ObjectMeta): boolean {
   const uids = new Set(before.ownerReferences.map(({ uid }) => uid))
   return after.ownerReferences.some(({ uid }) => uids.has(uid))
-}
-
-/** Other references are another question, so what it has waited for begins anew. */
-function namesTheSame(after: ObjectMeta, before: ObjectMeta): boolean {
-  const [a, b] = [after.ownerReferences, before.ownerReferences]
-  return a === b || JSON.stringify(a.map(referenceText)) === JSON.stringify(b.map(referenceText))
-}
-
-function referenceText(reference: OwnerReference): readonly unknown[] {
-  const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = reference
-  return [apiVersion, kind, name, uid, controller, blockOwnerDeletion]
 }
 
 function isConfirming(node: Node): boolean {
@@ -292,6 +287,7 @@ function tellChange(step: Step, node: Node, object: ObjectMeta, phase: Phase): v
   touch(step, object.uid)
   const former = nodePhase(node)
   if (phase !== former) tell(step, object, 'phase', `${former} → ${phase}`, { phase })
+  if (isSameReferences(node.object.ownerReferences, object.ownerReferences)) return
   const before = referencesText(node.object)
   const after = referencesText(object)
   if (before !== after) tell(step, object, 'references', `${before} → ${after}`)
@@ -424,9 +420,14 @@ const MOST_NAMED = 5
 
 function referencesText(object: ObjectMeta): string {
   const { ownerReferences } = object
-  if (ownerReferences.length === 0) return 'none'
-  const named = ownerReferences.slice(0, MOST_NAMED)
-  const more = ownerReferences.length - named.length
-  const texts = named.map(({ kind, name, uid }) => `${kind}/${name} (${uid})`)
+  const [first] = ownerReferences
+  if (first === undefined) return 'none'
+  if (ownerReferences.length === 1) return referenceText(first)
+  const texts = ownerReferences.slice(0, MOST_NAMED).map(referenceText)
+  const more = ownerReferences.length - texts.length
   return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+function referenceText({ kind, name, uid }: OwnerReference): string {
+  return `${kind}/${name} (${uid})`
 }

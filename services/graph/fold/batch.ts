@@ -13,7 +13,7 @@ import { foldRecordFrom } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import { FactsByCluster } from '../../../core/graph/facts.ts'
 import { agendaOf, type Graph, type StateReader } from '../../../core/graph/graph.ts'
-import { POSITION_KEY } from '../../../core/graph/key.ts'
+import { clusterIn, POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
 import { tableOf } from '../../../core/graph/table.ts'
 import type { Event } from '../../../core/model/event.ts'
@@ -35,14 +35,7 @@ import { graphOver } from './bytes/overlay.ts'
 import { type FormerChange, formerRecords } from './former/former-record.ts'
 import { type Formers, rowsOf } from './former/former-rows.ts'
 import { RowStore } from './former/row-store.ts'
-import {
-  type ChangedNode,
-  changedNode,
-  clusterOfNode,
-  historyOf,
-  isNodeKey,
-  isOtherHold,
-} from './known-object.ts'
+import { type ChangedNode, changedNode, historyOf, isNodeKey, isOtherHold } from './known-object.ts'
 import { lineageOf } from './lineage.ts'
 
 export interface BatchOptions {
@@ -224,15 +217,13 @@ export class Batch {
    * Public records, and requests to watchers: made from the same state, so not part of the digest.
    */
   #publish(outcome: Outcome, nodes: readonly ChangedNode[], at: At): void {
-    const held = nodes.flatMap(({ cluster, node: { object }, before, after }): Touch[] => {
-      const isTouched = outcome.touched.has(objectKey(cluster, object.uid))
-      if (isTouched || !isOtherHold(before, after)) return []
-      return [{ cluster, uid: object.uid, last: null }]
-    })
-    for (const touch of [...outcome.touched.values(), ...held]) {
-      const lineage = lineageOf(this.#facts.of(touch.cluster), touch, at)
-      if (lineage === null) continue
-      this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
+    for (const touch of outcome.touched.values()) this.#publishObject(touch, at)
+    for (const { cluster, node, before, after } of nodes) {
+      const { uid } = node.object
+      const isTouched = outcome.touched.has(objectKey(cluster, uid))
+      if (!isTouched && isOtherHold(before, after)) {
+        this.#publishObject({ cluster, uid, last: null }, at)
+      }
     }
     // The tombstone of a compacted topic: consumers forget the object, too.
     for (const key of outcome.forgotten) this.#putLineage(key, null)
@@ -254,6 +245,11 @@ export class Batch {
       })
       this.#putIn('control', 0, `relist/${cluster}/${kind.group}/${kind.kind}`, record)
     }
+  }
+
+  #publishObject(touch: Touch, at: At): void {
+    const lineage = lineageOf(this.#facts.of(touch.cluster), touch, at)
+    if (lineage !== null) this.#putLineage(objectKey(touch.cluster, touch.uid), lineage)
   }
 
   /** After all others, where its last change belongs. */
@@ -301,7 +297,7 @@ export class Batch {
     let before = Number(this.#position.position) % Math.max(1, this.#changed.size)
     for (const [key, value] of this.#changed) {
       if (before-- > 0 || value?.type !== 'Node') continue
-      const facts = this.#facts.of(clusterOfNode(key))
+      const facts = this.#facts.of(clusterIn(key))
       return faultsOf(facts, value).map((fault) => `${key}: ${fault}`)
     }
     return []
@@ -328,11 +324,11 @@ export class Batch {
     this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
     const changelog: Produced[] = []
     const values: StoreChange[] = []
-    for (const [key, value] of this.#values) {
-      if (value === null && this.#cameAndWent(key)) continue
+    this.#values.forEach((value, key) => {
+      if (value === null && this.#cameAndWent(key)) return
       changelog.push({ key, value })
       values.push([key, value])
-    }
+    })
     this.#rows = this.#rowsOf(values)
     return { changelog, outputs: [...this.#outputs.values()], rows: this.#rows }
   }

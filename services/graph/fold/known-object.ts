@@ -11,11 +11,16 @@
  */
 import type { FactsByCluster } from '../../../core/graph/facts.ts'
 import { listedBy } from '../../../core/graph/held-plan.ts'
-import { ALL_NODES_PREFIX } from '../../../core/graph/key.ts'
+import { ALL_NODES_PREFIX, clusterIn } from '../../../core/graph/key.ts'
 import type { At } from '../../../core/graph/outcome.ts'
 import type { Node, Phase, Verdict } from '../../../core/model/node.ts'
 import { admissionOf, goesByUs, nodePhase } from '../../../core/model/node.ts'
-import type { ClusterId } from '../../../core/model/object.ts'
+import {
+  type ClusterId,
+  isSameReferences,
+  type OwnerReference,
+  type Uid,
+} from '../../../core/model/object.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import type { History, HistoryChange } from '../../../core/model/record.ts'
 import type { StateValue } from '../../../core/model/state.ts'
@@ -41,6 +46,8 @@ const NOT_THERE: KnownObject = {
   ...{ phase: null, createdAt: null, deletedAt: null, owners: [], held: null, long: null },
 }
 
+const NO_REFERENCES: readonly OwnerReference[] = []
+
 /** A node that an event changed. */
 export interface ChangedNode {
   readonly cluster: ClusterId
@@ -60,12 +67,7 @@ export function changedNode(
   const is = nodeIn(after ?? undefined)
   const node = is ?? was
   if (node === undefined) return undefined
-  return { cluster: clusterOfNode(key), node, before: was, after: is }
-}
-
-/** By its key. */
-export function clusterOfNode(key: string): ClusterId {
-  return decodeURIComponent(key.split('/')[1] ?? '')
+  return { cluster: clusterIn(key), node, before: was, after: is }
 }
 
 export function isNodeKey(key: string): boolean {
@@ -79,33 +81,49 @@ export function historyOf(
   nodes: readonly ChangedNode[],
   at: At,
 ): HistoryRecord[] {
-  const all = new Map(nodes.map((node) => [identityOf(node), node]))
-  const records = entries.map((entry): HistoryRecord => {
-    if (!OF_OBJECT.has(entry.change)) return { ...entry, object: null }
-    const key = objectKey(entry.cluster, entry.uid)
-    const now = facts.of(entry.cluster).node(entry.uid)
-    return { ...entry, object: knownObject(now, all.has(key) ? all.get(key)?.before : now) }
-  })
-  const told = new Set(
-    records.flatMap(({ cluster, uid, object }) => (object === null ? [] : objectKey(cluster, uid))),
-  )
-  const left = nodes.filter((node) => !told.has(identityOf(node)) && isOther(node))
-  if (left.length === 0) return records
-  // What a GET said of an owner is of whom a reference names, which may be another that bears the
-  // uid.
-  const lastOf = new Map(
-    records.flatMap((record, index) =>
-      record.change === 'owner' ? [] : [[objectKey(record.cluster, record.uid), index] as const],
-    ),
-  )
-  const added: HistoryRecord[] = []
-  for (const node of left) {
-    const index = lastOf.get(identityOf(node)) ?? -1
-    const last = records[index]
-    if (last === undefined) added.push(addedFor(node, at))
-    else records[index] = { ...last, object: knownObject(node.after, node.before) }
+  const all = nodes.map((node): Written => ({ node, hasObject: false, last: null }))
+  const writtenOf = finderOf(all)
+  const records: HistoryRecord[] = []
+  for (const entry of entries) {
+    const written = writtenOf(entry.cluster, entry.uid)
+    // What a GET said of an owner is of whom a reference names, which may be another that bears
+    // the uid.
+    if (written !== undefined && entry.change !== 'owner') written.last = records.length
+    if (OF_OBJECT.has(entry.change)) {
+      if (written !== undefined) written.hasObject = true
+      const now = facts.of(entry.cluster).node(entry.uid)
+      const before = written === undefined ? now : written.node.before
+      records.push({ ...entry, object: knownObject(now, before) })
+    } else records.push({ ...entry, object: null })
   }
-  return [...records, ...added]
+  for (const { node, hasObject, last } of all) {
+    if (hasObject || !isOther(node)) continue
+    const record = last === null ? undefined : records[last]
+    if (last === null || record === undefined) records.push(addedFor(node, at))
+    else records[last] = { ...record, object: knownObject(node.after, node.before) }
+  }
+  return records
+}
+
+/** A changed node, with what the entries say of it. */
+interface Written {
+  readonly node: ChangedNode
+  /** One of them has the object. */
+  hasObject: boolean
+  /** Index of the last one about it. */
+  last: number | null
+}
+
+function finderOf(all: readonly Written[]): (cluster: ClusterId, uid: Uid) => Written | undefined {
+  const [first] = all
+  if (all.length > 1) {
+    const byKey = new Map(all.map((written) => [identityOf(written.node), written]))
+    return (cluster, uid) => byKey.get(objectKey(cluster, uid))
+  }
+  return (cluster, uid) => {
+    const isIt = first?.node.node.object.uid === uid && first.node.cluster === cluster
+    return isIt ? first : undefined
+  }
 }
 
 /** By what readers of history know of it. */
@@ -119,12 +137,13 @@ function isOtherPhase({ before, after }: ChangedNode): boolean {
 }
 
 function isOtherList({ before, after }: ChangedNode): boolean {
-  const [was, is] = [before?.object.ownerReferences ?? [], after?.object.ownerReferences ?? []]
-  return is !== was && JSON.stringify(is) !== JSON.stringify(was)
+  const was = before?.object.ownerReferences ?? NO_REFERENCES
+  return !isSameReferences(was, after?.object.ownerReferences ?? NO_REFERENCES)
 }
 
 export function isOtherHold(before: Node | undefined, after: Node | undefined): boolean {
-  const [was, is] = [knownHold(before), knownHold(after)]
+  const was = knownHold(before)
+  const is = knownHold(after)
   return (was !== null || is !== null) && JSON.stringify(was) !== JSON.stringify(is)
 }
 
@@ -136,15 +155,26 @@ function addedFor(changed: ChangedNode, { partition, position, timestamp }: At):
   const { cluster, node, before, after } = changed
   const { group, kind, namespace, name, uid } = node.object
   const object = knownObject(after, before)
-  const told = addedText(changed)
-  const isVerdict = told.change === 'verdict' && after !== undefined
+  const { change, text } = addedText(changed)
+  const isVerdict = change === 'verdict' && after !== undefined
   return {
-    ...{ type: 'History', cluster, group, kind, namespace, name, uid },
-    ...told,
+    type: 'History',
+    cluster,
+    group,
+    kind,
+    namespace,
+    name,
+    uid,
+    change,
+    text,
     phase: isOtherPhase(changed) ? object.phase : null,
     admission: isVerdict ? admissionOf(after) : null,
     evidence: isVerdict ? (after.verdict?.evidence ?? null) : null,
-    ...{ command: null, partition, position, basis: [], at: timestamp },
+    command: null,
+    partition,
+    position,
+    basis: [],
+    at: timestamp,
     object,
   }
 }
@@ -161,7 +191,8 @@ export function verdictText(verdict: Verdict | null): string {
 }
 
 function referencesText({ before, after }: ChangedNode): string {
-  const [was, is] = [before, after].map((node) => node?.object.ownerReferences.length ?? 0)
+  const was = before?.object.ownerReferences.length ?? 0
+  const is = after?.object.ownerReferences.length ?? 0
   return `${was} owners → ${is} others`
 }
 

@@ -22,9 +22,10 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
   const told = node ?? touch.last
   if (told === null) return null
   const { object, verdict } = told
+  const { phase, doubt, deletion } = 'phase' in told ? ofLast(told) : ofNode(told)
   const admission = admissionOf(told)
-  const { length } = object.ownerReferences
-  const shown = length > LONG_LIST ? SHOWN_OWNERS : length
+  const { ownerReferences: owners } = object
+  const shown = owners.length > LONG_LIST ? owners.slice(0, SHOWN_OWNERS) : owners
   return {
     type: 'Lineage',
     cluster,
@@ -36,8 +37,10 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     name: object.name,
     version: object.version,
     scope: object.scope,
-    ...('phase' in told ? ofLast(told) : ofNode(told)),
-    owners: object.ownerReferences.slice(0, shown).map(
+    phase,
+    doubt,
+    deletion,
+    owners: shown.map(
       (reference): LineageOwner => ({
         apiVersion: reference.apiVersion,
         kind: reference.kind,
@@ -58,7 +61,7 @@ export function lineageOf(facts: ClusterFacts, touch: Touch, at: At): Lineage | 
     evidence: verdict?.evidence ?? null,
     position: at.position,
     at: at.timestamp,
-    moreOwners: length - shown,
+    moreOwners: owners.length - shown.length,
   }
 }
 

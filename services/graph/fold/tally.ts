@@ -148,14 +148,14 @@ export class Tally {
     after: StateReader,
   ): void {
     const owners = new Set<string>()
-    for (const [key, value] of changes) {
+    changes.forEach((value, key) => {
       if (key.startsWith(ALL_NODES_PREFIX)) {
-        if (key > this.#cursor) continue
+        if (key > this.#cursor) return
         this.#countNode(key, before.get(key), -1)
         this.#countNode(key, value ?? undefined, 1)
       } else if (key.startsWith(ALL_COUNTS_PREFIX)) owners.add(key)
       else if (key.startsWith('owner/')) owners.add(countKeyOfOwner(key))
-    }
+    })
     for (const key of owners) {
       if (key > this.#cursor) continue
       this.#countDangling(key, danglingOf(before, key, before.get(key)), -1)

@@ -90,11 +90,11 @@ export class GatheringStore implements Store {
     invariant(!this.#isWriting, 'a store has one writer')
     // It says what is wrong: that it is closed or damaged, or a key its own.
     this.#store.checkpoint()
-    if (changes.some(([key]) => key.startsWith(OWN_KEYS))) {
+    if (changes.some(isOwn)) {
       return await this.#store.write(changes, checkpoint)
     }
     if (this.#writes === 0) this.#sinceMs = this.#clock.monotonicMs()
-    for (const [key, value] of changes) this.#change(key, value)
+    for (const change of changes) this.#change(change)
     this.#checkpoint = checkpoint
     this.#writes += 1
     const isOld = this.#clock.monotonicMs() - this.#sinceMs >= GATHERED_MS
@@ -121,7 +121,7 @@ export class GatheringStore implements Store {
     this.#isWriting = true
     try {
       // Readers need the changes until they are written.
-      await this.#store.write([...this.#changes], checkpoint)
+      await this.#store.write(changesIn(this.#changes), checkpoint)
       this.#forget()
     } finally {
       this.#isWriting = false
@@ -148,7 +148,10 @@ export class GatheringStore implements Store {
     await this.#store[Symbol.asyncDispose]()
   }
 
-  #change(key: string, value: Uint8Array | null): void {
+  #change(change: StoreChange): void {
+    // Many, and what takes a pair apart allocates.
+    const key = change[0]
+    const value = change[1]
     this.#changes.set(key, value)
     this.#bytes += key.length + (value?.length ?? 0)
     const range = rangeOf(key)
@@ -175,6 +178,18 @@ export class GatheringStore implements Store {
     const keys = isRange ? (this.#ranges.get(prefix) ?? []) : this.#changes.keys()
     return within(this.#changes, keys, range)
   }
+}
+
+function changesIn(changes: Changes): readonly StoreChange[] {
+  const all: StoreChange[] = []
+  changes.forEach((value, key) => {
+    all.push([key, value])
+  })
+  return all
+}
+
+function isOwn(change: StoreChange): boolean {
+  return change[0].startsWith(OWN_KEYS)
 }
 
 /** In order. */

@@ -126,8 +126,9 @@ export function nodeChanges(
   const former = chunkNames(before)
   const isLong = after !== null && after.object.ownerReferences.length > LONG_LIST
   if (!isLong) {
-    const gone = former.map(({ name }): StoreChange => [ownerChunkKey(key, name), null])
-    return [[key, after === null ? null : codec.encode(after)], ...gone]
+    const head: StoreChange = [key, after === null ? null : codec.encode(after)]
+    if (former.length === 0) return [head]
+    return [head, ...former.map(({ name }): StoreChange => [ownerChunkKey(key, name), null])]
   }
   const chunks = chunksAfter(before, after, position)
   const object = { ...after.object, ownerReferences: [] }

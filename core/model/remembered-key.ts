@@ -6,9 +6,9 @@
  * What must stay true: the result equals a newly built key; every input is compared. Bounded: a
  * slot holds one key.
  *
- * Not here: what keys look like (key.ts).
+ * Not here: what keys look like (partition.ts, graph/key.ts).
  */
-import type { ClusterId, Coordinates, GroupKind, Uid } from '../model/object.ts'
+import type { ClusterId, Coordinates, GroupKind, Uid } from './object.ts'
 
 /** A power of two: far more than the objects that one record is about. */
 const REMEMBERED = 64
@@ -66,7 +66,7 @@ export function rememberedByPlace(
   const slots: (PlaceSlot | undefined)[] = emptySlots()
   return (cluster, uid, place) => {
     const { group, kind, namespace, name } = place
-    const at = slotOf(uid)
+    const at = uid === '' ? slotOf(name) : slotOf(uid)
     const slot = slots[at]
     if (slot !== undefined && slot.uid === uid && slot.cluster === cluster) {
       const isSameKind = slot.kind === kind && slot.group === group
