@@ -175,7 +175,8 @@ function partTables({ first, again }: Parts, objects: number): Table[] {
     rounded((sums.get(part) ?? 0) / objects, 1)
   return [
     {
-      title: 'Main thread of this checkout by part, to its end and with what a start takes',
+      title:
+        'Main thread of this checkout by part: wall time to its end, a start and waits for the disk included',
       columns: ['', 'first: µs an object', 'restarted: µs an object'],
       rows: parts.map((part) => [part, of(first, part), of(again, part)]),
     },
