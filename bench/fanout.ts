@@ -43,7 +43,7 @@ export async function benchFanout(
   policy: PolicyName = 'background',
   preset: Preset = 'parity',
 ): Promise<Report> {
-  await using crowd = await startCrowd(options.dependents, policy)
+  await using crowd = await startCrowd(options.dependents, { policy })
   await using kinfold = await startKinfold(crowd.kubeconfig, preset, ['--import', PROBE])
   const cpuReady = cpuSeconds(kinfold.pid)
   const looks: Look[] = [{ atMs: Date.now(), left: options.dependents }]
@@ -104,18 +104,24 @@ export async function benchFanout(
   }
 }
 
-interface Crowd extends AsyncDisposable {
+export interface Crowd extends AsyncDisposable {
   readonly kubeconfig: string
   deleteOwner(): void
   /** How many dependents are left, time and again. */
   left(): AsyncIterable<number>
 }
 
-async function startCrowd(dependents: number, policy: PolicyName): Promise<Crowd> {
+/** `families`: owners, among whom the dependents are divided evenly. */
+export async function startCrowd(
+  dependents: number,
+  {
+    policy = 'background',
+    families = 1,
+  }: { readonly policy?: PolicyName; readonly families?: number } = {},
+): Promise<Crowd> {
   const script = fileURLToPath(new URL('rig/crowd-server.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, String(dependents), String(LOOK_MS), policy], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const args = [script, String(dependents), String(LOOK_MS), policy, String(families)]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<CrowdLine> => {
     const { done, value } = await lines.next()

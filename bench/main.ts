@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { EXIT, ExitError } from '../runtime/lifecycle.ts'
 import { benchCascade, PRESET_NAMES, type PresetName } from './cascade.ts'
 import { benchFanout } from './fanout.ts'
+import { benchFirstList, type FirstListOptions } from './first-list.ts'
 import { benchFold, type FoldOptions } from './fold.ts'
 import { benchFolding, type FoldingOptions } from './folding.ts'
 import { benchHolding, type HoldingOptions } from './holding.ts'
@@ -63,6 +64,14 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     presets: ['parity', 'guarded'],
     run: ({ dependents = 0 }, policy, preset) =>
       benchFanout({ dependents }, policy, preset === 'guarded' ? preset : 'parity'),
+  },
+  'first-list': {
+    says: 'many objects listed for the first time and after a restart: until ready, CPU an object',
+    options: { objects: 60_000, family: 99, rounds: 3, profile: 1 },
+    policies: [],
+    isPaired: true,
+    run: async (options, _policy, _preset, against) =>
+      await benchFirstList(options as FirstListOptions, against),
   },
   fold: {
     says: 'ownership events over Kafka: the fold in one process and in two, and Kafka Streams',

@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
+import type { Clock } from '../../ports/clock.ts'
 import type { Entry, Log, Produced, Topic } from '../../ports/log.ts'
 import { hash32 } from '../../ports/partition.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -120,12 +121,27 @@ test('the last record stays, tombstone or not: the next one links to it', async 
 
 test('a lane that doubled by superseded records is compacted by itself', async (t) => {
   const directory = temporary(t)
-  await using log = await openSqliteLog({ directory, partitions: 1, clock: systemClock() })
-  for (let round = 0; round < 120; round++) {
-    const records = Array.from({ length: 1_000 }, (_, index) => record(`k${index % 50}`))
-    await log.append('changelog', 0, records)
-  }
+  const { clock, goOn } = lateClock()
+  await using log = await openSqliteLog({ directory, partitions: 1, clock })
+  for (let round = 0; round < 120; round++) await log.append('changelog', 0, superseding())
+  goOn(10_000)
   await turnsUntil(() => count(directory) <= 50_050)
+  equal((await log.latest('changelog', 0)).length, 50)
+})
+
+test('a process that begins is left to it for 10 s, whatever is due', async (t) => {
+  const directory = temporary(t)
+  const { clock, goOn } = lateClock()
+  const first = await openSqliteLog({ directory, partitions: 1, clock })
+  for (let round = 0; round < 60; round++) await first.append('changelog', 0, superseding())
+  await first[Symbol.asyncDispose]()
+  await using log = await openSqliteLog({ directory, partitions: 1, clock })
+  goOn(5_000)
+  // It looks every 50 ms.
+  await setTimeout(300)
+  equal(count(directory), 60_000)
+  goOn(5_000)
+  await turnsUntil(() => count(directory) === 50)
   equal((await log.latest('changelog', 0)).length, 50)
 })
 
@@ -211,6 +227,23 @@ function show({ offset, key, value }: Entry): string {
 
 function record(key: string): Produced {
   return { key, value: new Uint8Array(100).fill(7) }
+}
+
+function superseding(): Produced[] {
+  return Array.from({ length: 1_000 }, (_, index) => record(`k${index % 50}`))
+}
+
+/** The system's, but that `goOn` lets time pass at once. */
+function lateClock(): { readonly clock: Clock; readonly goOn: (ms: number) => void } {
+  const system = systemClock()
+  let late = 0
+  const clock = { ...system, monotonicMs: () => system.monotonicMs() + late }
+  return {
+    clock,
+    goOn: (ms) => {
+      late += ms
+    },
+  }
 }
 
 function count(directory: string): number {

@@ -18,11 +18,14 @@ import type { LogFile } from './log-file.ts'
  */
 const COMPACT_RECORDS = 50_000
 /**
- * Compaction waits for quiet, looking for it so often; but not for a lane that has grown by so many
- * times what makes it due.
+ * Compaction waits for quiet, looking for it so often, and for so long after the file was opened: a
+ * process that begins has to restore and to list. But it does not wait for a lane that has grown by
+ * so many times what makes it due: some 100 MB of changelog, more than a first list of 60,000
+ * objects brings.
  */
 const BUSY_MS = 50
-const OVERDUE = 4
+const BEGIN_MS = 10_000
+const OVERDUE = 10
 /** A slice of trimming deletes so many records at a time until so many milliseconds are over. */
 const TRIM_RECORDS = 50
 const TRIM_MS = 5
@@ -32,6 +35,7 @@ export class Maintenance {
   readonly #compaction: Compaction
   readonly #monotonicMs: () => number
   readonly #isBusy: () => boolean
+  readonly #begunMs: number
   /** Lanes with records before their start. */
   readonly #trimmed = new Set<number>()
   /** Lanes to compact whether that is due or not. */
@@ -55,6 +59,7 @@ export class Maintenance {
     this.#compaction = compaction
     this.#monotonicMs = monotonicMs
     this.#isBusy = isBusy
+    this.#begunMs = monotonicMs()
     for (const { lane, start } of file.heads) {
       if (file.records.hasAny(lane, 0, start)) this.#trimmed.add(lane)
     }
@@ -97,9 +102,14 @@ export class Maintenance {
 
   async #letOthersGo(): Promise<void> {
     await setImmediate()
-    while (this.#phase !== 'stopped' && this.#isBusy() && !this.#isUrgent()) {
+    while (this.#phase !== 'stopped' && this.#isLater() && !this.#isUrgent()) {
       await setTimeout(BUSY_MS, undefined, { ref: false })
     }
+  }
+
+  /** Others have more use for the time. */
+  #isLater(): boolean {
+    return this.#monotonicMs() - this.#begunMs < BEGIN_MS || this.#isBusy()
   }
 
   #isUrgent(): boolean {

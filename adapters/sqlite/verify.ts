@@ -12,6 +12,7 @@ import { columnsSum } from './checksum.ts'
 import { damagedAt, damagedFile } from './failure.ts'
 import { type Head, nameOf, OFFSET_END } from './head.ts'
 import type { LogFile } from './log-file.ts'
+import { Proof, type Proved } from './proof.ts'
 
 /** Records checked in one turn of the event loop: some 5 ms. */
 const SLICE_RECORDS = 2_000
@@ -32,12 +33,13 @@ function checkStructure(file: LogFile): void {
 }
 
 async function checkRecords(file: LogFile, head: Head): Promise<void> {
+  const proof = new Proof(file.database)
   let count = 0
   for (let from = head.start; ; ) {
-    const { records, complete } = file.read(() => file.records.upward(head, from, SLICE_RECORDS))
-    count += records.length
-    if (complete) break
-    from = records.at(-1)!.offset + 1
+    const proved = file.read(() => checkSome(file, proof, head, from))
+    count += proved.count
+    if (proved.complete) break
+    from = proved.next
     await setImmediate()
   }
   if (count !== head.records) {
@@ -46,6 +48,13 @@ async function checkRecords(file: LogFile, head: Head): Promise<void> {
   if (file.read(() => file.records.hasAny(head.lane, head.next, OFFSET_END))) {
     throw damagedAt(head, head.next, file.path, 'there are records behind the end')
   }
+}
+
+function checkSome(file: LogFile, proof: Proof, head: Head, from: number): Proved {
+  const proved = proof.upward(head, from, file.records.sumBelow(head, from), SLICE_RECORDS)
+  if (proved !== undefined) return proved
+  const { records, complete } = file.records.upward(head, from, SLICE_RECORDS)
+  return { count: records.length, next: (records.at(-1)?.offset ?? from) + 1, complete }
 }
 
 function checkPositions(file: LogFile, head: Head): void {

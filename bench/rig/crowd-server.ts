@@ -1,9 +1,9 @@
 /**
- * A cluster of the playground's with one owner of very many, in a process of its own. For
- * fanout.ts.
+ * A cluster of the playground's with one owner of very many, or many owners of as many each, in a
+ * process of its own. For fanout.ts and first-list.ts.
  *
- * Prints the path of its kubeconfig, deletes the owner at the first line of standard input, and
- * from then on prints how many of its dependents are left.
+ * Prints the path of its kubeconfig, deletes the first owner at the first line of standard input,
+ * and from then on prints how many of its dependents are left. It ends with its standard input.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import type { ApiServer } from '../../adapters/memory/api-server.ts'
 import { startPlayground } from '../../playground/playground.ts'
 import { deleteOptions, type PolicyName, referenceTo } from './policy.ts'
 
-const [, , dependents = '0', everyMs = '0', policyName] = process.argv
+const [, , dependents = '0', everyMs = '0', policyName, families = '1'] = process.argv
 const policy = policyName as PolicyName
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const directory = mkdtempSync(join(tmpdir(), 'kinfold-crowd-'))
@@ -23,12 +23,14 @@ const ended = once(process.stdin, 'end')
 
 const playground = await startPlayground({ directory, clusters: ['crowd'], workload: false })
 const { api } = playground.servers[0] as { readonly api: ApiServer }
-const owner = await ask(api, 'POST', CONFIG_MAPS, {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'owner' },
-})
+const owners: Answered[] = []
+for (let index = 0; index < Number(families); index++) {
+  const metadata = { name: index === 0 ? 'owner' : `owner-${index}` }
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
+  owners.push(await ask(api, 'POST', CONFIG_MAPS, owner))
+}
 for (let index = 0; index < Number(dependents); index++) {
+  const owner = owners[index % owners.length] as Answered
   const reference = referenceTo(owner.metadata, policy)
   await ask(api, 'POST', CONFIG_MAPS, {
     apiVersion: 'v1',
@@ -43,14 +45,16 @@ api.observe(({ before, after }) => {
   if (after === null || isOrphaned) left -= 1
 })
 say({ kubeconfig: playground.kubeconfig })
-await once(process.stdin, 'data')
-await ask(api, 'DELETE', `${CONFIG_MAPS}/owner`, deleteOptions(policy))
-while (left > 0) {
+const isAsked = await Promise.race([once(process.stdin, 'data'), ended.then(() => undefined)])
+if (isAsked !== undefined) {
+  await ask(api, 'DELETE', `${CONFIG_MAPS}/owner`, deleteOptions(policy))
+  while (left > 0) {
+    say({ left })
+    await delay(Number(everyMs))
+  }
   say({ left })
-  await delay(Number(everyMs))
+  await ended
 }
-say({ left })
-await ended
 await playground[Symbol.asyncDispose]()
 rmSync(directory, { recursive: true })
 process.exit()

@@ -1,14 +1,16 @@
 /**
  * docs/operate/metrics.md and the endpoint agree: names, types, labels and meanings, over a
- * playground in which something is going on.
+ * playground in which something is going on; and names of clusters are cheap to read.
  */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { noCounters, type WatcherStatus } from '../../services/watcher/status.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { startKinfold } from '../../testing/process/kinfold-command.ts'
+import { namesOf } from './process-metrics.ts'
 
 const DOCUMENT = join(import.meta.dirname, '..', '..', 'docs', 'operate', 'metrics.md')
 /** OpenTelemetry's. */
@@ -20,6 +22,12 @@ const NOT_HERE = [
   'kinfold_watch_broken_since_seconds',
   'kinfold_telemetry_spans_total',
 ]
+
+const NOT_REACHED: WatcherStatus = {
+  ...{ clusterId: null, name: '', epoch: 0, clusterEpoch: 0, connected: false },
+  ...{ reason: '', lease: 'kinfold-watcher', isLeading: false, standbyOf: null },
+  ...{ kinds: [], unwatched: [], counters: noCounters() },
+}
 
 test('what is served is documented, and what is documented is served', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'kinfold-metrics-'))
@@ -39,6 +47,28 @@ test('what is served is documented, and what is documented is served', async (t)
     return served.length >= documented.length || `${served.length} of ${documented.length}`
   })
   deepEqual(served.toSorted(), documented.toSorted())
+})
+
+test('the name of a cluster is read from a status only until its watcher knows which it is', () => {
+  let reads = 0
+  const watcher = (of: Pick<WatcherStatus, 'clusterId' | 'name'>) => ({
+    status: () => {
+      reads++
+      return { ...NOT_REACHED, ...of }
+    },
+  })
+  const late: { clusterId: string | null; name: string } = { clusterId: null, name: 'north' }
+  const nameOf = namesOf([
+    { status: () => watcher(late).status() },
+    watcher({ clusterId: 'b', name: 'south' }),
+  ])
+  equal(nameOf('a'), 'a', 'not reached yet')
+  equal(nameOf('b'), 'south')
+  late.clusterId = 'a'
+  equal(nameOf('a'), 'north')
+  reads = 0
+  const asked = ['a', 'b', 'another'].map(nameOf)
+  deepEqual([asked, reads], [['north', 'south', 'another'], 0])
 })
 
 /** As `name | type | labels | meaning`. */

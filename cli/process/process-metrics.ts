@@ -117,16 +117,22 @@ export function registerLogFile(meter: Meter, disk: DiskSpace, log: { bytes(): n
 
 /**
  * By the watchers of this process; an id where none of them watches it. A watcher has one cluster
- * for good, and its status is long: it is read once, and not for each result.
+ * for good once it has reached it, and its status is long: it is read until then, and not for each
+ * result.
  */
-export function namesOf(watchers: readonly Watcher[]): ClusterNames {
+export function namesOf(watchers: readonly Pick<Watcher, 'status'>[]): ClusterNames {
   const names = new Map<string, string>()
+  const unnamed = new Set(watchers)
   return (id) => {
-    const known = names.get(id)
-    if (known !== undefined) return known
-    const name = watchers.map((each) => each.status()).find((each) => each.clusterId === id)?.name
-    if (name !== undefined) names.set(id, name)
-    return name ?? id
+    if (!names.has(id)) {
+      for (const watcher of unnamed) {
+        const { clusterId, name } = watcher.status()
+        if (clusterId === null) continue
+        unnamed.delete(watcher)
+        if (!names.has(clusterId)) names.set(clusterId, name)
+      }
+    }
+    return names.get(id) ?? id
   }
 }
 

@@ -16,6 +16,7 @@ import type { Watcher } from '../../services/watcher/watcher.ts'
 import { nameOf } from '../print/kind-name.ts'
 import { time } from '../print/table.ts'
 import { blockedText } from '../print/word.ts'
+import { namesOf } from './process-metrics.ts'
 
 /**
  * It was listed and may not be watched, or not any more. Other failures pass, or the kind gets out
@@ -30,8 +31,7 @@ export function readinessOf(
   graph: Pick<Graph, 'status' | 'owners'>,
   census: Pick<Census, 'counts'>,
 ): Check[] {
-  const nameOf = (id: string): string =>
-    watchers.find((watcher) => watcher.status().clusterId === id)?.status().name ?? id
+  const nameOf = namesOf(watchers)
   return [
     ...watchers.flatMap(checksOfWatcher),
     ...checksOfTasks(graph),

@@ -20,11 +20,13 @@ export interface KinfoldOptions {
   readonly flags?: readonly string[]
   /** For Node itself, such as a module to load first. */
   readonly nodeArgs?: readonly string[]
+  /** The checkout that runs; this one unless given. */
+  readonly root?: string
 }
 
 export const ACTING: readonly string[] = ['--mode', 'enforce', '--preset', 'parity']
 
-const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts')
+const ROOT = join(import.meta.dirname, '..', '..')
 const READY_WITHIN_MS = 120_000
 const ASK_WITHIN_MS = 10_000
 const LOG_TAIL_LINES = 40
@@ -45,6 +47,7 @@ export class KinfoldProcess implements AsyncDisposable {
     data,
     flags = ACTING,
     nodeArgs = [],
+    root = ROOT,
   }: KinfoldOptions): Promise<KinfoldProcess> {
     // A killed one leaves it.
     await rm(addressFile(data), { force: true })
@@ -52,7 +55,7 @@ export class KinfoldProcess implements AsyncDisposable {
     const command = {
       name: 'kinfold up',
       binary: process.execPath,
-      args: [...nodeArgs, MAIN, 'up', ...fixed, ...flags],
+      args: [...nodeArgs, join(root, 'cli', 'main.ts'), 'up', ...fixed, ...flags],
       logFile: logFile(data),
     }
     return new KinfoldProcess(data, await ServerProcess.start(command, async () => true))

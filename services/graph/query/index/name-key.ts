@@ -43,7 +43,10 @@ const NAMESPACE_PARTS = 2
 const TIME_DIGITS = 16
 const NO_BYTES = new Uint8Array()
 
-/** `former`: as its record before this had it. */
+/**
+ * `former`: as its record before this had it, whose keys are there: most of what names an object
+ * has named it before.
+ */
 export function nameChanges(lineage: Lineage, former: Indexed | undefined): StoreChange[] {
   const { cluster, uid, group, kind, namespace, name, at } = lineage
   const isGone = lineage.phase === 'gone'
@@ -55,10 +58,12 @@ export function nameChanges(lineage: Lineage, former: Indexed | undefined): Stor
   const named = { cluster, uid, group, kind, namespace, name }
   const last: Indexed = { ...named, at, isGone, owners, moreOwners }
   const keys = nameKeys(last)
-  const over = former === undefined ? [] : nameKeys(former).filter((key) => !keys.includes(key))
+  const there = former === undefined ? [] : nameKeys(former)
+  const over = there.filter((key) => !keys.includes(key))
+  const added = keys.filter((key) => !there.includes(key))
   return [
     ...over.map((key): StoreChange => [key, null]),
-    ...keys.map((key): StoreChange => [key, NO_BYTES]),
+    ...added.map((key): StoreChange => [key, NO_BYTES]),
     [uidKey(cluster, uid), Buffer.from(JSON.stringify(last))],
   ]
 }

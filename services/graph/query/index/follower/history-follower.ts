@@ -272,7 +272,7 @@ export class HistoryFollower {
       }
       const lineage = this.#codec.decode(entry.value) as Lineage
       const former = this.#lastIn(changes, lineage.cluster, lineage.uid)
-      for (const change of nameChanges(lineage, former)) this.#putNew(changes, change)
+      for (const change of nameChanges(lineage, former)) changes.set(...change)
       clusterNames.set(lineage.cluster, lineage.clusterName)
     }
     for (const [cluster, name] of clusterNames) {
@@ -281,19 +281,10 @@ export class HistoryFollower {
     }
   }
 
-  /**
-   * A key without a value that is there already is not written again: most of what names an object
-   * has named it before.
-   */
-  #putNew(changes: Changes, [key, value]: StoreChange): void {
-    const known = changes.get(key)
-    const isThere = known === undefined ? this.#store.get(key) !== undefined : known !== null
-    if (value?.length !== 0 || !isThere) changes.set(key, value)
-  }
-
   /** Also of what the same page of the log says. */
   #lastIn(changes: Changes, cluster: ClusterId, uid: Uid): Indexed | undefined {
     const bytes = changes.get(uidKey(cluster, uid))
-    return bytes == null ? lastOf(this.#store, cluster, uid) : indexedIn(bytes)
+    if (bytes === null) return undefined
+    return bytes === undefined ? lastOf(this.#store, cluster, uid) : indexedIn(bytes)
   }
 }
