@@ -6,7 +6,7 @@
  * objects before Kinfold starts; what a start takes without any object is measured, too, and taken
  * off. With `--against`, another checkout does the same by turns.
  *
- * Not here: how a profile is split (profile-parts.ts).
+ * Not here: how a profile is split (profile/parts.ts).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually } from '../testing/eventually.ts'
 import { KinfoldProcess } from '../testing/process/kinfold-process.ts'
 import { type Crowd, startCrowd } from './fanout.ts'
-import { partsOf } from './profile-parts.ts'
+import { partsOf } from './profile/parts.ts'
 import { cpuSeconds, memoryOf } from './rig/process-usage.ts'
 import { machine, median, type Report, rounded, type Table } from './rig/report.ts'
 

@@ -30,7 +30,7 @@ import { GatheringStore } from '../services/graph/fold/bytes/gathering-store.ts'
 import { giveOrder } from '../services/graph/fold/order.ts'
 import { Task } from '../services/graph/fold/task.ts'
 import { settled } from '../services/reaper/decide/result.ts'
-import { allocatedBytes } from './allocation.ts'
+import { allocatedBytes } from './profile/allocation.ts'
 import { CountedLog } from './rig/counted-log.ts'
 import {
   beginning,

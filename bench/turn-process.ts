@@ -14,7 +14,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { allocatedBytes } from './allocation.ts'
+import { allocatedBytes } from './profile/allocation.ts'
 
 export interface TurnLine {
   /** Microseconds a unit, of all threads and of the main one; 0 for `heap`. */
