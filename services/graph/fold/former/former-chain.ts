@@ -46,7 +46,7 @@ export class PendingRows {
 }
 
 /** Rows of the state, and what is kept beside it. */
-type RowsReader = Reader & { row(key: string): Uint8Array | undefined }
+export type RowsReader = Reader & { row(key: string): Uint8Array | undefined }
 
 /** Undefined where no older change of the key is remembered. */
 export function olderChangesOf(store: Reader, codec: Codec, key: string): LastChange | undefined {
@@ -87,7 +87,11 @@ export function putNumber(
   let at: number | null = null
   while (part.older !== null && number <= part.older) {
     const older = partAt(rows, codec, key, part.older)
-    if (older === undefined) break
+    if (older === undefined) {
+      // It is forgotten: a part that is put here may get its name.
+      part = { ...part, older: null }
+      break
+    }
     ;[at, part] = [part.older, older]
   }
   const index = firstFrom(part.records, number)
@@ -115,6 +119,7 @@ export function putRecent(
   key: string,
   { records, position }: Recent,
 ): void {
+  if (records.length === 0) return
   const known = olderChangesOf(rows, codec, key)
   const all = [...(known?.records ?? []), ...records]
   const isBehind = (known?.records.at(-1) ?? -1) < (records[0] ?? 0)

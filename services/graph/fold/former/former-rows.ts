@@ -22,6 +22,7 @@ import {
   olderChangesOf,
   PendingRows,
   putRecent,
+  type RowsReader,
 } from './former-chain.ts'
 import {
   chainKey,
@@ -40,7 +41,6 @@ import {
   valuesIn,
 } from './former-record.ts'
 import { type Listed, MOST_RECENT, nextRow, type Recent, recentIn, rowOf } from './row.ts'
-import type { RowReader } from './row-store.ts'
 
 /** Records of which what they changed is forgotten at once. */
 const FORGOTTEN_RECORDS = 8
@@ -70,7 +70,7 @@ interface KeyChange {
  * undefined where none are kept.
  */
 export function rowsOf(
-  rows: Pick<RowReader, 'get' | 'row'>,
+  rows: RowsReader,
   codec: Codec,
   values: Iterable<StoreChange>,
   formers?: Formers,
@@ -89,8 +89,7 @@ export function rowsOf(
     }
     const all = withRecords(row && recentIn(row), records)
     const [moved, kept] = value === null ? [all] : halvesOf(all)
-    const left = moved && since(reach, moved)
-    if (left !== undefined && left.records.length > 0) putRecent(older, codec, key, left)
+    if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
     written.push([key, value && rowOf(value, kept)])
   }
   written.push(...older.changes)
@@ -127,7 +126,7 @@ function halvesOf(
 }
 
 /** Without the records that are forgotten, which nothing would ever remove again. */
-function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
+export function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
   const first = reach?.older?.begin ?? reach?.begin ?? 0
   return { position, records: records.filter((number) => number >= first) }
 }
@@ -217,7 +216,11 @@ export async function forgottenRows(
  */
 export async function rowsLeft(store: Pick<Store, 'get' | 'page'>): Promise<StoreChange[]> {
   if (store.get(REACH_KEY) !== undefined) return [[REACH_KEY, null]]
-  const { rows } = await store.page({ gte: END_OF_STATE, lt: '~', limit: ROWS_LEFT })
+  // Records last: with them goes what is left of the lists where it remembers again before the end.
+  const limit = ROWS_LEFT
+  const lists = await store.page({ gte: lastKey(''), lt: '~', limit })
+  const isLast = lists.rows.length === 0
+  const { rows } = isLast ? await store.page({ gte: END_OF_STATE, lt: '~', limit }) : lists
   return rows.map(([row]): StoreChange => [row, null])
 }
 
@@ -248,7 +251,7 @@ export interface FormerValue {
  * since.
  */
 export function formerAt(
-  store: Pick<RowReader, 'get' | 'row'>,
+  store: RowsReader,
   codec: Codec,
   key: string,
   position: number,
