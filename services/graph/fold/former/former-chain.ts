@@ -14,7 +14,7 @@ import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerChain, LastChange } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { chainKey, lastKey } from './former-key.ts'
+import { chainKey, changedKey, lastKey } from './former-key.ts'
 import { type Recent, recentIn } from './row.ts'
 
 /** Longer lists lose their older half to a row of its own. */
@@ -70,7 +70,10 @@ export function lastChangeIn(codec: Codec, bytes: Uint8Array): LastChange {
   return last
 }
 
-/** `position`: of the newest of its changes in that record. Known already: nothing is put. */
+/**
+ * `position`: of the newest of its changes in that record, which is put already. Known already:
+ * nothing is put.
+ */
 export function putNumber(
   rows: PendingRows,
   codec: Codec,
@@ -101,8 +104,11 @@ export function putNumber(
   if (records.length > MOST_NUMBERS) {
     const moved = records.splice(0, records.length >> 1)
     const end = moved.at(-1) ?? 0
-    rows.put(chainKey(key, end), codec.encode({ type: 'FormerChain', records: moved, older }))
-    older = end
+    // With the record that a part ends with it is removed: it is none where that is gone already.
+    const isKept = rows.get(changedKey(end)) !== undefined
+    if (isKept)
+      rows.put(chainKey(key, end), codec.encode({ type: 'FormerChain', records: moved, older }))
+    older = isKept ? end : null
   }
   if (at !== null) {
     rows.put(chainKey(key, at), codec.encode({ type: 'FormerChain', records, older }))

@@ -6,6 +6,7 @@ import type { StoreChange } from '../../../../ports/store.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { changesBack, keysChanged } from './changed.ts'
 import { olderChangesOf, PendingRows, putNumber } from './former-chain.ts'
+import { changedKey } from './former-key.ts'
 import { type FormerChange, formerRecords } from './former-record.ts'
 import { forgottenRows, reachOf, rowsLeft, rowsOf } from './former-rows.ts'
 import { RowStore } from './row-store.ts'
@@ -185,8 +186,10 @@ suite('what was there before', () => {
     const head = { type: 'LastChange', position: 1_065, records, older } as const
     const rows = new PendingRows(new MemoryStore())
     rows.put(`|last/${KEY}`, codec.encode(head))
-    for (let number = older; number > older - 200; number--)
+    for (let number = older; number > older - 200; number--) {
+      rows.put(changedKey(number), new Uint8Array())
       putNumber(rows, codec, KEY, { number, position: number })
+    }
     let [part, count] = [olderChangesOf(rows, codec, KEY)?.older ?? null, 0]
     for (; part !== null && count < 10; count++) {
       const bytes = rows.get(`|chain/${KEY} ${part.toString().padStart(16, '0')}`)
@@ -216,5 +219,16 @@ suite('what was there before', () => {
         `${most} rows were left`,
       )
     }
+  })
+
+  test('leaves no part of a list whose records are forgotten before it has that part', async () => {
+    const folding = new Folding()
+    for (let change = 0; change < 400; change++) {
+      await folding.commit({ [KEY]: `${change}` })
+      await folding.forget(folding.position - 60n)
+    }
+    equal(folding.at(395), '394')
+    const { rows } = await folding.store.page({ gte: '|chain/', lt: '|chain0', limit: 9 })
+    deepEqual(rows, [])
   })
 })

@@ -15,7 +15,7 @@ import { tableOf } from '../../../../core/graph/table.ts'
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerReach, PackedFormers } from '../../../../ports/record/former-value.ts'
-import type { Store, StoreChange } from '../../../../ports/store.ts'
+import type { Store, StoreChange, StoreEntry } from '../../../../ports/store.ts'
 import {
   lastPositionOf,
   numbersBack,
@@ -78,6 +78,8 @@ export function rowsOf(
   const reach = formers && reachAfter(reachOf(rows, codec), formers.folded)
   const changes = formers === undefined ? NO_CHANGES : changesIn(formers)
   const older = new PendingRows(rows)
+  if (formers !== undefined && formers.changes.length > 0)
+    for (const record of formers.records) older.put(...changedRow(codec, record))
   const written: StoreChange[] = []
   for (const [key, value] of values) {
     const row = reach !== undefined && hasList(key, changes) ? rows.row(key) : undefined
@@ -93,10 +95,7 @@ export function rowsOf(
     written.push([key, value && rowOf(value, kept)])
   }
   written.push(...older.changes)
-  if (formers === undefined || reach === undefined) return written
-  if (formers.changes.length > 0)
-    for (const record of formers.records) written.push(changedRow(codec, record))
-  written.push([REACH_KEY, codec.encode(reach)])
+  if (reach !== undefined) written.push([REACH_KEY, codec.encode(reach)])
   return written
 }
 
@@ -151,7 +150,7 @@ function changesIn({ changes, records }: Formers): ReadonlyMap<string, KeyChange
   return all
 }
 
-export function changedRow(codec: Codec, record: PackedFormers): StoreChange {
+export function changedRow(codec: Codec, record: PackedFormers): StoreEntry {
   return [changedKey(record.to - 1), codec.encode(record)]
 }
 
