@@ -21,6 +21,7 @@ import { auditPartition } from '../audit/audit.ts'
 import { END_OF_STATE } from './former/former-key.ts'
 import { reachOf } from './former/former-rows.ts'
 import { DEFAULT_RETENTION, keepTrimmed, type RetentionConfig, snapshots } from './retention.ts'
+import { Task } from './task.ts'
 
 const DAY_MS = 24 * 3_600_000
 const ENOUGH = 1_000_000
@@ -399,4 +400,24 @@ test('where nothing of the past is kept, nothing is written of it, and what ther
   await using last = runTask(log, store)
   await last.caughtUp()
   equal(reachOf(store, codec)?.begin, Number(end))
+})
+
+test('where nothing of the past is kept, no moment is asked from the first answer on', async () => {
+  const log = new MemoryLog({ partitions: 1, clock: systemClock() })
+  const store = emptyStore()
+  await appendAll(log, eventsOf(['put cm/a']))
+  {
+    await using first = runTask(log, store)
+    await first.caughtUp()
+  }
+  ok(reachOf(store, codec) !== undefined)
+  const stop = new AbortController()
+  let reach: ReturnType<typeof reachOf>
+  const restored = async (): Promise<void> => {
+    reach = reachOf(store, codec)
+    stop.abort()
+  }
+  const parts = { log, codec, store, partition: 0, clock: systemClock() }
+  await new Task({ ...parts, isRemembering: false, restored }).run(stop.signal)
+  equal(reach, undefined)
 })

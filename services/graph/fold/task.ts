@@ -352,8 +352,10 @@ export class Task {
   /** What the store missed is filled from here back, also while nothing comes. */
   async #beginRemembering(position: bigint): Promise<void> {
     const { store, codec } = this.#options
+    // First goes how far back it could be asked: what it missed meanwhile is not filled.
+    if (!this.#isRemembering) return await this.#remember()
     const checkpoint = store.checkpoint()
-    if (!this.#isRemembering || checkpoint === undefined) return
+    if (checkpoint === undefined) return
     const nothing = { changes: [], records: [], folded: { from: position, to: position } }
     await store.writeRows(rowsOf(store, codec, [], nothing), checkpoint)
   }

@@ -11,11 +11,11 @@ import type {
   FormerValues,
   PackedFormers,
 } from '../../../../ports/record/former-value.ts'
-import { entriesIn, type KeyRange, prefixRange } from '../../../../ports/store.ts'
+import { entriesIn, prefixRange, type StorePage } from '../../../../ports/store.ts'
 import { lastPositionOf, numbersBack } from './former-chain.ts'
 import { changedFrom, keyOfLast, lastKey, positionOfChanged } from './former-key.ts'
 import { valuesIn } from './former-record.ts'
-import { openedRecord } from './former-rows.ts'
+import { openedRecord, reachOf } from './former-rows.ts'
 import { recentIn } from './row.ts'
 import type { RowReader } from './row-store.ts'
 import type { StoreReader } from './store-at.ts'
@@ -61,7 +61,7 @@ export async function* changedBetween(
 
 /**
  * Keys that begin so and changed before a position, whether they hold anything now or not, in their
- * order.
+ * order. What holds something now is read first: what goes meanwhile is found there.
  */
 export async function* keysChanged(
   store: RowReader,
@@ -69,41 +69,29 @@ export async function* keysChanged(
   prefix: string,
   before: number,
 ): AsyncGenerator<string> {
-  for await (const key of inOrder(listedNow(store, prefix), listedBefore(store, prefix)))
-    if (lastChangeBefore(store, codec, key, before) !== undefined) yield key
-}
-
-/** That hold something and changed lately. */
-async function* listedNow(store: RowReader, prefix: string): AsyncGenerator<string> {
-  const rows = { page: async (range: KeyRange) => await store.rows(range) }
-  for await (const [key, row] of entriesIn(rows, prefixRange(prefix, PAGE_KEYS)))
-    if (recentIn(row) !== undefined) yield key
-}
-
-/** That have older changes. */
-async function* listedBefore(store: RowReader, prefix: string): AsyncGenerator<string> {
-  for await (const [row] of entriesIn(store, prefixRange(lastKey(prefix), PAGE_KEYS)))
-    yield keyOfLast(row)
-}
-
-/** Of both, each once. */
-async function* inOrder(
-  a: AsyncGenerator<string>,
-  b: AsyncGenerator<string>,
-): AsyncGenerator<string> {
-  let [nextA, nextB] = [await a.next(), await b.next()]
-  while (nextA.done !== true || nextB.done !== true) {
-    const isA = nextB.done === true || (nextA.done !== true && nextA.value <= nextB.value)
-    const key: string = isA ? nextA.value : nextB.value
-    yield key
-    if (nextA.done !== true && nextA.value === key) nextA = await a.next()
-    if (nextB.done !== true && nextB.value === key) nextB = await b.next()
+  const { lt, limit } = prefixRange(prefix, PAGE_KEYS)
+  for (let from = prefix; from < lt; ) {
+    const now = await store.rows({ gte: from, lt, limit })
+    const end = endOf(now, lt)
+    const older = await store.page({ gte: lastKey(from), lt: lastKey(end), limit })
+    const upTo = keyOfLast(endOf(older, lastKey(end)))
+    const keys = new Set(older.rows.map(([row]) => keyOfLast(row)))
+    for (const [key, row] of now.rows) if (key < upTo && recentIn(row) !== undefined) keys.add(key)
+    for (const key of [...keys].sort())
+      if (lastChangeBefore(store, codec, key, before) !== undefined) yield key
+    from = upTo
   }
+}
+
+/** Of what a page of a range has, exclusive. */
+function endOf({ rows, isCut }: StorePage, lt: string): string {
+  const last = rows.at(-1)
+  return isCut && last !== undefined ? `${last[0]}\0` : lt
 }
 
 /**
  * Changes of one key before a position, the newest first, with what it held before each; empty:
- * nothing.
+ * nothing. As far back as none is missing.
  */
 export function* changesBack(
   store: Pick<RowReader, 'get' | 'row'>,
@@ -111,8 +99,9 @@ export function* changesBack(
   key: string,
   before: number,
 ): Generator<{ readonly position: number; readonly value: Uint8Array }> {
+  const begin = reachOf(store, codec)?.begin ?? Number.POSITIVE_INFINITY
   for (const { number } of numbersBack(store, codec, key, before)) {
-    const record = openedRecord(store, codec, number)
+    const record = number < begin ? undefined : openedRecord(store, codec, number)
     if (record === undefined) return
     for (const { position, value = NO_BYTES } of record.changesOf(key).toReversed())
       if (position < before) yield { position, value }

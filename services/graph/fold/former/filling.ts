@@ -111,9 +111,8 @@ export class Filling {
     const { codec } = this.#parts
     const number = record.to - 1
     const newest = new Map(keys.map((key, at) => [key, positions[at] ?? 0]))
+    rows.put(...changedRow(codec, record))
     for (const [key, position] of newest) putNumber(rows, codec, key, { number, position })
-    const [row, bytes] = changedRow(codec, record)
-    if (bytes !== null) rows.put(row, bytes)
   }
 
   /** Newest first, of some offsets before one; `next`: where older ones begin. */

@@ -14,7 +14,7 @@ import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerChain, LastChange } from '../../../../ports/record/former-value.ts'
 import type { Store, StoreChange } from '../../../../ports/store.ts'
-import { chainKey, lastKey } from './former-key.ts'
+import { chainKey, changedKey, lastKey } from './former-key.ts'
 import { type Recent, recentIn } from './row.ts'
 
 /** Longer lists lose their older half to a row of its own. */
@@ -46,7 +46,7 @@ export class PendingRows {
 }
 
 /** Rows of the state, and what is kept beside it. */
-type RowsReader = Reader & { row(key: string): Uint8Array | undefined }
+export type RowsReader = Reader & { row(key: string): Uint8Array | undefined }
 
 /** Undefined where no older change of the key is remembered. */
 export function olderChangesOf(store: Reader, codec: Codec, key: string): LastChange | undefined {
@@ -70,7 +70,10 @@ export function lastChangeIn(codec: Codec, bytes: Uint8Array): LastChange {
   return last
 }
 
-/** `position`: of the newest of its changes in that record. Known already: nothing is put. */
+/**
+ * `position`: of the newest of its changes in that record, which is put already. Known already:
+ * nothing is put.
+ */
 export function putNumber(
   rows: PendingRows,
   codec: Codec,
@@ -87,7 +90,11 @@ export function putNumber(
   let at: number | null = null
   while (part.older !== null && number <= part.older) {
     const older = partAt(rows, codec, key, part.older)
-    if (older === undefined) break
+    if (older === undefined) {
+      // It is forgotten: a part that is put here may get its name.
+      part = { ...part, older: null }
+      break
+    }
     ;[at, part] = [part.older, older]
   }
   const index = firstFrom(part.records, number)
@@ -97,8 +104,11 @@ export function putNumber(
   if (records.length > MOST_NUMBERS) {
     const moved = records.splice(0, records.length >> 1)
     const end = moved.at(-1) ?? 0
-    rows.put(chainKey(key, end), codec.encode({ type: 'FormerChain', records: moved, older }))
-    older = end
+    // With the record that a part ends with it is removed: it is none where that is gone already.
+    const isKept = rows.get(changedKey(end)) !== undefined
+    if (isKept)
+      rows.put(chainKey(key, end), codec.encode({ type: 'FormerChain', records: moved, older }))
+    older = isKept ? end : null
   }
   if (at !== null) {
     rows.put(chainKey(key, at), codec.encode({ type: 'FormerChain', records, older }))
@@ -115,6 +125,7 @@ export function putRecent(
   key: string,
   { records, position }: Recent,
 ): void {
+  if (records.length === 0) return
   const known = olderChangesOf(rows, codec, key)
   const all = [...(known?.records ?? []), ...records]
   const isBehind = (known?.records.at(-1) ?? -1) < (records[0] ?? 0)

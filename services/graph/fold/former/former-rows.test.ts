@@ -4,8 +4,11 @@ import { suite, test } from 'node:test'
 import { MemoryStore } from '../../../../adapters/memory/store.ts'
 import type { StoreChange } from '../../../../ports/store.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
+import { changesBack, keysChanged } from './changed.ts'
+import { olderChangesOf, PendingRows, putNumber } from './former-chain.ts'
+import { changedKey } from './former-key.ts'
 import { type FormerChange, formerRecords } from './former-record.ts'
-import { forgottenRows, reachOf, rowsOf } from './former-rows.ts'
+import { forgottenRows, reachOf, rowsLeft, rowsOf } from './former-rows.ts'
 import { RowStore } from './row-store.ts'
 import { storeAt } from './store-at.ts'
 
@@ -134,5 +137,98 @@ suite('what was there before', () => {
       older: { begin: 0, end: 5 },
     })
     deepEqual([folding.at(9), folding.at(10), folding.at(11)], ['elsewhere', 'nine', 'ten'])
+  })
+
+  test('is found of a key that goes while keys are read', async () => {
+    const folding = new Folding()
+    const keys = Array.from({ length: 1_200 }, (_, at) => `edge/c/o/p/${1_000 + at}`)
+    await folding.commit(Object.fromEntries(keys.map((key) => [key, 'named'])))
+    const found: string[] = []
+    for await (const key of keysChanged(folding.store, codec, 'edge/c/o/', 1)) {
+      if (found.length === 0) await folding.commit({ [keys.at(-1) ?? '']: null })
+      found.push(key)
+    }
+    deepEqual(found, keys)
+  })
+
+  test('is found of keys of which more are gone than are read at once', async () => {
+    const folding = new Folding()
+    const keys = Array.from({ length: 1_200 }, (_, at) => `edge/c/o/p/${1_000 + at}`)
+    await folding.commit(Object.fromEntries(keys.map((key) => [key, 'named'])))
+    const gone = keys.filter((_, at) => at % 100 > 0)
+    await folding.commit(Object.fromEntries(gone.map((key) => [key, null])))
+    const found: string[] = []
+    for await (const key of keysChanged(folding.store, codec, 'edge/c/o/', 2)) found.push(key)
+    deepEqual(found, keys)
+  })
+
+  test('and is forgotten leaves nothing when its key goes elsewhere', async () => {
+    const folding = new Folding()
+    await folding.commit({ [KEY]: 'first' })
+    await folding.commit({ [KEY]: 'second' })
+    await folding.forget(2n)
+    await folding.store.write([[KEY, null]], { changelog: 0n, position: 3n })
+    equal(olderChangesOf(folding.store, codec, KEY), undefined)
+  })
+
+  test('is not told where a change behind it is missing', async () => {
+    const folding = new Folding()
+    await folding.commit({ [KEY]: 'first' })
+    await folding.commit({ [KEY]: 'second' })
+    await folding.store.write([[KEY, null]], { changelog: 0n, position: 3n })
+    await folding.commit({ [LIKE]: 'other' }, 3n)
+    deepEqual([...changesBack(folding.store, codec, KEY, 4)], [])
+  })
+
+  test('is put below a part of a list that is forgotten', () => {
+    const older = 1_000
+    const records = Array.from({ length: 65 }, (_, at) => older + 1 + at)
+    const head = { type: 'LastChange', position: 1_065, records, older } as const
+    const rows = new PendingRows(new MemoryStore())
+    rows.put(`|last/${KEY}`, codec.encode(head))
+    for (let number = older; number > older - 200; number--) {
+      rows.put(changedKey(number), new Uint8Array())
+      putNumber(rows, codec, KEY, { number, position: number })
+    }
+    let [part, count] = [olderChangesOf(rows, codec, KEY)?.older ?? null, 0]
+    for (; part !== null && count < 10; count++) {
+      const bytes = rows.get(`|chain/${KEY} ${part.toString().padStart(16, '0')}`)
+      part = bytes === undefined ? null : (codec.decode(bytes) as { older: number | null }).older
+    }
+    ok(count < 10, 'its parts end')
+  })
+
+  test('leaves nothing where it is left for a while only', async () => {
+    for (let most = 0; most < 10; most++) {
+      const folding = new Folding()
+      for (let change = 0; change < 5; change++) await folding.commit({ [KEY]: `${change}` })
+      await folding.commit({ [KEY]: null })
+      const checkpoint = { changelog: 0n, position: folding.position }
+      for (let left = most; left > 0; ) {
+        const rows = (await rowsLeft(folding.store)).slice(0, left)
+        if (rows.length === 0) break
+        await folding.store.write(rows, checkpoint)
+        left -= rows.length
+      }
+      await folding.commit({ [LIKE]: 'x' }, 9n)
+      await folding.forget(10n)
+      const { rows } = await folding.store.page({ gte: '|', lt: '~', limit: 1_000 })
+      deepEqual(
+        rows.map(([key]) => key),
+        ['|reach'],
+        `${most} rows were left`,
+      )
+    }
+  })
+
+  test('leaves no part of a list whose records are forgotten before it has that part', async () => {
+    const folding = new Folding()
+    for (let change = 0; change < 400; change++) {
+      await folding.commit({ [KEY]: `${change}` })
+      await folding.forget(folding.position - 60n)
+    }
+    equal(folding.at(395), '394')
+    const { rows } = await folding.store.page({ gte: '|chain/', lt: '|chain0', limit: 9 })
+    deepEqual(rows, [])
   })
 })

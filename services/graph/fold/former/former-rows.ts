@@ -15,13 +15,14 @@ import { tableOf } from '../../../../core/graph/table.ts'
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerReach, PackedFormers } from '../../../../ports/record/former-value.ts'
-import type { Store, StoreChange } from '../../../../ports/store.ts'
+import type { Store, StoreChange, StoreEntry } from '../../../../ports/store.ts'
 import {
   lastPositionOf,
   numbersBack,
   olderChangesOf,
   PendingRows,
   putRecent,
+  type RowsReader,
 } from './former-chain.ts'
 import {
   chainKey,
@@ -40,7 +41,6 @@ import {
   valuesIn,
 } from './former-record.ts'
 import { type Listed, MOST_RECENT, nextRow, type Recent, recentIn, rowOf } from './row.ts'
-import type { RowReader } from './row-store.ts'
 
 /** Records of which what they changed is forgotten at once. */
 const FORGOTTEN_RECORDS = 8
@@ -70,7 +70,7 @@ interface KeyChange {
  * undefined where none are kept.
  */
 export function rowsOf(
-  rows: Pick<RowReader, 'get' | 'row'>,
+  rows: RowsReader,
   codec: Codec,
   values: Iterable<StoreChange>,
   formers?: Formers,
@@ -78,6 +78,8 @@ export function rowsOf(
   const reach = formers && reachAfter(reachOf(rows, codec), formers.folded)
   const changes = formers === undefined ? NO_CHANGES : changesIn(formers)
   const older = new PendingRows(rows)
+  if (formers !== undefined && formers.changes.length > 0)
+    for (const record of formers.records) older.put(...changedRow(codec, record))
   const written: StoreChange[] = []
   for (const [key, value] of values) {
     const row = reach !== undefined && hasList(key, changes) ? rows.row(key) : undefined
@@ -89,15 +91,11 @@ export function rowsOf(
     }
     const all = withRecords(row && recentIn(row), records)
     const [moved, kept] = value === null ? [all] : halvesOf(all)
-    const left = moved && since(reach, moved)
-    if (left !== undefined && left.records.length > 0) putRecent(older, codec, key, left)
+    if (moved !== undefined) putRecent(older, codec, key, since(reach, moved))
     written.push([key, value && rowOf(value, kept)])
   }
   written.push(...older.changes)
-  if (formers === undefined || reach === undefined) return written
-  if (formers.changes.length > 0)
-    for (const record of formers.records) written.push(changedRow(codec, record))
-  written.push([REACH_KEY, codec.encode(reach)])
+  if (reach !== undefined) written.push([REACH_KEY, codec.encode(reach)])
   return written
 }
 
@@ -127,7 +125,7 @@ function halvesOf(
 }
 
 /** Without the records that are forgotten, which nothing would ever remove again. */
-function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
+export function since(reach: FormerReach | undefined, { position, records }: Recent): Recent {
   const first = reach?.older?.begin ?? reach?.begin ?? 0
   return { position, records: records.filter((number) => number >= first) }
 }
@@ -152,7 +150,7 @@ function changesIn({ changes, records }: Formers): ReadonlyMap<string, KeyChange
   return all
 }
 
-export function changedRow(codec: Codec, record: PackedFormers): StoreChange {
+export function changedRow(codec: Codec, record: PackedFormers): StoreEntry {
   return [changedKey(record.to - 1), codec.encode(record)]
 }
 
@@ -217,7 +215,11 @@ export async function forgottenRows(
  */
 export async function rowsLeft(store: Pick<Store, 'get' | 'page'>): Promise<StoreChange[]> {
   if (store.get(REACH_KEY) !== undefined) return [[REACH_KEY, null]]
-  const { rows } = await store.page({ gte: END_OF_STATE, lt: '~', limit: ROWS_LEFT })
+  // Records last: with them goes what is left of the lists where it remembers again before the end.
+  const limit = ROWS_LEFT
+  const lists = await store.page({ gte: lastKey(''), lt: '~', limit })
+  const isLast = lists.rows.length === 0
+  const { rows } = isLast ? await store.page({ gte: END_OF_STATE, lt: '~', limit }) : lists
   return rows.map(([row]): StoreChange => [row, null])
 }
 
@@ -248,7 +250,7 @@ export interface FormerValue {
  * since.
  */
 export function formerAt(
-  store: Pick<RowReader, 'get' | 'row'>,
+  store: RowsReader,
   codec: Codec,
   key: string,
   position: number,

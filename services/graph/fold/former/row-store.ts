@@ -17,7 +17,8 @@ import type {
   StoreView,
 } from '../../../../ports/store.ts'
 import { PendingRows, putRecent } from './former-chain.ts'
-import { END_OF_STATE, REACH_KEY } from './former-key.ts'
+import { END_OF_STATE } from './former-key.ts'
+import { reachOf, since } from './former-rows.ts'
 import { recentIn, rowOf, valueIn } from './row.ts'
 
 /** Values of the state as they are stored; whatever is kept beside it as it is. */
@@ -77,12 +78,12 @@ export class RowStore implements Store, RowReader {
 
   async write(changes: readonly StoreChange[], checkpoint: Checkpoint): Promise<void> {
     const older = new PendingRows(this.#store)
-    const isListed = this.#store.get(REACH_KEY) !== undefined
+    const reach = reachOf(this.#store, this.#codec)
     const rows = changes.map(([key, value]): StoreChange => {
       if (!isOfState(key)) return [key, value]
-      const row = isListed ? this.#store.get(key) : undefined
+      const row = reach && this.#store.get(key)
       const recent = row && recentIn(row)
-      if (recent !== undefined) putRecent(older, this.#codec, key, recent)
+      if (recent !== undefined) putRecent(older, this.#codec, key, since(reach, recent))
       return [key, value && rowOf(value)]
     })
     await this.#store.write([...older.changes, ...rows], checkpoint)

@@ -75,7 +75,7 @@ export function createOpenView({
 
   /** Where what is remembered begins, in words. */
   async function earliestText(view: View): Promise<string> {
-    const reach = reachOf(view.store, view.codec)
+    const reach = reachOf(view.now, view.codec)
     if (reach === undefined) return 'none is remembered ("keepPast"), or none yet'
     const at = await timeAt(view, BigInt(reach.begin))
     const time = at === undefined ? '' : `${timeOf(at)}, or `
@@ -94,7 +94,7 @@ export function createOpenView({
     await passed(view, asked)
     const isTime = asked.type === 'time'
     const position = isTime ? await positionAt(view, asked.at) : asked.position
-    const { begin, isFilled } = reachOf(view.store, view.codec) ?? NOTHING
+    const { begin, isFilled } = reachOf(view.now, view.codec) ?? NOTHING
     const at = isTime ? asked.at : await timeAt(view, position)
     if (Number(position) < begin && !isFilled) {
       throw new Problem(
