@@ -20,8 +20,7 @@ const COMPACT_RECORDS = 50_000
 /**
  * Compaction waits for quiet, looking for it so often, and for so long after the file was opened: a
  * process that begins has to restore and to list. But it does not wait for a lane that has grown by
- * so many times what makes it due: some 100 MB of changelog, more than a first list of 60,000
- * objects brings.
+ * so many times what makes it due.
  */
 const BUSY_MS = 50
 const BEGIN_MS = 10_000

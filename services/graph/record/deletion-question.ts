@@ -230,16 +230,17 @@ function fitsUser(user: string, { by, deletedBy: found }: Listed): Fit {
 }
 
 /**
- * By the whole name. What begins with `system:` is no person's, so it has its last part as well,
- * and upstream's collector the name under which answers have it.
+ * By the whole name. Those of the cluster's own accounts are known by their last part as well, and
+ * upstream's collector by the name under which answers have it. A tenant may name a service account
+ * as a user.
  */
-function isNamed(user: string | null, asked: string): boolean {
+export function isNamed(user: string | null, asked: string): boolean {
   if (user === null) return false
   if (user === COLLECTOR && asked === COLLECTOR_SHOWN) return true
   return user === asked || SHORT_NAME.exec(user)?.[1] === asked
 }
 
-const SHORT_NAME = /^system:(?:(?:serviceaccount:[^:]+|node):)?([^:]+)$/
+const SHORT_NAME = /^system:(?:(?:serviceaccount:kube-system|node):)?([^:]+)$/
 const COLLECTOR_SHOWN = 'kube-controller-manager'
 
 function fitsEvidence({ evidence }: Asked, row: Listed): Fit {

@@ -23,6 +23,7 @@ import {
   tell,
 } from '../../../testing/rig/graph-group.ts'
 import { codec } from '../../../testing/rig/task-rig.ts'
+import { isNamed } from './deletion-question.ts'
 import type { DiffPage } from './diff-question.ts'
 
 /**
@@ -548,6 +549,12 @@ test("deletions of the cluster's own accounts are found by their short names, to
   equal(await found('kube-controller-manager'), 'rs-web pod-a')
   equal(await found('kube-system'), '')
   equal(await found('bob'), 'pod-b cm-mine')
+})
+
+test('a service account of another namespace is no user of its name', () => {
+  equal(isNamed('system:serviceaccount:kube-system:job-controller', 'job-controller'), true)
+  equal(isNamed('system:serviceaccount:dev:alice', 'system:serviceaccount:dev:alice'), true)
+  equal(isNamed('system:serviceaccount:dev:alice', 'alice'), false)
 })
 
 for (const [what, uid, said] of [
