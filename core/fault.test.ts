@@ -1,5 +1,5 @@
 /** A node that contradicts the facts around it is found; one that a story left is as they say. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { World } from '../testing/model/story.ts'
 import { faultsOf } from './fault.ts'
@@ -75,3 +75,19 @@ for (const [name, spoil, expected] of damaged) {
     deepEqual(faultsOf(graph, spoil(graph, node)), expected)
   })
 }
+
+test('a kind that fell silent after it was seen that nothing is left makes no fault of what is held', () => {
+  const world = new World()
+  world.begin()
+  world.tell(world.policy('observe', 'parity'))
+  for (const step of ['put rs/web', 'put pod/a <- rs/web!', 'put rs/web [deleting foreground]'])
+    world.step(step)
+  world.tell(world.remove('pod/a'))
+  equal(world.step('why rs/web')[0]?.split(':')[0], '= waiting, finish orphaning')
+  // Silent for three minutes, which is told by nobody but a heartbeat.
+  world.tell(world.beat(200, 'pod', 190))
+  const graph = new ClusterGraph(world.folder.graph, 'c')
+  const node = graph.node('rs-web')
+  equal(node?.hold?.by, 'mode')
+  deepEqual(node && faultsOf(graph, node), [])
+})

@@ -52,12 +52,20 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  const now = admit(facts, node, decide(facts, node), state.now)
+  const now = admit(facts, node, decide(facts, asDecided(node)), state.now)
   const isSame = node.verdict?.type === now.verdict?.type
   const isOnSame = node.verdict?.evidence === now.verdict?.evidence
   const isHeldAlike = ((node.hold?.by ?? null) === null) === ((now.hold?.by ?? null) === null)
   if (isSame && isOnSame && isHeldAlike) return []
   return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
+}
+
+/**
+ * Whether every kind was in sync was asked when its finalizer was to be taken off, and is again
+ * once nothing holds that: meanwhile no event says that a watch fell silent.
+ */
+function asDecided(node: Node): Node {
+  return node.verdict?.type === 'finish' ? { ...node, hold: null } : node
 }
 
 function textOf({ verdict, hold }: Pick<Node, 'verdict' | 'hold'>): string {

@@ -148,7 +148,11 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
     ],
   },
   'docs/ask/evidence.md': {
-    before: ['kinfold why deploy/web -n shop --cluster north | grep Exists'],
+    // Of the first rollout, who asked for a deletion: before it there are no actors.
+    before: [
+      'kinfold why deploy/web -n shop --cluster north | grep Exists',
+      'kinfold deletions -n shop --cluster north | grep "by .*deployment-controller"',
+    ],
   },
   'docs/operate/archive.md': {
     // Not of the Deployment, which its example creates again.
