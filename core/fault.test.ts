@@ -1,10 +1,11 @@
 /** A node that contradicts the facts around it is found; one that a story left is as they say. */
 import { deepEqual, equal } from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import { World } from '../testing/model/story.ts'
 import { faultsOf } from './fault.ts'
 import { ClusterGraph } from './graph/cluster-graph.ts'
 import type { Node } from './model/node.ts'
+import type { Mode } from './model/policy.ts'
 
 /** A pod whose ReplicaSet exists, and its facts. */
 function scene(): { readonly graph: ClusterGraph; readonly node: Node } {
@@ -76,18 +77,49 @@ for (const [name, spoil, expected] of damaged) {
   })
 }
 
-test('a kind that fell silent after it was seen that nothing is left makes no fault of what is held', () => {
-  const world = new World()
-  world.begin()
-  world.tell(world.policy('observe', 'parity'))
-  for (const step of ['put rs/web', 'put pod/a <- rs/web!', 'put rs/web [deleting foreground]'])
-    world.step(step)
-  world.tell(world.remove('pod/a'))
-  equal(world.step('why rs/web')[0]?.split(':')[0], '= waiting, finish orphaning')
-  // Silent for three minutes, which is told by nobody but a heartbeat.
-  world.tell(world.beat(200, 'pod', 190))
-  const graph = new ClusterGraph(world.folder.graph, 'c')
-  const node = graph.node('rs-web')
-  equal(node?.hold?.by, 'mode')
-  deepEqual(node && faultsOf(graph, node), [])
+suite('an owner that was found done', () => {
+  /** In the foreground, with its last dependent gone. */
+  function done(mode: Mode): World {
+    const world = new World()
+    world.begin()
+    world.tell(world.policy(mode, 'parity'))
+    for (const step of ['put rs/web', 'put pod/a <- rs/web!', 'put rs/web [deleting foreground]'])
+      world.step(step)
+    world.tell(world.remove('pod/a'))
+    equal(world.step('why rs/web')[0]?.split(':')[0], '= waiting, finish orphaning')
+    return world
+  }
+
+  const facts = (world: World): ClusterGraph => new ClusterGraph(world.folder.graph, 'c')
+  const owner = (graph: ClusterGraph): Node => {
+    const node = graph.node('rs-web')
+    if (node === undefined) throw new Error('it is there')
+    return node
+  }
+
+  test('has no fault while it is held, and a watch falls silent', () => {
+    const world = done('observe')
+    world.tell(world.beat(200, 'pod', 190))
+    const graph = facts(world)
+    deepEqual(faultsOf(graph, owner(graph)), [])
+  })
+
+  test('has none when its watcher starts again', () => {
+    const world = done('enforce')
+    world.tell(world.restart())
+    const graph = facts(world)
+    deepEqual(faultsOf(graph, owner(graph)), [])
+  })
+
+  test('has one when something blocks it again', () => {
+    const graph = facts(done('enforce'))
+    const node = owner(graph)
+    const { uid } = node.object
+    graph.setCount(uid, node.object, {
+      ...{ type: 'Count', dependents: 1, blocking: 1, waiting: 0, unserved: 0 },
+    })
+    deepEqual(faultsOf(graph, node), [
+      'its verdict is finish orphaning: no dependent blocks it, judged now wait null: dependents block it',
+    ])
+  })
 })

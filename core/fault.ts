@@ -12,6 +12,7 @@ import { admit } from './admit/admission.ts'
 import type { ClusterFacts } from './graph/facts.ts'
 import { isSameEdge } from './graph/link.ts'
 import { ownerPlace } from './graph/owner-place.ts'
+import { isNothingLeft } from './judge/completion.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
 import type { Node } from './model/node.ts'
@@ -52,20 +53,16 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
-  const now = admit(facts, node, decide(facts, asDecided(node)), state.now)
+  const now = admit(facts, node, decide(facts, node), state.now)
+  // Kinds were in sync when its finalizer was to be taken off, and are asked about again before the
+  // next try: no event says of each owner that a watch fell silent, or began anew.
+  const wasDone = node.verdict?.type === 'finish' && now.verdict?.type === 'wait'
+  if (wasDone && isNothingLeft(facts, node)) return []
   const isSame = node.verdict?.type === now.verdict?.type
   const isOnSame = node.verdict?.evidence === now.verdict?.evidence
   const isHeldAlike = ((node.hold?.by ?? null) === null) === ((now.hold?.by ?? null) === null)
   if (isSame && isOnSame && isHeldAlike) return []
   return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
-}
-
-/**
- * Whether every kind was in sync was asked when its finalizer was to be taken off, and is again
- * once nothing holds that: meanwhile no event says that a watch fell silent.
- */
-function asDecided(node: Node): Node {
-  return node.verdict?.type === 'finish' ? { ...node, hold: null } : node
 }
 
 function textOf({ verdict, hold }: Pick<Node, 'verdict' | 'hold'>): string {

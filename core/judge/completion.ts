@@ -27,15 +27,12 @@ export type Completion =
 
 /** Undefined when it waits for no dependents. */
 export function completionOf(facts: ClusterFacts, node: Node): Completion | undefined {
-  const { object, ringed, verdict, hold } = node
+  const { object, verdict, hold } = node
   const phase = nodePhase(node)
   if (phase !== 'waiting' && phase !== 'orphaning') return undefined
   const left = leftOf(facts, object.uid, object)
-  const isDone =
-    phase === 'orphaning'
-      ? left.dependents === 0
-      : left.blocking === 0 || (ringed && left.blocking === left.waiting)
-  if (!isDone) return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
+  if (!isNothingLeft(facts, node))
+    return wait(phase === 'orphaning' ? whatNames(left) : 'dependents block it')
   // Once every kind was in sync, a kind that falls silent afterwards changes nothing. But a new
   // watcher first has to publish what happened while no watcher ran.
   const hasSpoken = verdict?.type === 'finish' && (hold?.by ?? null) === null
@@ -47,6 +44,13 @@ export function completionOf(facts: ClusterFacts, node: Node): Completion | unde
   const because =
     left.blocking === 0 ? 'no dependent blocks it' : 'the dependents that block it wait for it'
   return { type: 'finish', because, finalizer: FINALIZER_FOREGROUND }
+}
+
+/** Of what it waits for, as far as the graph knows: kinds may be out of sync. */
+export function isNothingLeft(facts: ClusterFacts, node: Node): boolean {
+  const { dependents, blocking, waiting } = leftOf(facts, node.object.uid, node.object)
+  if (nodePhase(node) === 'orphaning') return dependents === 0
+  return blocking === 0 || (node.ringed && blocking === waiting)
 }
 
 function wait(because: string): Completion {
