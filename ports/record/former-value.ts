@@ -53,7 +53,7 @@ export interface PackedFormers {
   /** Position of the first event, and behind the last one. */
   readonly from: number
   readonly to: number
-  /** `FormerValues`, encoded, then deflated (RFC 1951). */
+  /** `FormerValues`, encoded, then compressed: Zstandard (RFC 8878). */
   readonly packed: Uint8Array
 }
 

@@ -25,6 +25,7 @@ import { valueIn } from '../former/row.ts'
 import type { RowReader } from '../former/row-store.ts'
 import { ABSENT, ByteTable } from './byte-table.ts'
 import { stateValueOf } from './long-node.ts'
+import { copyOf } from './slab.ts'
 
 /** A key that holds nothing is remembered as null. */
 type Values = Map<string, StateValue | null>
@@ -69,7 +70,7 @@ export class DecodedValues implements StateReader {
   /** Of the value as it is stored; a copy. */
   bytesOf(key: string): Uint8Array | undefined {
     const row = this.row(key)
-    return row && new Uint8Array(this.#plain(row))
+    return row && copyOf(this.#plain(row))
   }
 
   /** As it is stored; valid until anything else is read. */

@@ -4,7 +4,7 @@
  * What must stay true: records of a partition follow each other without gaps, also where nothing
  * changed; what one event changed is in one record.
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { constants, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { invariant } from '../../../../core/model/invariant.ts'
 import type { Codec } from '../../../../ports/record/codec.ts'
 import type { FormerValues, PackedFormers } from '../../../../ports/record/former-value.ts'
@@ -26,12 +26,14 @@ export interface Folded {
 }
 
 /**
- * A record is closed behind the event with which it has so many bytes before it is deflated: to
- * read one old value all of its record is inflated.
+ * A record is closed behind the event with which it has so many bytes before it is
+ * compressed: to read one old value all of its record is read.
  */
 const RECORD_BYTES = 16 * 1024
 /** Most of it is keys that are alike: the fastest level finds them. */
-const LEVEL = { level: 1 }
+const FASTEST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** The first bytes of a Zstandard frame; no record that was deflated (before 0.1.0) has them. */
+const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const
 
 /** Kept open of a store: a question asks of the same moment again and again. */
 const MOST_OPEN = 64
@@ -68,16 +70,17 @@ function packedOf(codec: Codec, changes: readonly FormerChange[]): Uint8Array {
     times: changes.map(({ at }) => at),
     values: changes.map(({ before }) => before ?? NO_BYTES),
   })
-  return deflateRawSync(values, LEVEL)
+  return zstdCompressSync(values, FASTEST)
 }
 
 export function valuesIn(codec: Codec, { packed }: PackedFormers): FormerValues {
-  const values = codec.decode(inflateRawSync(packed))
+  const isZstd = ZSTD_MAGIC.every((byte, at) => packed[at] === byte)
+  const values = codec.decode(isZstd ? zstdDecompressSync(packed) : inflateRawSync(packed))
   invariant(values.type === 'FormerValues', 'packed formers are former values')
   return values
 }
 
-/** A record that was inflated. */
+/** A record that was unpacked. */
 export class OpenedRecord {
   readonly #values: FormerValues
   readonly #changes = new Map<

@@ -7,6 +7,7 @@
  * (former-chain.ts).
  */
 import { invariant } from '../../../../core/model/invariant.ts'
+import { roomFor } from '../bytes/slab.ts'
 
 /** A longer list loses its older half. */
 export const MOST_RECENT = 32
@@ -98,7 +99,7 @@ export function nextRow(
 const NO_LIST = new Uint8Array()
 
 function withList(value: Uint8Array, list: Uint8Array): Uint8Array {
-  const row = new Uint8Array(value.length + list.length + LENGTH_BYTES)
+  const row = roomFor(value.length + list.length + LENGTH_BYTES)
   row.set(value)
   row.set(list, value.length)
   row[row.length - 2] = list.length >> 8
