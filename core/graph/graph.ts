@@ -4,7 +4,7 @@
  * What must stay true: every read sees every earlier change, in points and in pages alike.
  *
  * Not here: what is asked of one cluster (facts.ts), how changes are laid over the stored values
- * (services/graph/fold/bytes/overlay.ts), their meaning (fold.ts).
+ * (services/graph/fold/bytes), their meaning (fold.ts).
  */
 import { invariant } from '../model/invariant.ts'
 import { DEFAULT_POLICY } from '../model/policy.ts'
@@ -19,19 +19,11 @@ export interface Graph extends StateReader {
   put(key: string, value: StateValue): void
   remove(key: string): void
   /**
-   * The changes since the last call, in the order in which their keys were first changed: those of
-   * one record.
-   */
-  takeRecent(): Map<string, StateValue | null>
-  /** All changes since `clear`. */
-  readonly changes: ReadonlyMap<string, StateValue | null>
-  /**
-   * The stored keys with the overlay's changes laid over them: all keys with this prefix after
+   * The stored keys with the changes laid over them: all keys with this prefix after
    * `after`, up to and including `upTo` (undefined: to the end), in order. `stored` must hold all
    * of the store's in that range.
    */
   overlaid(stored: readonly string[], range: OverlaidRange): readonly string[]
-  clear(): void
 }
 
 export interface OverlaidRange {

@@ -527,11 +527,11 @@ export const BROKEN_FOLD: readonly BrokenBuild[] = [
     mistake: 'in what order dependents are judged depends on what is stored yet',
     changes: [
       {
-        file: 'services/graph/fold/bytes/overlay.ts',
-        function: 'graphOver.overlaid',
+        file: 'services/graph/fold/bytes/changed-ranges.ts',
+        function: 'ChangedRanges.overlaid',
         body: [
           'const left = [...stored]',
-          'const keys = original(left, { prefix, after, upTo })',
+          'const keys = original(left, { prefix, after, upTo }, isThere)',
           'return [...new Set([...left.filter((key) => keys.includes(key)), ...keys])]',
         ],
       },

@@ -10,12 +10,11 @@
 
 import { foldRecord } from '../../core/fold.ts'
 import type { PageRequest } from '../../core/graph/agenda.ts'
-import type { Graph } from '../../core/graph/graph.ts'
 import type { Outcome, RelistRequest } from '../../core/graph/outcome.ts'
 import type { Command } from '../../core/model/command.ts'
 import type { Event } from '../../core/model/event.ts'
 import type { StateValue } from '../../core/model/state.ts'
-import { graphOver } from '../../services/graph/fold/bytes/overlay.ts'
+import { graphOver, type Overlay } from '../../services/graph/fold/bytes/overlay.ts'
 
 /** A point to roll back to. */
 export interface Mark {
@@ -37,7 +36,7 @@ export class SmallFold {
   nowMs = 0
   /** Records folded in all, rolled-back ones included. */
   folded = 0
-  readonly #graph: Graph = graphOver({ get: (key) => this.state.get(key) })
+  readonly #graph: Overlay = graphOver({ get: (key) => this.state.get(key) })
   readonly #journal: (readonly [key: string, former: StateValue | undefined])[] = []
   #position = 0n
 

@@ -115,7 +115,7 @@ async function foldBoth(
     }
     if (outcome.continues) left.splice(Math.min(left.length, 3), 0, { type: 'Continue' })
     if (folded % BATCH !== 0 && left.length > 0) continue
-    for (const [key, value] of reference.graph.changes) {
+    for (const [key, value] of reference.changes) {
       for (const { graph } of others) deepEqual(graph.get(key) ?? null, value, key)
     }
     await storeBatch(parts, reference)

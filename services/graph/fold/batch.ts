@@ -15,7 +15,6 @@ import { FactsByCluster } from '../../../core/graph/facts.ts'
 import { agendaOf, type Graph, type StateReader } from '../../../core/graph/graph.ts'
 import { clusterIn, POSITION_KEY } from '../../../core/graph/key.ts'
 import type { At, Outcome, Touch } from '../../../core/graph/outcome.ts'
-import { tableOf } from '../../../core/graph/table.ts'
 import type { Event } from '../../../core/model/event.ts'
 import { objectKey } from '../../../core/model/partition.ts'
 import { FOLD_VERSION } from '../../../core/model/policy.ts'
@@ -26,12 +25,11 @@ import type { Codec } from '../../../ports/record/codec.ts'
 import type { Lineage } from '../../../ports/record/lineage.ts'
 import type { Digest } from '../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import { DecodedValues } from './bytes/decoded-values.ts'
 import { chained, digestOf, NO_DIGEST } from './bytes/digest.ts'
 import { loggedCommand } from './bytes/long-command.ts'
 import { nodeChanges } from './bytes/long-node.ts'
 import { overlaidPage } from './bytes/overlaid-page.ts'
-import { graphOver } from './bytes/overlay.ts'
+import { type Entry as KeyEntry, WorkingSet } from './bytes/working-set.ts'
 import { type FormerChange, formerRecords } from './former/former-record.ts'
 import { type Formers, rowsOf } from './former/former-rows.ts'
 import { RowStore } from './former/row-store.ts'
@@ -64,13 +62,9 @@ export class Batch {
   readonly #store: Store
   readonly #codec: Codec
   readonly #isRemembering: boolean
-  readonly #decoded: DecodedValues
-  readonly #graph: Graph
+  readonly #working: WorkingSet
   /** As the fold reads them. */
   readonly #facts: FactsByCluster
-  readonly #values = new Map<string, Uint8Array | null>()
-  /** Nodes that the batch changed, as its last event left them. */
-  readonly #changed = new Map<string, StateValue | null>()
   /**
    * The state of each object after the batch: readers keep the last entry of a key, and history has
    * every change.
@@ -78,6 +72,8 @@ export class Batch {
   readonly #lineage = new Map<string, Lineage | null>()
   /** As the last `take` has them. */
   #rows: readonly StoreChange[] = []
+  /** Of these, the first: what is kept beside the state is behind it. */
+  #stateRows = 0
   /** What facts were before each change, in the order of events. */
   readonly #formers: FormerChange[] = []
   readonly #outputs = new Map<string, Output>()
@@ -92,9 +88,8 @@ export class Batch {
   constructor({ store, codec, partition, partitions, from, isRemembering = false }: BatchOptions) {
     this.#store = store
     this.#codec = codec
-    this.#decoded = new DecodedValues(store, codec)
-    this.#graph = graphOver(this.#decoded)
-    this.#facts = new FactsByCluster(this.#graph)
+    this.#working = new WorkingSet(store, codec)
+    this.#facts = new FactsByCluster(this.#working)
     this.#position = from ?? firstPosition(partition, partitions)
     this.#begin = this.#position.position
     this.#isRemembering = isRemembering
@@ -110,17 +105,25 @@ export class Batch {
   }
 
   get keys(): number {
-    return this.#values.size
+    return this.#working.changed.length
   }
 
   /** Reads as the fold does: the store with the batch's changes. */
   get graph(): Graph {
-    return this.#graph
+    return this.#working
+  }
+
+  /** What the batch changed, as its last record left it. */
+  get changes(): ReadonlyMap<string, StateValue | null> {
+    const changes = new Map<string, StateValue | null>()
+    for (const { key, value } of this.#working.changed)
+      if (value !== undefined) changes.set(key, value)
+    return changes
   }
 
   /** Reads the stored state, without the batch's changes. */
   get stored(): StateReader {
-    return this.#decoded
+    return this.#working.stored
   }
 
   /** With the next record; the orders that are in effect then. */
@@ -130,7 +133,7 @@ export class Batch {
 
   /** At once, unless a page of the store has to be read. */
   fold(event: Event, at: At): Outcome | Promise<Outcome> {
-    const outcome = foldRecordFrom(this.#graph, event, at, (page) => this.#page(page))
+    const outcome = foldRecordFrom(this.#working, event, at, (page) => this.#page(page))
     return outcome instanceof Promise
       ? outcome.then((read) => this.#finished(read, at))
       : this.#finished(outcome, at)
@@ -142,24 +145,32 @@ export class Batch {
   }
 
   async #page(page: PageRequest): Promise<readonly string[]> {
-    const count = page.countKey === null ? undefined : this.#decoded.get(page.countKey)
+    const count = page.countKey === null ? undefined : this.stored.get(page.countKey)
     const stored =
       page.countKey === null ? undefined : count?.type === 'Count' ? count.dependents : 0
-    return await overlaidPage(this.#store, this.#graph, page, stored)
+    return await overlaidPage(this.#store, this.#working, page, stored)
   }
 
   #gather(outcome: Outcome, at: At): void {
     const offset = at.position.toString()
     const changed: (string | Uint8Array)[] = [offset]
     const nodes: ChangedNode[] = []
-    for (const [key, value] of this.#graph.takeRecent()) {
-      const node = isNodeKey(key) ? changedNode(key, this.#replaced(key, value), value) : undefined
-      if (node !== undefined) nodes.push(node)
-      for (const [each, bytes] of this.#bytesOf(key, value, node, at)) {
-        this.#keepFormer(each, bytes, at)
-        this.#values.set(each, bytes)
-        changed.push(each, bytes ?? '')
+    for (const entry of this.#working.takeRecent()) {
+      const { key, value = null } = entry
+      const node = isNodeKey(key)
+        ? changedNode(key, this.#working.settledOf(entry) ?? undefined, value)
+        : undefined
+      if (node === undefined) {
+        this.#settle(entry, value && this.#codec.encode(value), changed, at)
+      } else {
+        nodes.push(node)
+        const states = [node.before, node.after ?? null] as const
+        for (const [each, bytes] of nodeChanges(this.#codec, key, states, at.position)) {
+          const of = each === key ? entry : this.#working.entry(each)
+          this.#settle(of, bytes, changed, at)
+        }
       }
+      entry.settled = value
     }
     const issued: (string | Uint8Array)[] = []
     for (const command of outcome.commands) {
@@ -182,35 +193,28 @@ export class Batch {
     this.#records += 1
   }
 
-  #bytesOf(
-    key: string,
-    value: StateValue | null,
-    node: ChangedNode | undefined,
-    { position }: At,
-  ): readonly StoreChange[] {
-    if (node === undefined) return [[key, value === null ? null : this.#codec.encode(value)]]
-    return nodeChanges(this.#codec, key, [node.before, node.after ?? null], position)
+  /** With what it was before, and both for the digest of the record. */
+  #settle(
+    entry: KeyEntry,
+    bytes: Uint8Array | null,
+    digested: (string | Uint8Array)[],
+    at: At,
+  ): void {
+    if (this.#isRemembering && entry.table.hasFormer) this.#keepFormer(entry, bytes, at)
+    this.#working.settle(entry, bytes)
+    digested.push(entry.key, bytes ?? '')
   }
 
-  #keepFormer(key: string, bytes: Uint8Array | null, { position, timestamp }: At): void {
-    if (!this.#isRemembering) return
-    const { hasFormer, formerFields } = tableOf(key)
-    if (!hasFormer) return
-    const known = this.#values.get(key)
-    const before = known === undefined ? this.#decoded.bytesOf(key) : (known ?? undefined)
+  #keepFormer(entry: KeyEntry, bytes: Uint8Array | null, { position, timestamp }: At): void {
+    const before = this.#working.bytesOf(entry)
     if (isSame(before, bytes ?? undefined)) return
+    const { formerFields } = entry.table
     if (formerFields !== undefined && before !== undefined && bytes !== null) {
-      const [was, is] = [before, bytes].map((each) => this.#codec.decode(each) as object as Fields)
+      const was = this.#working.settledOf(entry) as Fields | null
+      const is = entry.value as Fields | null
       if (formerFields.every((field) => was?.[field] === is?.[field])) return
     }
-    this.#formers.push({ key, position, at: timestamp, before })
-  }
-
-  /** What it was before the event. */
-  #replaced(key: string, value: StateValue | null): StateValue | undefined {
-    const before = this.#changed.get(key)
-    this.#changed.set(key, value)
-    return before === undefined ? this.#decoded.get(key) : (before ?? undefined)
+    this.#formers.push({ key: entry.key, position, at: timestamp, before })
   }
 
   /**
@@ -292,10 +296,11 @@ export class Batch {
    * around it say. None while work is left for them.
    */
   faultsOfOne(): readonly string[] {
-    const { head, tail } = agendaOf(this.#graph)
+    const { head, tail } = agendaOf(this.#working)
     if (head !== tail) return []
-    let before = Number(this.#position.position) % Math.max(1, this.#changed.size)
-    for (const [key, value] of this.#changed) {
+    const { changed } = this.#working
+    let before = Number(this.#position.position) % Math.max(1, changed.length)
+    for (const { key, value } of changed) {
       if (before-- > 0 || value?.type !== 'Node') continue
       const facts = this.#facts.of(clusterIn(key))
       return faultsOf(facts, value).map((fault) => `${key}: ${fault}`)
@@ -321,14 +326,18 @@ export class Batch {
     }
     this.#lineage.clear()
     if (last !== undefined) this.#position = { ...this.#position, last: digestOf(last) }
-    this.#values.set(POSITION_KEY, this.#codec.encode(this.#position))
     const changelog: Produced[] = []
     const values: StoreChange[] = []
-    this.#values.forEach((value, key) => {
-      if (value === null && this.#cameAndWent(key)) return
+    const put = (key: string, value: Uint8Array | null): void => {
       changelog.push({ key, value })
       values.push([key, value])
-    })
+    }
+    for (const entry of this.#working.changed) {
+      const { key, bytes = null } = entry
+      if (bytes !== null || !this.#cameAndWent(entry)) put(key, bytes)
+    }
+    put(POSITION_KEY, this.#codec.encode(this.#position))
+    this.#stateRows = values.length
     this.#rows = this.#rowsOf(values)
     return { changelog, outputs: [...this.#outputs.values()], rows: this.#rows }
   }
@@ -337,7 +346,7 @@ export class Batch {
     if (!(this.#store instanceof RowStore)) return values
     const before = {
       get: (key: string) => this.#store.get(key),
-      row: (key: string) => this.#decoded.row(key),
+      row: (key: string) => this.#working.rowOf(this.#working.entry(key)),
     }
     return rowsOf(before, this.#codec, values, this.#remembered())
   }
@@ -359,17 +368,14 @@ export class Batch {
    * Work of the agenda that was put there and done within the batch: nothing is stored that would
    * have to be removed.
    */
-  #cameAndWent(key: string): boolean {
-    return tableOf(key).isWork && this.#decoded.get(key) === undefined
+  #cameAndWent(entry: KeyEntry): boolean {
+    return entry.table.isWork && this.#working.storedOf(entry) === null
   }
 
   /** Once committed and stored. */
   clear(): void {
-    this.#decoded.stored(this.#rows.filter(([key]) => this.#values.has(key)))
+    this.#working.clear(this.#rows.slice(0, this.#stateRows))
     this.#rows = []
-    this.#graph.clear()
-    this.#values.clear()
-    this.#changed.clear()
     this.#formers.length = 0
     this.#outputs.clear()
     this.#lastOutputs.clear()

@@ -73,7 +73,7 @@ async function foldAll(batch: Batch, events: readonly Event[], from: number): Pr
 
 async function commit(batch: Batch, store: Store, tallies: readonly Tally[]): Promise<void> {
   const { changelog } = batch.take()
-  for (const tally of tallies) tally.committed(batch.graph.changes, batch.stored, batch.graph)
+  for (const tally of tallies) tally.committed(batch.changes, batch.stored, batch.graph)
   const { position } = batch.position
   const changes = changelog.map(({ key, value }) => [key, value] as const)
   await store.write(changes, { changelog: position, position })

@@ -398,7 +398,7 @@ export class Task {
     const least = (store.checkpoint()?.changelog ?? 0n) + BigInt(changelog.length)
     if (end < least) throw lost('changelog', this.partition, least, end)
     if (isDue) this.#sinceDigest = 0
-    this.#tally.committed(batch.graph.changes, batch.stored, batch.graph)
+    this.#tally.committed(batch.changes, batch.stored, batch.graph)
     await store.writeRows(rows, { changelog: end, position: position.position })
     batch.clear()
     this.#position = position.position

@@ -14,7 +14,7 @@ import { type Checkpoint, prefixRange, type StoreChange } from '../../../../port
 import { systemClock } from '../../../../runtime/clock.ts'
 import { codec } from '../../../../testing/rig/task-rig.ts'
 import { seeded } from '../../../../testing/seeded.ts'
-import { DecodedValues } from '../bytes/decoded-values.ts'
+import { WorkingSet } from '../bytes/working-set.ts'
 import { changedBetween, changesBack, keysChanged, lastChangeBefore } from './changed.ts'
 import { Filling } from './filling.ts'
 import { type Folded, type FormerChange, formerRecords } from './former-record.ts'
@@ -96,7 +96,7 @@ class Life {
   readonly #model = new Model()
   readonly #chance: { below(limit: number): number }
   #store = new RowStore(this.#rows, codec)
-  #decoded = new DecodedValues(this.#store, codec)
+  #working = new WorkingSet(this.#store, codec)
   #filling = this.#begun()
   /** Written to the changelog by another process. */
   #missed: StoreChange[][] = []
@@ -115,7 +115,7 @@ class Life {
     const { formers, changes, folded } = this.#commit(1 + below(below(4) === 0 ? 40 : 4))
     const before = {
       get: (key: string) => this.#store.get(key),
-      row: (key: string) => this.#decoded.row(key),
+      row: (key: string) => this.#working.rowOf(this.#working.entry(key)),
     }
     const records = this.#isOn ? await this.#logged(formers, folded) : []
     const kept = this.#isOn ? { changes: formers, records, folded } : undefined
@@ -123,7 +123,7 @@ class Life {
     this.#stored = this.#position
     await this.#store.writeRows(rows, this.#checkpoint)
     const keys = new Set(changes.map(([key]) => key))
-    this.#decoded.stored(rows.filter(([key]) => keys.has(key)))
+    this.#working.clear(rows.filter(([key]) => keys.has(key)))
     for (let step = below(3); step > 0; step--) await this.remember()
   }
 
@@ -277,7 +277,7 @@ class Life {
   async #takeOver(): Promise<void> {
     for (const page of this.#missed.splice(0)) await this.#store.write(page, this.#checkpoint)
     this.#stored = this.#position
-    this.#decoded = new DecodedValues(this.#store, codec)
+    this.#working = new WorkingSet(this.#store, codec)
     this.#filling = this.#begun()
     if (!this.#isOn) return await this.remember()
     const at = BigInt(this.#position)

@@ -8,7 +8,7 @@
  * Not here: folding over it (rehearsal.ts).
  */
 import { factsOf } from '../../../../core/graph/facts.ts'
-import type { Graph, StateReader } from '../../../../core/graph/graph.ts'
+import type { StateReader } from '../../../../core/graph/graph.ts'
 import { directivesOf, policyOf } from '../../../../core/graph/graph.ts'
 import { clusterKey, DIRECTIVES_KEY, POLICY_KEY } from '../../../../core/graph/key.ts'
 import { tableOf } from '../../../../core/graph/table.ts'
@@ -16,15 +16,15 @@ import { nodePhase } from '../../../../core/model/node.ts'
 import { policyFor } from '../../../../core/model/policy.ts'
 import type { ClusterState, StateValue } from '../../../../core/model/state.ts'
 import { keysToRead, pageOfRead, type Store, type StoreEntry } from '../../../../ports/store.ts'
-import { DecodedValues } from '../../fold/bytes/decoded-values.ts'
-import { graphOver } from '../../fold/bytes/overlay.ts'
+import { graphOver, type Overlay } from '../../fold/bytes/overlay.ts'
+import { WorkingSet } from '../../fold/bytes/working-set.ts'
 import type { View } from '../view/view.ts'
 
 /** Log time advances by as much: by then no kind is waited for. */
 const LATER_MS = 24 * 3_600_000
 
 export interface Stage {
-  readonly graph: Graph
+  readonly graph: Overlay
   readonly epoch: number
   /** The store's keys that the overlay does not know. */
   readonly pages: Pick<Store, 'page'>
@@ -33,7 +33,7 @@ export interface Stage {
 }
 
 export function stageOf({ store, cluster, codec }: View): Stage {
-  const decoded = new DecodedValues(store, codec)
+  const decoded = new WorkingSet(store, codec)
   const read = new Map<string, string>()
   const graph = graphOver({ get: (key) => asRead(key, decoded, read) })
   const state = factsOf(graph, cluster).state
@@ -54,7 +54,7 @@ export function stageOf({ store, cluster, codec }: View): Stage {
  * with such keys is remembered. Otherwise each read of an owner's dependents would begin with all
  * deleted ones.
  */
-function unchangedPages(store: Pick<Store, 'page'>, { changes }: Graph): Pick<Store, 'page'> {
+function unchangedPages(store: Pick<Store, 'page'>, { changes }: Overlay): Pick<Store, 'page'> {
   const passed = new Map<string, { readonly from: string; readonly to: string }>()
   return {
     async page(range) {
