@@ -9,7 +9,7 @@
  * What must stay true: a key's answer is the last value put for it, or "unknown". No more than
  * `limit` bytes are taken, and an eighth of it for the index.
  *
- * Not here: the meaning of the values (decoded-values.ts).
+ * Not here: the meaning of the values (working-set.ts).
  */
 import { invariant } from '../../../../core/model/invariant.ts'
 

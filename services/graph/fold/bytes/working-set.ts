@@ -4,9 +4,9 @@
  *
  * Between two batches nearly all values are remembered as bytes: to decode one again costs a
  * microsecond, and an object that lives for longer than a batch costs V8's garbage collector more.
- * Only the few that every record reads stay decoded, and some nodes with a long list of owners: each
- * answer about one of the owners reads the list again, which takes as long as all else that the
- * answer costs (T10).
+ * Only the few that every record reads stay decoded, and some nodes with a long list of owners:
+ * each answer about one of the owners reads the list again, which takes as long as all else that
+ * the answer costs (T10).
  *
  * What must stay true: every read sees every earlier change, in points and in pages alike; what is
  * stored is what the store answers, and every write of the store is reported here. A change leaves
