@@ -1,6 +1,6 @@
 /**
- * The fold of a replay and of an audit, and that of a service: event by event the same commands, the
- * same state and the same digests.
+ * The fold of a replay and of an audit, and that of a service: event by event the same commands,
+ * the same state and the same digests.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
