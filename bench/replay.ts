@@ -1,6 +1,7 @@
 /**
- * A log folded again offline, as `kinfold audit replay` does: events a second of all partitions,
- * under the policy of the log and under another one.
+ * A log folded again offline, as `kinfold audit replay` and `kinfold audit verify` do: events a
+ * second of all partitions, under the policy of the log, under another one, and compared with what
+ * is on the log.
  *
  * What must stay true: real tasks wrote the log, all its topics included, into SQLite; what is
  * measured is the code of the command, its threads included, from the checked file on.
@@ -32,8 +33,11 @@ export interface ReplayOptions extends Readonly<Record<string, number>> {
   readonly partitions: number
 }
 
+const WAYS = ['parity', 'guarded', 'verify'] as const
+
 interface Replayed {
-  readonly policy: 'parity' | 'guarded'
+  /** Replayed under that policy, or verified. */
+  readonly way: (typeof WAYS)[number]
   readonly events: number
   readonly seconds: number
   readonly cpuSeconds: number
@@ -52,22 +56,20 @@ export async function benchReplay(options: ReplayOptions): Promise<Report> {
     await writeLog(options, join(directory, 'log'))
     const all: Replayed[] = []
     for (let round = 0; round < options.rounds; round++) {
-      for (const policy of ['parity', 'guarded'] as const) {
-        all.push(await replay(directory, options.partitions, policy))
-      }
+      for (const way of WAYS) all.push(await replay(directory, options.partitions, way))
     }
-    const rows = (['parity', 'guarded'] as const).map((policy) => {
-      const each = all.filter((one) => one.policy === policy)
+    const rows = WAYS.map((way) => {
+      const each = all.filter((one) => one.way === way)
       const speeds = each.map(({ events, seconds }) => events / seconds)
       return [
-        policy,
+        way,
         speeds.map((speed) => rounded(speed)).join(' '),
         rounded(median(speeds)),
         rounded(median(each.map(({ cpuSeconds, events }) => (cpuSeconds / events) * 1e6)), 1),
         each[0]?.differences ?? 0,
       ]
     })
-    const columns = ['policy', 'rounds', 'median', 'CPU µs an event', 'differences']
+    const columns = ['policy, or verified', 'rounds', 'median', 'CPU µs an event', 'differences']
     const title = 'Replayed events a second, of a log that was written under parity'
     return {
       ...{ bench: 'replay', options, machine: machine() },
@@ -78,24 +80,39 @@ export async function benchReplay(options: ReplayOptions): Promise<Report> {
   }
 }
 
-async function replay(
-  data: string,
-  partitions: number,
-  preset: Replayed['policy'],
-): Promise<Replayed> {
-  const policy = policyFor('enforce', preset)
-  const refolding = { type: 'replay', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, policy } as const
+async function replay(data: string, partitions: number, way: Replayed['way']): Promise<Replayed> {
   const [began, before] = [performance.now(), process.cpuUsage()]
-  const { signal } = new AbortController()
-  const results = await refoldPartitions({ flags: { data }, refolding, partitions }, signal)
+  const counted = way === 'verify' ? verified : replayed
+  const { events, differences } = await counted({ data, partitions, way })
   const { user, system } = process.cpuUsage(before)
   const seconds = (performance.now() - began) / 1_000
-  const sum = (of: 'events' | 'differences'): number =>
-    results.reduce((total, each) => total + each[of], 0)
-  return {
-    ...{ policy: preset, seconds, cpuSeconds: (user + system) / 1e6 },
-    ...{ events: sum('events'), differences: sum('differences') },
-  }
+  return { way, seconds, cpuSeconds: (user + system) / 1e6, events, differences }
+}
+
+interface Refolded {
+  readonly data: string
+  readonly partitions: number
+  readonly way: Replayed['way']
+}
+
+type Counted = Pick<Replayed, 'events' | 'differences'>
+
+async function replayed({ data, partitions, way }: Refolded): Promise<Counted> {
+  const policy = policyFor('enforce', way === 'guarded' ? way : 'parity')
+  const refolding = { type: 'replay', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, policy } as const
+  const { signal } = new AbortController()
+  const results = await refoldPartitions({ flags: { data }, refolding, partitions }, signal)
+  const sum = (of: keyof Counted): number => results.reduce((total, each) => total + each[of], 0)
+  return { events: sum('events'), differences: sum('differences') }
+}
+
+async function verified({ data, partitions }: Refolded): Promise<Counted> {
+  const { signal } = new AbortController()
+  const about = { flags: { data }, refolding: { type: 'verify' }, partitions } as const
+  const results = await refoldPartitions(about, signal)
+  const identical = results.filter((each) => each.type === 'identical')
+  const events = identical.reduce((total, each) => total + each.events, 0)
+  return { events, differences: results.length - identical.length }
 }
 
 async function writeLog(options: ReplayOptions, directory: string): Promise<void> {

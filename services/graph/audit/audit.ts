@@ -5,19 +5,18 @@
  * What must stay true: it makes no call to any cluster and writes to nothing but the store it was
  * given; "identical" means the same digests and the same commands, byte for byte.
  */
-import type { At } from '../../../core/graph/outcome.ts'
-import type { Entry } from '../../../ports/log.ts'
+import type { Outcome } from '../../../core/graph/outcome.ts'
 import type { Digest } from '../../../ports/record/service-record.ts'
-import { Batch } from '../fold/batch.ts'
-import { loggedCommand } from '../fold/bytes/long-command.ts'
+import { NO_DIGEST } from '../fold/bytes/digest.ts'
 import { checkFoldVersion, foldVersionOf } from '../fold/fold-version.ts'
+import { decodedFold } from './decoded-fold.ts'
+import { Digests } from './digests.ts'
 import {
   eventOf,
   issuedFrom,
   loadBase,
   offsetOf,
   type RefoldParts,
-  storeBatch,
   writtenDigests,
 } from './refold.ts'
 
@@ -69,36 +68,41 @@ class Audit {
   }
 
   async run(signal: AbortSignal): Promise<AuditResult> {
-    const { log, codec, store, partition } = this.#parts
+    const { log, codec, partition } = this.#parts
     checkFoldVersion(await foldVersionOf(log, codec))
     const from = await loadBase(this.#parts)
     const expected = await writtenDigests(this.#parts)
     const issued = await issuedFrom(this.#parts, from?.position ?? 0n)
-    const partitions = log.partitions('events')
-    const batch = new Batch({ store, codec, partition, partitions, from })
-    const start = batch.position.position
+    const fold = await decodedFold(this.#parts, from, true)
+    const digests = new Digests(codec, from ?? { state: NO_DIGEST, outputs: NO_DIGEST })
+    const start = fold.position.position
     const end = expected.at(-1)?.position ?? start
     let next = expected.findIndex(({ position }) => position > start)
-    while (batch.position.position < end) {
+    while (fold.position.position < end) {
       signal.throwIfAborted()
-      const { position } = batch.position
+      const { position } = fold.position
       const page = await log.read('events', partition, position, { limit: READ_LIMIT, waitMs: 0 })
       if (page.entries.length === 0)
         return this.#different(position, 'the events end before the fold did')
       for (const entry of page.entries) {
         if (entry.offset >= end) break
-        const wrong = await this.#foldOne(batch, entry, issued)
+        const read = eventOf(this.#parts, fold, entry)
+        const event = read instanceof Promise ? await read : read
+        const at = fold.at(entry)
+        const outcome = fold.fold(event, at)
+        const { graph, replaced } = fold
+        const commands = digests.add({ at, outcome, graph, replaced })
+        const wrong = this.#compared(outcome, commands, issued)
         if (wrong !== '') return this.#different(entry.offset, wrong)
         const digest = expected[next]
-        if (digest?.position !== batch.position.position) continue
+        if (digest?.position !== at.position + 1n) continue
         next += 1
         this.#digests += 1
-        if (digest.state !== batch.position.state || digest.outputs !== batch.position.outputs) {
+        if (!digests.isLike(digest)) {
           return this.#different(entry.offset, 'the digest of the state or of the outputs differs')
         }
         if (digest.type === 'Digest') this.#recorded.push(digest)
       }
-      await storeBatch(this.#parts, batch)
     }
     const unexplained = [...issued.keys()].find((id) => offsetOf(id) < end)
     if (unexplained !== undefined) {
@@ -124,19 +128,19 @@ class Audit {
     return { type: 'different', partition: this.#parts.partition, position, what }
   }
 
-  async #foldOne(batch: Batch, entry: Entry, issued: Map<string, Buffer>): Promise<string> {
-    const { partition, codec } = this.#parts
-    const { partitions } = batch.position
-    const at: At = { partition, partitions, position: entry.offset, timestamp: entry.timestamp }
-    const outcome = await batch.fold(await eventOf(this.#parts, batch, entry), at)
+  /** With what is on the log; empty where each is there. `commands`: their bytes. */
+  #compared(
+    outcome: Outcome,
+    commands: readonly Uint8Array[],
+    issued: Map<string, Buffer>,
+  ): string {
     this.#events += 1
-    for (const command of outcome.commands) {
+    for (const [index, { id }] of outcome.commands.entries()) {
       this.#commands += 1
-      const logged = issued.get(command.id)
-      if (logged === undefined) return `command ${command.id} is not on the log`
-      if (!logged.equals(codec.encode(loggedCommand(command))))
-        return `command ${command.id} differs`
-      issued.delete(command.id)
+      const logged = issued.get(id)
+      if (logged === undefined) return `command ${id} is not on the log`
+      if (!logged.equals(commands[index]!)) return `command ${id} differs`
+      issued.delete(id)
     }
     return ''
   }

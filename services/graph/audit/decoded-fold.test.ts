@@ -1,13 +1,15 @@
 /**
- * The fold of a replay and that of a service: event by event the same commands, and the same state.
+ * The fold of a replay and of an audit, and that of a service: event by event the same commands,
+ * the same state and the same digests.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { MemoryLog } from '../../../adapters/memory/log.ts'
 import type { At } from '../../../core/graph/outcome.ts'
-import type { Event } from '../../../core/model/event.ts'
+import { LONG_LIST } from '../../../core/model/constant.ts'
+import type { Event, ObjectAdded, ObjectUpdated } from '../../../core/model/event.ts'
 import type { Position } from '../../../core/model/state.ts'
-import type { Store } from '../../../ports/store.ts'
+import type { Store, StoreChange } from '../../../ports/store.ts'
 import {
   BREAKER_STORY,
   codec,
@@ -18,7 +20,8 @@ import {
 import { SettableClock } from '../../../testing/settable-clock.ts'
 import { Batch, firstPosition } from '../fold/batch.ts'
 import { type DecodedFold, decodedFold } from './decoded-fold.ts'
-import { type RefoldParts, storeBatch } from './refold.ts'
+import { Digests } from './digests.ts'
+import type { RefoldParts } from './refold.ts'
 
 const BEATS = Array.from({ length: 15 }, () => 'beat 5')
 
@@ -64,10 +67,23 @@ suite('a decoded fold', () => {
     test(`is that of a service where ${name}`, async () => {
       const log = new MemoryLog({ partitions: 1, clock: new SettableClock() })
       const parts = { log, codec, store: emptyStore(), partition: 0 }
-      const decoded = await decodedFold({ ...parts, store: emptyStore() }, undefined)
+      const decoded = await decodedFold({ ...parts, store: emptyStore() }, undefined, true)
       await foldBoth(parts, serviceFold(parts), [decoded], eventsOf(story))
     })
   }
+
+  test('is that of a service where an object has very many owners', async () => {
+    const log = new MemoryLog({ partitions: 1, clock: new SettableClock() })
+    const parts = { log, codec, store: emptyStore(), partition: 0 }
+    const decoded = await decodedFold({ ...parts, store: emptyStore() }, undefined, true)
+    const [served, shared] = [eventsOf(['put rs/web']), eventsOf(['put pod/a <- rs/web'])]
+    const lists = [3 * LONG_LIST, 3 * LONG_LIST - 1, 3 * LONG_LIST, 2, 3 * LONG_LIST]
+    const grown = lists.flatMap((count, index) =>
+      shared.filter(isSighting).map((each) => withOwners(each, count, String(100 + index))),
+    )
+    deepEqual(grown.length, lists.length)
+    await foldBoth({ ...parts, batch: 2 }, serviceFold(parts), [decoded], [...served, ...grown])
+  })
 
   test('goes on with what a store holds, and leaves nothing there', async () => {
     const log = new MemoryLog({ partitions: 1, clock: new SettableClock() })
@@ -80,7 +96,7 @@ suite('a decoded fold', () => {
     ok((await contentOf(store)).size > 2_000)
     const { position } = reference.position
     const from: Position = { ...firstPosition(0, 1), position }
-    const decoded = await decodedFold({ ...parts, store }, from)
+    const decoded = await decodedFold({ ...parts, store }, from, true)
     deepEqual([...(await contentOf(store)).keys()], [])
     await foldBoth(parts, reference, [decoded], events.slice(half))
   })
@@ -91,12 +107,14 @@ function serviceFold({ store, partition }: RefoldParts): Batch {
 }
 
 async function foldBoth(
-  parts: RefoldParts,
+  parts: RefoldParts & { readonly batch?: number },
   reference: Batch,
   others: readonly DecodedFold[],
   events: readonly Event[],
 ): Promise<void> {
   const left = [...events]
+  const begun = reference.position
+  const digests = others.map(() => new Digests(codec, begun))
   let timestamp = 0
   let beats = 0
   for (let folded = 1; left.length > 0; folded++) {
@@ -106,20 +124,46 @@ async function foldBoth(
       timestamp += BETWEEN_BEATS_MS[beats++ % BETWEEN_BEATS_MS.length]!
     const at: At = { partition, partitions, position, timestamp }
     const outcome = await reference.fold(event, at)
-    for (const each of others) {
-      const { commands, continues, touched } = each.fold(event, at)
+    for (const [index, each] of others.entries()) {
+      const other = each.fold(event, at)
+      const { commands, continues, touched } = other
       deepEqual(
         [commands, continues, touched],
         [outcome.commands, outcome.continues, outcome.touched],
       )
+      const { graph, replaced } = each
+      digests[index]?.add({ at, outcome: other, graph, replaced })
+      ok(digests[index]?.isLike(reference.position), `the digests after event ${position} differ`)
     }
     if (outcome.continues) left.splice(Math.min(left.length, 3), 0, { type: 'Continue' })
-    if (folded % BATCH !== 0 && left.length > 0) continue
+    if (folded % (parts.batch ?? BATCH) !== 0 && left.length > 0) continue
     for (const [key, value] of reference.changes) {
       for (const { graph } of others) deepEqual(graph.get(key) ?? null, value, key)
     }
     await storeBatch(parts, reference)
   }
+}
+
+async function storeBatch({ store }: RefoldParts, batch: Batch): Promise<void> {
+  const changes = batch.take().changelog.map(({ key, value }): StoreChange => [key, value])
+  const { position } = batch.position
+  await store.write(changes, { changelog: 0n, position })
+  batch.clear()
+}
+
+type Sighting = ObjectAdded | ObjectUpdated
+
+function isSighting(event: Event): event is Sighting {
+  return event.type === 'ObjectAdded' || event.type === 'ObjectUpdated'
+}
+
+/** The same object at another version, with owners of which all but one do not exist. */
+function withOwners(event: Sighting, count: number, resourceVersion: string): Sighting {
+  const [first] = event.object.ownerReferences
+  const ownerReferences = Array.from({ length: count }, (_, index) =>
+    index === 0 ? first! : { ...first!, name: `web-${index}`, uid: `${first!.uid}-${index}` },
+  )
+  return { ...event, object: { ...event.object, resourceVersion, ownerReferences } }
 }
 
 async function copyOf(store: Store): Promise<Store> {

@@ -14,9 +14,8 @@ import type { Position } from '../../../core/model/state.ts'
 import type { Entry, Log, Topic } from '../../../ports/log.ts'
 import type { Codec } from '../../../ports/record/codec.ts'
 import { CodecError } from '../../../ports/record/codec.ts'
-import type { Digest, Snapshot } from '../../../ports/record/service-record.ts'
+import type { Digest, OrderGiven, Snapshot } from '../../../ports/record/service-record.ts'
 import type { Store, StoreChange } from '../../../ports/store.ts'
-import type { Batch } from '../fold/batch.ts'
 import { lastPosition } from '../fold/fold-version.ts'
 import { NO_ORDER, orderOf, readEvent } from '../fold/order.ts'
 import { CHUNKS_PER_READ, type SnapshotPlace, snapshots } from '../fold/retention.ts'
@@ -80,23 +79,43 @@ interface Obedient {
   obey(inForce: readonly string[]): void
 }
 
-/** What an entry says to the fold, the orders that are in force noted. */
-export async function eventOf(
-  { log, codec }: { readonly log: OrderSource; readonly codec: Codec },
+interface OrderParts {
+  readonly log: OrderSource
+  readonly codec: Codec
+}
+
+/**
+ * What an entry says to the fold, the orders that are in force noted: at once, but for an order.
+ */
+export function eventOf(parts: OrderParts, batch: Obedient, entry: Entry): Event | Promise<Event> {
+  try {
+    const read = readEvent(parts.codec, entry, batch.graph)
+    if (read.type === 'OrderGiven') return orderIn(parts, batch, entry, read)
+    return read.type === 'Refused' ? NO_ORDER : read
+  } catch (error) {
+    return unreadable(entry, error)
+  }
+}
+
+async function orderIn(
+  { log, codec }: OrderParts,
   batch: Obedient,
   entry: Entry,
+  given: OrderGiven,
 ): Promise<Event> {
   try {
-    const read = readEvent(codec, entry, batch.graph)
-    if (read.type !== 'OrderGiven') return read.type === 'Refused' ? NO_ORDER : read
-    const found = await orderOf(log, codec, read, batch.position)
+    const found = await orderOf(log, codec, given, batch.position)
     if (found.type === 'Refused') return NO_ORDER
     batch.obey(found.inForce)
     return found.order
   } catch (error) {
-    if (!(error instanceof CodecError)) throw error
-    return { type: 'Unreadable', home: entry.key, reason: error.message }
+    return unreadable(entry, error)
   }
+}
+
+function unreadable({ key }: Entry, error: unknown): Event {
+  if (!(error instanceof CodecError)) throw error
+  return { type: 'Unreadable', home: key, reason: error.message }
 }
 
 type ReadParts = Omit<RefoldParts, 'store'>
@@ -121,13 +140,6 @@ export async function writtenDigests(parts: ReadParts): Promise<(Digest | Positi
   const last = await committed(parts)
   if (last !== undefined) written.push(last)
   return written.filter(({ position }, index) => position !== written[index + 1]?.position)
-}
-
-export async function storeBatch({ store }: RefoldParts, batch: Batch): Promise<void> {
-  const changes = batch.take().changelog.map(({ key, value }): StoreChange => [key, value])
-  const { position } = batch.position
-  await store.write(changes, { changelog: 0n, position })
-  batch.clear()
 }
 
 /** Commands of this partition's fold, by id; they lie in the partitions of their targets. */

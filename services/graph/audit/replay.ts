@@ -11,7 +11,7 @@
  */
 import { factsOf } from '../../../core/graph/facts.ts'
 import { policyOf } from '../../../core/graph/graph.ts'
-import type { At, Outcome } from '../../../core/graph/outcome.ts'
+import type { Outcome } from '../../../core/graph/outcome.ts'
 import type { Command, CommandType, DeleteObject } from '../../../core/model/command.ts'
 import type { CommandSettled, Event, PolicyChanged } from '../../../core/model/event.ts'
 import { admissionOf, goesByUs, type HeldBy, type Node } from '../../../core/model/node.ts'
@@ -126,6 +126,8 @@ const NOT_JUDGED: Subject['judged'] = {
   because: 'nothing was judged',
 }
 
+const NONE: readonly DeleteObject[] = []
+
 class Replay {
   readonly #parts: ReplayParts
   readonly #subjects = new Map<string, Subject>()
@@ -168,17 +170,21 @@ class Replay {
         if (entry.offset >= end || entry.timestamp >= toMs) break reading
         all += 1
         if (all % PROGRESS_EVENTS === 0) this.#parts.progress?.(all, entry.timestamp)
-        if (from === undefined && entry.timestamp < fromMs) {
-          fold.fold(await eventOf(this.#parts, fold, entry), this.#at(fold, entry))
-          continue
-        }
-        if (from === undefined) {
+        const isBefore = from === undefined && entry.timestamp < fromMs
+        if (from === undefined && !isBefore) {
           from = entry.offset
           this.#noteBegun(fold, did, from)
           this.#begin(fold, entry)
         }
+        // Nearly all are there at once: a promise for each would cost as much as reading it.
+        const read = eventOf(this.#parts, fold, entry)
+        const event = read instanceof Promise ? await read : read
+        if (isBefore) {
+          fold.fold(event, fold.at(entry))
+          continue
+        }
         lastMs = entry.timestamp
-        await this.#foldOne(fold, entry, did.get(entry.offset) ?? [])
+        this.#foldOne(fold, entry, event, did.get(entry.offset) ?? NONE)
       }
     }
     const to = fold.position.position
@@ -194,15 +200,9 @@ class Replay {
     }
   }
 
-  #at(fold: DecodedFold, { offset, timestamp }: Pick<Entry, 'offset' | 'timestamp'>): At {
-    const { partition, partitions } = fold.position
-    return { partition, partitions, position: offset, timestamp }
-  }
-
-  async #foldOne(fold: DecodedFold, entry: Entry, did: readonly DeleteObject[]): Promise<void> {
+  #foldOne(fold: DecodedFold, entry: Entry, read: Event, did: readonly DeleteObject[]): void {
     this.#events += 1
-    const read = await eventOf(this.#parts, fold, entry)
-    const outcome = fold.fold(this.#eventFor(read), this.#at(fold, entry))
+    const outcome = fold.fold(this.#eventFor(read), fold.at(entry))
     this.#follow(fold, outcome, entry.timestamp)
     if (read.type === 'CommandSettled') this.#noteResult(read)
     // The log has no `Continue` for what only this policy has to do.
@@ -240,7 +240,7 @@ class Replay {
     const event: PolicyChanged = {
       ...{ type: 'PolicyChanged', policy: this.#policy, who: 'replay', why: 'another policy' },
     }
-    const outcome = fold.fold(event, this.#at(fold, entry))
+    const outcome = fold.fold(event, fold.at(entry))
     this.#follow(fold, outcome, entry.timestamp)
     this.#drain(fold, entry.offset, entry.timestamp)
   }
@@ -396,7 +396,7 @@ class Replay {
   /** Another policy may have more to do than the log has records for. */
   #drain(fold: DecodedFold, offset: bigint, atMs: number): void {
     for (let slice = 0; slice < SLICES_LIMIT; slice++) {
-      const outcome = fold.fold({ type: 'Continue' }, this.#at(fold, { offset, timestamp: atMs }))
+      const outcome = fold.fold({ type: 'Continue' }, fold.at({ offset, timestamp: atMs }))
       this.#follow(fold, outcome, atMs)
       if (!outcome.continues) return
     }

@@ -103,7 +103,7 @@ export class EvidenceFold {
     }
   }
 
-  /** As `storeBatch` does, with what is published. */
+  /** Answers what the batch publishes. */
   async #store(): Promise<readonly TopicBatch[]> {
     const batch = this.#batch
     const { changelog, outputs } = batch.take()
