@@ -77,6 +77,31 @@ for (const [name, spoil, expected] of damaged) {
   })
 }
 
+suite('an object that goes, and is protected meanwhile', () => {
+  /** Its owner was deleted; `isAsked`: by a DELETE that has no answer yet. */
+  function going(isAsked: boolean): { readonly graph: ClusterGraph; readonly node: Node } {
+    const world = new World()
+    world.begin()
+    for (const step of ['put rs/web', 'put pod/a <- rs/web']) world.step(step)
+    world.tell(world.remove('rs/web'))
+    world.step('protect namespace/ns')
+    const graph = new ClusterGraph(world.folder.graph, 'c')
+    const node = graph.node('pod-a')
+    if (node?.attempt?.state !== 'issued') throw new Error('a DELETE of it is under way')
+    return { graph, node: isAsked ? node : { ...node, attempt: null } }
+  }
+
+  test('has no fault while its DELETE is under way', () => {
+    const { graph, node } = going(true)
+    deepEqual(faultsOf(graph, node), [])
+  })
+
+  test('has one if none is', () => {
+    const { graph, node } = going(false)
+    equal(faultsOf(graph, node).length, 1)
+  })
+})
+
 suite('an owner that was found done', () => {
   /** In the foreground, with its last dependent gone. */
   function done(mode: Mode): World {

@@ -15,7 +15,7 @@ import { ownerPlace } from './graph/owner-place.ts'
 import { isNothingLeft } from './judge/completion.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
-import type { Node } from './model/node.ts'
+import type { Hold, Node } from './model/node.ts'
 import { groupOf, projectionHash } from './model/object.ts'
 import { kindOfReference } from './model/reference.ts'
 
@@ -60,9 +60,19 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   if (wasDone && isNothingLeft(facts, node)) return []
   const isSame = node.verdict?.type === now.verdict?.type
   const isOnSame = node.verdict?.evidence === now.verdict?.evidence
-  const isHeldAlike = ((node.hold?.by ?? null) === null) === ((now.hold?.by ?? null) === null)
-  if (isSame && isOnSame && isHeldAlike) return []
+  if (isSame && isOnSame && isHeldAlike(node, now.hold)) return []
   return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
+}
+
+/**
+ * A pause or a protection holds what is issued from then on: a command under way is refused by the
+ * gate, and its object is held with its result.
+ */
+function isHeldAlike({ hold, attempt }: Node, now: Hold | null): boolean {
+  const [before, after] = [hold?.by ?? null, now?.by ?? null]
+  const isOrdered = after === 'pause' || after === 'protection'
+  if (before === null && isOrdered && attempt !== null) return true
+  return (before === null) === (after === null)
 }
 
 function textOf({ verdict, hold }: Pick<Node, 'verdict' | 'hold'>): string {
