@@ -253,6 +253,14 @@ export const WHY = document(
       'Of one that exists: the owner whose deletion with orphan removed the reference that it had, where the record proves that; null where it has got an owner since, and at a moment of the past.',
       orNull(ORPHANED),
     ),
+    restored: say(
+      'Of one that exists: the uids that it had, and when it was created, by the annotation that `kinfold restore` writes on what it makes, as other clients might; null where it has none.',
+      orNull(record({ from: listOf(TEXT), at: TIME_OR_NULL })),
+    ),
+    restoredAs: say(
+      'Of a deleted one: what exists in its place now, and by that annotation was restored from it; null where there is none, and at a moment of the past.',
+      orNull(record({ uid: TEXT, at: TIME_OR_NULL })),
+    ),
     others: say(
       'Other objects that have or had its name, the latest first.',
       listOf(record({ cluster: CLUSTER, uid: TEXT, isThere: FLAG, at: TIME_OR_NULL })),
