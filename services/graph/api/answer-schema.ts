@@ -133,6 +133,19 @@ const CLUSTER_STATUS = record({
     'Objects that the cluster refuses to change; null while they are counted.',
     NUMBER_OR_NULL,
   ),
+  overdue: say(
+    'Objects that exist over 10 minutes after their deletion was asked for, and their grace period was over; null while they are counted.',
+    orNull(
+      record({
+        objects: COUNT,
+        since: say('Of the one that waits longest.', TIME_OR_NULL),
+        example: say(
+          'That one; null where it is not known by name.',
+          orNull(record({ ...NAMED, phase: PHASE, because: say('What it waits for.', TEXT) })),
+        ),
+      }),
+    ),
+  ),
 })
 
 const CLUSTER_OR_NULL = say('Null for all clusters.', orNull(CLUSTER))
