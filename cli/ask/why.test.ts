@@ -176,7 +176,7 @@ test('what was deleted says first who did it, how long ago, and why (C3)', () =>
   const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
   const deletion = {
     by: 'others',
-    ...{ evidence: null, command: null, text: '' },
+    ...{ evidence: null, command: null, text: '', unproven: null },
     ...{ deletedBy: { ...alice, user, isCollector: true }, rootDeletedBy: alice },
     ...{ root: web, isInferred: true, isRootKnown: true, unseenSince: null },
   } as const
