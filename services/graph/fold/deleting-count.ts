@@ -58,7 +58,7 @@ export class DeletingCounter {
     else if (this.#named.size < MOST_NAMED) this.#named.set(its.uid, its)
   }
 
-  told(): DeletingCount {
+  snapshot(): DeletingCount {
     if (this.#minutes.size === 0) return NONE_DELETING
     return { minutes: new Map(this.#minutes), named: [...this.#named.values()].sort(longestFirst) }
   }

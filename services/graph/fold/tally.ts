@@ -262,7 +262,7 @@ function toldOf(
     edges,
     dangling,
     held: { ...held },
-    deleting: deleting.told(),
+    deleting: deleting.snapshot(),
     blocked: {
       unresolvable: blockedOf(unresolvable),
       held: blockedOf(heldBack),

@@ -57,7 +57,7 @@ export class Deleters {
     return await this.#of(object, life, true)
   }
 
-  /** Of one for which `of` found nobody: who asked for its name, and perhaps for it. */
+  /** Of one for which `of` found no user: who asked for its name, and perhaps for it. */
   unprovenOf(life: KnownLife): Unproven | null {
     return this.#unproven.get(life) ?? null
   }

@@ -1,6 +1,6 @@
 /**
- * A deletion that does not end is counted once it is late, and what it waits for is followed down to
- * the object that keeps it.
+ * A deletion that does not end is counted once it is late, and what it waits for is followed down
+ * to the object that keeps it.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'

@@ -2,9 +2,9 @@
  * Deletions that do not end: how many objects still exist long after their deletion was asked for,
  * and what the first of them waits for.
  *
- * What must stay true: counted by the tally, which no question scans; only for the one that is
- * named objects are read, a bounded number. Time is the cluster's as far as its watcher has seen it:
- * of a cluster that is not seen nothing gets late.
+ * What must stay true: counted by the tally, so no question scans; only for the one that is named
+ * objects are read, a bounded number. Time is the cluster's as far as its watcher has seen it: of a
+ * cluster that is not seen nothing gets late.
  *
  * Not here: how far a deletion has come (cascade.ts).
  */

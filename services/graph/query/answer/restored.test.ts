@@ -1,6 +1,6 @@
 /**
- * What `kinfold restore` made says so in answers, by the annotation of that very object, and what it
- * was made of says what became of it.
+ * What `kinfold restore` made says so in answers, by the annotation of that very object, and what
+ * it was made of says what became of it.
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
