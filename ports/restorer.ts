@@ -11,12 +11,7 @@
 import type { Uid } from '../core/model/object.ts'
 import type { Cluster, NamedResource, UnknownAnswer } from './cluster.ts'
 
-/**
- * Prefix of annotations on a restored object: a uid that it had follows. By them a repeated restore
- * recognises the objects that it created.
- */
-export const RESTORED_FROM = 'restored-from.kinfold.dev/'
-/** The same of the first version: the uid is its value. */
+/** The mark of the first version (record/restored-mark.ts has today's): the uid is its value. */
 export const FORMER_RESTORED_FROM = 'kinfold.dev/restored-from'
 
 export type CreateAnswer =

@@ -27,7 +27,7 @@ function by(user: string, more: Partial<Deleter> = {}): Deleter {
 const web = object('Deployment', 'web')
 const collector = by(COLLECTOR, { isCollector: true })
 const of = (deletion: Partial<Attributed>): Attributed => ({
-  ...{ by: 'others', deletedBy: null, root: null, rootDeletedBy: null },
+  ...{ by: 'others', deletedBy: null, unproven: null, root: null, rootDeletedBy: null },
   ...{ isInferred: false, isRootKnown: true, unseenSince: null },
   ...deletion,
 })
@@ -38,6 +38,14 @@ for (const [deletion, said] of [
   [of({}), '; no audit log says by whom'],
   [of({ isRootKnown: false }), '; no audit log says by whom'],
   [of({ by: 'unknown', isRootKnown: false }), '; no audit log says by whom'],
+  [
+    of({ unproven: { ...alice, others: 0, at: '2026-11-26T09:13:18.123Z' } }),
+    '; no audit log proves by whom: perhaps by alice, who asked to delete that name at 2026-11-26T09:13:18Z',
+  ],
+  [
+    of({ by: 'unknown', unproven: { ...by('bob'), impersonated: 'root', others: 2 } }),
+    '; no audit log proves by whom: perhaps by bob as root (kubectl/v1.33.0) (or by 2 others), who asked to delete that name',
+  ],
   [of({ deletedBy: by('alice') }), ' by alice (kubectl/v1.33.0)'],
   [
     of({ by: 'kinfold', deletedBy: by('kinfold'), root: web, rootDeletedBy: by('alice') }),

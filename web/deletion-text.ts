@@ -19,7 +19,8 @@ export type Phrase = string | (Named & { readonly uid: string })
 /** What an answer says of a deletion. */
 export type Attributed = Pick<
   NonNullable<Why['deletion']>,
-  'by' | 'deletedBy' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown' | 'unseenSince'
+  | ('by' | 'deletedBy' | 'unproven' | 'root' | 'rootDeletedBy' | 'isInferred' | 'isRootKnown')
+  | 'unseenSince'
 >
 
 type Actor = Pick<Deleter, 'user' | 'impersonated' | 'agent' | 'match' | 'others'>
@@ -95,9 +96,16 @@ export function deletedPhrases(deletion: Attributed): readonly Phrase[] {
     const who = `${guessText(rootDeletedBy)}${actorText(rootDeletedBy)}${othersText(rootDeletedBy)}`
     return [first, `, because ${who} deleted `, what, inferred]
   }
-  if (first === '') return ['; no audit log says by whom']
+  if (first === '') return [unprovenText(deletion)]
   const isOwn = isRootKnown || (deletedBy !== null && !deletedBy.isCollector && by !== 'kinfold')
   return isOwn ? [first] : [first, '; after which owner was deleted is not known']
+}
+
+/** No guess: nothing of the request, nor its time, says that it was about this very object. */
+function unprovenText({ unproven }: Attributed): string {
+  if (unproven === null) return '; no audit log says by whom'
+  const when = unproven.at === null ? '' : ` at ${secondsOf(unproven.at)}`
+  return `; no audit log proves by whom: perhaps by ${actorText(unproven)}${othersText(unproven)}, who asked to delete that name${when}`
 }
 
 function byText(by: Actor): string {
@@ -105,7 +113,7 @@ function byText(by: Actor): string {
 }
 
 /** Requests of theirs fit as well. */
-function othersText({ others }: Actor): string {
+function othersText({ others }: Pick<Actor, 'others'>): string {
   return others === 0 ? '' : ` (or by ${others === 1 ? 'another user' : `${others} others`})`
 }
 

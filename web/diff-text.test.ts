@@ -26,7 +26,7 @@ const gone = (deletion: DiffRow['deletion']): DiffRow => {
 }
 const NOBODY = {
   ...{ root: null, isInferred: false, isRootKnown: true, unseenSince: null },
-  ...{ deletedBy: null, rootDeletedBy: null },
+  ...{ deletedBy: null, unproven: null, rootDeletedBy: null },
 } as const
 const BY = { ...NOBODY, evidence: null, command: null, text: '' } as const
 

@@ -83,6 +83,15 @@ describe('metadata', () => {
     )
   })
 
+  test('keeps of what is below a prefix no more than a record can have, and holds nothing for it', () => {
+    const many = Array.from({ length: 1_000 }, (_, each) => [`x.dev/${1_000 + each}`, 'v'] as const)
+    const annotations = { 'x.dev/0': 'v'.repeat(2_000), ...Object.fromEntries(many) }
+    const allow = { labels: [], annotations: ['x.dev/'] }
+    const kept = readMeta({ metadata: { ...META, annotations } }, PODS, allow)
+    deepEqual([kept?.annotations.length, kept?.annotations[0]?.key], [64, 'x.dev/1000'])
+    deepEqual(kept?.ownerReferences, [])
+  })
+
   test('keeps no label that is none of its own', () => {
     const labels = JSON.parse('{"__proto__":"a"}')
     const allow = { labels: ['__proto__', 'constructor', 'toString'], annotations: [] }

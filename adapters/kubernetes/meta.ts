@@ -181,12 +181,18 @@ function pairs(raw: unknown, keys: readonly string[]): readonly Pair[] {
   return kept
 }
 
+/** Of a prefix some, each of a text that is short: nothing that is decided depends on any. */
 function keysIn(raw: Json, key: string): readonly string[] {
   if (!key.endsWith('/')) return [key]
   return Object.keys(raw)
-    .filter((each) => each.startsWith(key))
+    .filter((each) => each.startsWith(key) && `${raw[each]}`.length <= PREFIXED_LENGTH)
     .sort()
+    .slice(0, MOST_PREFIXED)
 }
+
+const MOST_PREFIXED = 64
+/** A kind, a group and a name of the usual lengths. */
+const PREFIXED_LENGTH = 640
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''

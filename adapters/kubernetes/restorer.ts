@@ -8,12 +8,8 @@
 import type { Target } from '../../core/model/command.ts'
 import type { NamedResource, UnknownAnswer } from '../../ports/cluster.ts'
 import { type Exchange, ExchangeError } from '../../ports/exchange.ts'
-import {
-  type CreateAnswer,
-  FORMER_RESTORED_FROM,
-  RESTORED_FROM,
-  type Restorer,
-} from '../../ports/restorer.ts'
+import { RESTORED_FROM } from '../../ports/record/restored-mark.ts'
+import { type CreateAnswer, FORMER_RESTORED_FROM, type Restorer } from '../../ports/restorer.ts'
 import { parsed, type Reply, reasonOf, unanswered } from './answer.ts'
 import { call, HalfReply, PLAIN } from './call.ts'
 import { openCluster } from './cluster.ts'

@@ -118,13 +118,21 @@ test('who deleted each is one sentence: the user, or the root of a cascade, as i
     unseenSince: null,
     rootDeletedBy: null,
   }
-  const others = { ...nobody, by: 'others', evidence: null, command: null, text: '' } as const
+  const others = {
+    ...nobody,
+    by: 'others',
+    unproven: null,
+    evidence: null,
+    command: null,
+    text: '',
+  } as const
   const followed = { root: named('Deployment', 'web'), isInferred: true, rootDeletedBy: alice }
   const rows = [
     ['a', { ...others, deletedBy: alice }],
     ['b', { ...others, deletedBy: collector, ...followed }],
     ['c', { ...others, deletedBy: collector, isRootKnown: false }],
     ['d', { ...others, deletedBy: null, ...followed, rootDeletedBy: null }],
+    ['e', { ...others, deletedBy: null, unproven: { ...alice, at } }],
   ] as const
   const differences: Diff['differences'] = rows.map(([name, deletion]) => ({
     ...{ ...named('Pod', name), cluster: { name: 'north', id: 'c', scope: 'north' } },
@@ -139,6 +147,7 @@ test('who deleted each is one sentence: the user, or the root of a cascade, as i
     'by kube-controller-manager, because alice deleted Deployment/web (inferred)',
     'by kube-controller-manager; after which owner was deleted is not known',
     'because Deployment/web was deleted (inferred); no audit log says by whom',
+    `no audit log proves by whom: perhaps by alice, who asked to delete that name at ${at.replace('.000Z', 'Z')}`,
   ])
 })
 
@@ -151,7 +160,7 @@ test('hostile names are text, in one row each', () => {
   const object = { group: '', kind: 'Pod', namespace: name, name, uid: 'u', at, createdAt: at }
   const who = {
     ...{ root: null, isInferred: false, isRootKnown: true, unseenSince: null },
-    ...{ deletedBy: null, rootDeletedBy: null },
+    ...{ deletedBy: null, unproven: null, rootDeletedBy: null },
   }
   const by = { ...who, by: 'kinfold', evidence: 'deleted', command: name, text: name } as const
   const cluster = { name, id: 'c', scope: name }

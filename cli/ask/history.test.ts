@@ -259,6 +259,7 @@ test('hostile names are text, in one row each', () => {
       isRootKnown: true,
       unseenSince: null,
       deletedBy: deleter,
+      unproven: { user: NAME, impersonated: NAME, agent: NAME, others: 1, at: AT },
       rootDeletedBy: deleter,
     },
   }

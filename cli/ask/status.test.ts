@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { ClusterStatus } from '../../services/graph/query/ask/cluster-list.ts'
 import { ServerProcess } from '../../testing/cluster/server-process.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { runKinfold } from '../../testing/process/kinfold-command.ts'
@@ -14,9 +13,10 @@ import { type Read, render, statusOf } from './status.ts'
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
 const none = { mode: 0, pause: 0, protection: 0, approval: 0, breaker: 0, hold: 0, budget: 0 }
-const well: ClusterStatus = {
+const well: NonNullable<Read['list']['clusters'][number]['status']> = {
   ...{ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 4_000, monitored: 52, synced: 52 },
   ...{ lagEntries: 0, isPaused: false, pauses: [], openBreakers: 0, held: none, refused: 0 },
+  overdue: { objects: 0, since: null, example: null },
 }
 const HEAD = { apiVersion: 'kinfold/v1', kind: 'ClusterList', partial: '' } as const
 const METRICS = `kinfold_lock{cluster="north",required="true"} 1
@@ -24,7 +24,7 @@ kinfold_cluster_connected{cluster="north"} 1
 kinfold_cluster_connected{cluster="other"} 0
 `
 
-function readOf(status: ClusterStatus | null, more: Partial<Read> = {}): Read {
+function readOf(status: typeof well | null, more: Partial<Read> = {}): Read {
   const clusters = [{ cluster, partition: 0, status }]
   const list = { ...HEAD, clusters }
   return { list, isReady: true, checks: ['readyz check passed'], metrics: METRICS, ...more }
@@ -41,6 +41,12 @@ Nothing needs a person.
 `,
   )
 })
+
+const SINCE = '2026-11-27T12:00:00.000Z'
+const STUCK = {
+  ...{ group: 'apps', kind: 'Deployment', namespace: 'shop', name: 'web', uid: 'u' },
+  ...({ phase: 'waiting', because: 'waits for the finalizer x.dev/y of Pod/a' } as const),
+}
 
 const NEEDS: readonly (readonly [string, Read, RegExp])[] = [
   ['a status that is unknown', readOf(null), /^its status is unknown/],
@@ -63,6 +69,25 @@ const NEEDS: readonly (readonly [string, Read, RegExp])[] = [
     'an approval',
     readOf({ ...well, held: { ...none, approval: 1, hold: 5 } }),
     /^1 object held until a person .*: kinfold plan held --cluster north$/,
+  ],
+  [
+    'a deletion that does not end',
+    readOf({ ...well, overdue: { objects: 1, since: SINCE, example: STUCK } }),
+    /^1 deletion waits for over 10 min: Deployment\/web in shop waits for the finalizer x\.dev\/y of Pod\/a: kinfold cascade uid:u --cluster north$/,
+  ],
+  [
+    'several, in mode observe, too',
+    readOf({
+      ...well,
+      mode: 'observe',
+      overdue: { objects: 1_200, since: SINCE, example: { ...STUCK, phase: 'deleting' } },
+    }),
+    /^1,200 deletions wait for over 10 min, first of all Deployment\/web in shop waits .*: kinfold why uid:u --cluster north$/,
+  ],
+  [
+    'several of which none is known by name',
+    readOf({ ...well, overdue: { objects: 2, since: SINCE, example: null } }),
+    /^2 deletions wait for over 10 min: kinfold history -A --change phase --cluster north$/,
   ],
   ['what is refused', readOf({ ...well, refused: 3 }), /^3 objects that the cluster refuses/],
   [

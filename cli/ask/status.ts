@@ -12,7 +12,7 @@ import type { Command } from 'commander'
 import { shellWord } from '../../core/model/text.ts'
 import { EXIT } from '../../runtime/lifecycle.ts'
 import type { Document } from '../../services/graph/api/document.ts'
-import { ageText, labelOf } from '../../services/graph/api/word.ts'
+import { ageText, labelOf, overdueText } from '../../services/graph/api/word.ts'
 import type { ClusterList, Cluster as ClusterRef } from '../answer.ts'
 import { outputOf, structured } from '../print/output.ts'
 import { paint } from '../print/paint.ts'
@@ -161,7 +161,7 @@ function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly N
   const need = (what: string, command = ''): Need => ({ cluster, what, command })
   if (status === null)
     return [need('its status is unknown: the process that has it cannot be asked')]
-  const { mode, heartbeatAgeMs, held, refused } = status
+  const { mode, heartbeatAgeMs, held, refused, overdue } = status
   const needs: Need[] = []
   if (isConnected === false) needs.push(need('its watcher is not connected', 'kinfold doctor'))
   if (heartbeatAgeMs === null || heartbeatAgeMs > SILENT_MS) {
@@ -172,9 +172,24 @@ function needsOf({ cluster, status, lock, isConnected }: ClusterRow): readonly N
     )
   }
   if (held === null || refused === null) needs.push(need('what is held is still being counted'))
+  if (overdue !== null && overdue.objects > 0) needs.push(overdueNeed(cluster, overdue))
   // In mode observe nothing is held, and no order or lock has anything to stop.
   if (mode !== 'observe') needs.push(...heldNeeds(cluster, status, lock))
   return needs
+}
+
+/** Whichever collector deletes there: also in mode observe. */
+function overdueNeed(
+  cluster: ClusterRef,
+  overdue: NonNullable<NonNullable<ClusterRow['status']>['overdue']>,
+): Need {
+  const at = ` --cluster ${shellWord(cluster.scope)}`
+  const { example } = overdue
+  const what = overdueText(overdue)
+  if (example === null) return { cluster, what, command: `kinfold history -A --change phase${at}` }
+  const word = shellWord(`uid:${example.uid}`)
+  const ask = example.phase === 'deleting' ? 'why' : 'cascade'
+  return { cluster, what, command: `kinfold ${ask} ${word}${at}` }
 }
 
 /** What keeps Kinfold from deleting. */

@@ -37,6 +37,7 @@ const why: Why = {
   deletion: null,
   deletedBy: [],
   orphaned: null,
+  ...{ restored: null, restoredAs: null },
   history: [],
 }
 
@@ -51,6 +52,22 @@ test('why says beside its first sentence that another of the name was deleted el
   const others = [{ cluster: north, uid: 'u', isThere: false, at: AT }]
   const text = tell(documentOf('Why', { answer: why, partial: '', cluster, others, asOf: [] }))
   match(text, /^.*\n.*\nOthers have or had this name, listed below; deleted ones in north\.\n/)
+})
+
+test('why says first that an object was restored, of one that was deleted as what, and where that is from', () => {
+  const restored = { from: ['old', 'older'], at: AT }
+  equal(
+    told({ restored }).split('\n')[0],
+    'Restored from uid old, older at 2026-11-26T10:25:18Z by kinfold restore, as its annotation says.',
+  )
+  match(
+    told({ restored: { from: ['old'], at: null } }),
+    /^Restored from uid old by kinfold restore/,
+  )
+  match(
+    told({ phase: null, restoredAs: { uid: 'new', at: AT } }),
+    /^Restored as uid new, as an annotation of that one says: kinfold why uid:new --cluster north$/m,
+  )
 })
 
 test('what exists is told with its cluster, its owners, the verdict and what blocks it', () => {
@@ -159,7 +176,7 @@ test('what was deleted says first who did it, how long ago, and why (C3)', () =>
   const user = 'system:serviceaccount:kube-system:generic-garbage-collector'
   const deletion = {
     by: 'others',
-    ...{ evidence: null, command: null, text: '' },
+    ...{ evidence: null, command: null, text: '', unproven: null },
     ...{ deletedBy: { ...alice, user, isCollector: true }, rootDeletedBy: alice },
     ...{ root: web, isInferred: true, isRootKnown: true, unseenSince: null },
   } as const

@@ -3,6 +3,7 @@ import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics, resourceOf } from '../../runtime/metrics.ts'
 import type { Census } from '../../services/graph/census.ts'
+import { NONE_DELETING } from '../../services/graph/fold/deleting-count.ts'
 import { NONE_BLOCKED, NONE_HELD } from '../../services/graph/fold/tally.ts'
 import { registerGraph } from '../process/process-metrics.ts'
 
@@ -12,7 +13,7 @@ test('clusters of one name have series of their own', async () => {
   const census: Census = {
     counts: () =>
       Object.keys(NAMES).map((cluster, at) => ({
-        ...{ cluster, edges: at + 1, dangling: 0, held: NONE_HELD },
+        ...{ cluster, edges: at + 1, dangling: 0, held: NONE_HELD, deleting: NONE_DELETING },
         blocked: { unresolvable: NONE_BLOCKED, held: NONE_BLOCKED, refused: NONE_BLOCKED },
         ...{ isBreakerOpen: false, isPaused: false },
       })),

@@ -200,6 +200,12 @@ suite('kinfold restore, on a real API server,', { skip: skip ?? false }, () => {
         was.name,
       )
     }
+    for (const [i, made] of restored.entries()) {
+      const was = tree.dependents[i]!
+      await seen([made])
+      deepEqual((await kinfold.why(made))?.restored?.from, [was.uid])
+      equal((await kinfold.why(was))?.restoredAs?.uid, made.uid)
+    }
     const again = await restore('--lost-owners', 'relink', '--yes')
     equal(again.code, 0, again.stderr)
     match(again.stdout, /0 to create, 7 there already, 0 refused/)

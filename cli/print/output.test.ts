@@ -46,6 +46,7 @@ const why: Why = {
   deletion: null,
   deletedBy: [],
   orphaned: null,
+  ...{ restored: null, restoredAs: null },
   history: [],
 }
 const planned: PlannedObject = {

@@ -25,6 +25,8 @@ export function tell(why: WhyDocument, moment?: string, now: number = Date.now()
     paint(stateOf(why, moment !== undefined), styleOfPhase(why.phase ?? 'gone')),
   ]
   if (others.length > 0) out.push(otherHint(others))
+  if (why.restoredAs !== null) out.push(restoredAsText(why.restoredAs, cluster))
+  if (why.restored !== null) out.unshift(restoredText(why.restored))
   if (deletion !== null) out.unshift(deletedSentence(endOf(why), deletion, now))
   if (orphaned !== null) out.unshift(orphanedSentence(orphaned, why, now))
   for (const { kind, name, uid, standing, reason } of references) {
@@ -122,6 +124,20 @@ function historyTable(history: WhyDocument['history']): string {
     ]
   })
   return table(['TIME', 'POSITION', 'CHANGE', 'DETAILS'], rows)
+}
+
+/** Any client that may write annotations may write that one. */
+function restoredText({ from, at }: NonNullable<WhyDocument['restored']>): string {
+  const when = at === null ? '' : ` at ${time(at)}`
+  return `Restored from uid ${from.join(', ')}${when} by kinfold restore, as its annotation says.`
+}
+
+function restoredAsText(
+  { uid }: NonNullable<WhyDocument['restoredAs']>,
+  { scope }: WhyDocument['cluster'],
+): string {
+  const command = `kinfold why ${shellWord(`uid:${uid}`)} --cluster ${shellWord(scope)}`
+  return `Restored as uid ${uid}, as an annotation of that one says: ${command}`
 }
 
 /** Beside what is said first, where it is read. */

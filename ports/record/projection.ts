@@ -1,15 +1,21 @@
 /**
  * Which labels and annotations are published for every object.
  *
- * What must stay true: all that may protect an object are among them, whatever the policy says now.
+ * What must stay true: all that may protect an object are among them, whatever the policy says now;
+ * and the marks of `kinfold restore`, by which answers say what an object was restored from. How
+ * many of those an object may have is bounded where it is read (adapters/kubernetes/meta.ts).
  */
 import { hash64 } from '../../core/model/hash.ts'
 import type { Mark } from '../../core/model/mark.ts'
 import { ALL_MARKS } from '../../core/model/mark.ts'
 import type { Protection } from '../../core/model/policy.ts'
 import { readKeyValue, readSubject } from '../../core/model/subject.ts'
+import { RESTORED_FROM } from './restored-mark.ts'
 
-/** Keys of labels and annotations that have to be published for every object. */
+/**
+ * Keys of labels and annotations that have to be published for every object. One that ends with a
+ * slash means all that begin with it.
+ */
 export interface Projection {
   readonly labels: readonly string[]
   readonly annotations: readonly string[]
@@ -31,7 +37,8 @@ export function projectionOf(
       return subject?.type === on ? [subject.key] : []
     })
     const policed = configured.map((each) => readKeyValue(each).key)
-    return [...new Set([...marks, ...policed, ...directed])].sort()
+    const restored = on === 'annotation' ? [RESTORED_FROM] : []
+    return [...new Set([...marks, ...restored, ...policed, ...directed])].sort()
   }
   return {
     labels: keys('label', policy?.labels ?? []),

@@ -11,6 +11,8 @@ export const READ_WAIT_MS = 1_000
  */
 export const COUNT_KEYS = 200
 export const COUNT_WAIT_MS = 200
+/** An object that exists so long after its deletion was asked for, and its grace, is reported. */
+export const OVERDUE_MS = 600_000
 /** How often the log is asked for its end, so that a process that lags knows. */
 export const END_EVERY_MS = 1_000
 /** A commit holds no more records and changed keys than these. */

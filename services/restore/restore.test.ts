@@ -11,7 +11,7 @@ import { openRestorer } from '../../adapters/kubernetes/restorer.ts'
 import { memoryExchange } from '../../adapters/memory/exchange.ts'
 import type { Identity } from '../../core/graph/identity.ts'
 import type { ObjectMeta, Uid } from '../../core/model/object.ts'
-import { RESTORED_FROM } from '../../ports/restorer.ts'
+import { RESTORED_FROM } from '../../ports/record/restored-mark.ts'
 import { type ArchiveKey, openArchiveKey } from '../../runtime/archive/archive-key.ts'
 import { World } from '../../testing/rig/reaper-world.ts'
 import {

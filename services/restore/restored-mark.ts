@@ -10,12 +10,13 @@
  */
 import { createHash } from 'node:crypto'
 import type { Coordinates, ObjectMeta, Pair, Uid } from '../../core/model/object.ts'
-import { FORMER_RESTORED_FROM, RESTORED_FROM } from '../../ports/restorer.ts'
+import { markedName, RESTORED_FROM } from '../../ports/record/restored-mark.ts'
+import { FORMER_RESTORED_FROM } from '../../ports/restorer.ts'
 
 type Named = Pick<Coordinates, 'group' | 'kind' | 'name'>
 
 export function markOf(object: Named & { readonly uid: Uid }): Pair {
-  return { key: keyOf(object.uid), value: nameOf(object) }
+  return { key: keyOf(object.uid), value: markedName(object) }
 }
 
 export function isRestored(found: ObjectMeta, from: Uid): boolean {
@@ -36,7 +37,3 @@ function keyOf(uid: Uid): string {
 }
 
 const KEY_PART = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
-
-function nameOf({ group, kind, name }: Named): string {
-  return `${kind}${group === '' ? '' : `.${group}`}/${name}`
-}

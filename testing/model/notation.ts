@@ -8,7 +8,7 @@
  *   than the served one, `_` before it writes it in lower case.
  * - `[...]` holds `deleting`, `foreground`, `orphan`, other finalizers, `label:KEY=VALUE` and
  *   `annotation:KEY=VALUE`, separated by spaces;
- * `created:SECONDS` says when it was created (0 else).
+ * `created:SECONDS` says when it was created (0 else), `deleting:SECONDS` when it is to be deleted.
  */
 import type { ObjectMeta, OwnerReference, Pair, Scope } from '../../core/model/object.ts'
 import { apiVersionOf, FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../../core/model/object.ts'
@@ -96,13 +96,20 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     resourceVersion,
     generation: null,
     createdAt: Number(created?.slice('created:'.length) ?? 0) * 1_000,
-    deletedAt: marks.includes('deleting') ? 1 : null,
+    deletedAt: deletedAt(marks),
     graceSeconds: null,
     finalizers,
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
     labels: pairsOf(marks, 'label:'),
     annotations: pairsOf(marks, 'annotation:'),
   }
+}
+
+/** `deleting` is long ago; `deleting:SECONDS` at that time, as `created:SECONDS`. */
+function deletedAt(marks: readonly string[]): number | null {
+  const at = marks.find((mark) => mark.startsWith('deleting:'))
+  if (at !== undefined) return Number(at.slice('deleting:'.length)) * 1_000
+  return marks.includes('deleting') ? 1 : null
 }
 
 function pairsOf(marks: readonly string[], prefix: string): Pair[] {

@@ -19,6 +19,7 @@ const fine = {
     openBreakers: 0,
     held,
     refused: 0,
+    overdue: { objects: 0, since: null, example: null },
   },
 }
 
@@ -46,6 +47,21 @@ const rows: readonly (readonly [
     { heartbeatAgeMs: 61_000 },
     ['no sign of life of its watcher for 61 s: nothing is deleted there meanwhile'],
   ],
+  [
+    'a deletion does not end',
+    {
+      overdue: {
+        ...{ objects: 1, since: null },
+        example: {
+          ...{ group: 'apps', kind: 'Deployment', namespace: 'shop', name: 'web', uid: 'u' },
+          ...{ phase: 'waiting', because: 'waits for the finalizer x.dev/y of Pod/a' },
+        },
+      },
+    },
+    [
+      '1 deletion waits for over 10 min: Deployment/web in shop waits for the finalizer x.dev/y of Pod/a',
+    ],
+  ],
   ['much is not folded', { lagEntries: 5_000 }, ['5,000 events not folded yet']],
 ]
 
@@ -60,7 +76,7 @@ for (const [what, changed, expected] of rows) {
 }
 
 test('what is counted still is unknown, as is a watcher that was never heard of', () => {
-  const status = { ...fine, heartbeatAgeMs: null, held: null }
+  const status = { ...fine, heartbeatAgeMs: null, held: null, overdue: null }
   deepEqual(
     needsOf({ cluster, partition: 0, status }).map((need) => need.what),
     [

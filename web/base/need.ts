@@ -6,6 +6,7 @@
  * Not here: the lock and the watchers' connections, which are in the metrics only.
  */
 import type { Cluster, ClusterList, Held } from '../../cli/answer.ts'
+import { overdueText } from '../../services/graph/api/word.ts'
 import { countOf, lineOf, spanText } from './text.ts'
 
 /** Watchers give a sign of life each five seconds. */
@@ -29,6 +30,7 @@ export function needsOf({ cluster, status }: Row): readonly Need[] {
     return [need('its status is unknown: the process that has it cannot be asked')]
   }
   const { mode, heartbeatAgeMs, openBreakers, isPaused, held, refused, lagEntries } = status
+  const { overdue } = status
   const needs: Need[] = []
   // In mode observe nothing is held, and no order has anything to stop.
   if (mode !== 'observe') {
@@ -50,6 +52,7 @@ export function needsOf({ cluster, status }: Row): readonly Need[] {
       need(`no sign of life of its watcher ${since}: nothing is ${effect} there meanwhile`),
     )
   }
+  if (overdue !== null && overdue.objects > 0) needs.push(need(lineOf(overdueText(overdue))))
   if (lagEntries > MUCH_LAG) needs.push(need(`${countOf(lagEntries, 'event')} not folded yet`))
   if (held === null || refused === null) needs.push(need('what is held is still being counted'))
   return needs

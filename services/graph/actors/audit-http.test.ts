@@ -30,7 +30,7 @@ import {
   eventsOf,
   runTask,
 } from '../../../testing/rig/task-rig.ts'
-import type { Why } from '../api/answer-schema.ts'
+import type { DeletionList, Why } from '../api/answer-schema.ts'
 import { addGraphRoutes } from '../http.ts'
 import { ActorIndex, MOST_KEPT } from '../query/index/actor-index.ts'
 import { HistoryIndex } from '../query/index/history-index.ts'
@@ -357,6 +357,62 @@ test('what was deleted while nothing was seen is probably of the only one who as
   await rig.send(eventList(asked('7', 'configmaps', 'b', { user: { username: 'carol' } })))
   deepEqual((await rig.why('cm-b')).told, [])
 })
+
+test('of what a list did not have any more the only one who asked for the name since it was seen is probable', async (t) => {
+  const rig = await rigFor(t)
+  const begun = Date.now()
+  const bob = { user: { username: 'bob' } }
+  const collection: AuditFields = {
+    ...{ auditID: 'all', verb: 'deletecollection', ...bob },
+    objectRef: { resource: 'configmaps', namespace: 'ns', apiVersion: 'v1' },
+  }
+  await rig.tell('lose cm/a')
+  await rig.tell('lose cm/b')
+  await rig.tell('relist cm')
+  // It was seen since then.
+  await rig.send(eventList(auditEvent('a', begun - 60_000, { auditID: '1' })))
+  deepEqual((await rig.why('cm-a')).told, [])
+  equal(await perhaps(rig, 'cm-a'), 'alice 0')
+  await rig.send(eventList(auditEvent('a', Date.now(), { auditID: '2' })))
+  deepEqual(await rig.deleters('cm-a'), ['name-and-time alice cm-a 0'])
+  equal(await perhaps(rig, 'cm-a'), undefined)
+  await rig.send(eventList(auditEvent('', Date.now(), collection)))
+  deepEqual(await rig.deleters('cm-b'), ['collection-and-time bob cm-b 0'])
+  // Of two who asked neither is nearer: the time of the deletion is not known.
+  deepEqual((await rig.why('cm-a')).told, [])
+  equal(await perhaps(rig, 'cm-a'), 'alice 0')
+})
+
+test('perhaps it was who asked for the name while it existed, and nobody who asked before, or again', async (t) => {
+  const rig = await rigFor(t)
+  const now = Date.now()
+  const created = Math.floor(now / 1_000) - 60
+  const asked = (name: string, at: number, username: string): AuditFields =>
+    auditEvent(name, at, { auditID: `${name}${username}`, user: { username } })
+  await rig.tell(`put cm/later [created:${created}]`)
+  await rig.tell('delete cm/later')
+  await rig.send(eventList(asked('later', created * 1_000 - 10_000, 'before')))
+  deepEqual(await rig.why('cm-later'), { told: [], partial: '' })
+  equal(await perhaps(rig, 'cm-later'), undefined)
+  await rig.send(eventList(asked('later', created * 1_000 + 10_000, 'carol')))
+  equal(await perhaps(rig, 'cm-later'), 'carol 0')
+  await rig.send(eventList(asked('later', created * 1_000 + 20_000, 'dave')))
+  equal(await perhaps(rig, 'cm-later'), 'dave 1')
+  const deletions = await fetch(`${rig.url}/v1/deletions?by=dave`)
+  deepEqual(((await deletions.json()) as DeletionList).deletions, [])
+  await rig.tell('hide cm/a [deleting x.io/hold]')
+  await rig.tell('relist cm', now - 600_000)
+  await rig.send(eventList(asked('a', now, 'again')))
+  deepEqual((await rig.why('cm-a')).told, [])
+  equal(await perhaps(rig, 'cm-a'), undefined)
+})
+
+/** Of a deletion whose user is not known: whose request had the name, and how many others did. */
+async function perhaps({ url }: Pick<Rig, 'url'>, uid: string): Promise<string | undefined> {
+  const { deletion } = (await (await fetch(`${url}/v1/why?uid=${uid}`)).json()) as Why
+  const { user, others } = deletion?.unproven ?? {}
+  return user === undefined ? undefined : `${user} ${others}`
+}
 
 const POD = { resource: 'pods', namespace: 'ns', name: 'y', apiVersion: 'v1' }
 const EVICTION: AuditFields = {

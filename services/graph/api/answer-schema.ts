@@ -133,6 +133,19 @@ const CLUSTER_STATUS = record({
     'Objects that the cluster refuses to change; null while they are counted.',
     NUMBER_OR_NULL,
   ),
+  overdue: say(
+    'Objects that exist over 10 minutes after their deletion was asked for, and their grace period was over; null while they are counted.',
+    orNull(
+      record({
+        objects: COUNT,
+        since: say('Of the one that waits longest.', TIME_OR_NULL),
+        example: say(
+          'That one; null where it is not known by name.',
+          orNull(record({ ...NAMED, phase: PHASE, because: say('What it waits for.', TEXT) })),
+        ),
+      }),
+    ),
+  ),
 })
 
 const CLUSTER_OR_NULL = say('Null for all clusters.', orNull(CLUSTER))
@@ -252,6 +265,14 @@ export const WHY = document(
     orphaned: say(
       'Of one that exists: the owner whose deletion with orphan removed the reference that it had, where the record proves that; null where it has got an owner since, and at a moment of the past.',
       orNull(ORPHANED),
+    ),
+    restored: say(
+      'Of one that exists: the uids that it had, and when it was created, by the annotation that `kinfold restore` writes on what it makes, as other clients might; null where it has none.',
+      orNull(record({ from: listOf(TEXT), at: TIME_OR_NULL })),
+    ),
+    restoredAs: say(
+      'Of a deleted one: what exists in its place now, and by that annotation was restored from it; null where there is none, and at a moment of the past.',
+      orNull(record({ uid: TEXT, at: TIME_OR_NULL })),
     ),
     others: say(
       'Other objects that have or had its name, the latest first.',

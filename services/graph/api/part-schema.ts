@@ -302,6 +302,15 @@ export const DELETION_FIELDS = {
     "Who asked for it, as the cluster's audit log says; null where nobody can say.",
     orNull(DELETER),
   ),
+  unproven: say(
+    'Where nobody can say: who asked last to delete that name while it existed, and of how many others requests fit as well. Nothing proves that it was this object, so no list of what a user deleted has it. Null where there is none.',
+    orNull(
+      record({
+        ...{ user: TEXT, impersonated: orNull(TEXT), agent: TEXT, others: COUNT },
+        at: TIME_OR_NULL,
+      }),
+    ),
+  ),
   root: say(
     'The owner by whose deletion it was deleted, perhaps through others: one that no collector deleted. Null where that is not known, and of what a user or a controller deleted.',
     orNull(record(NAMED)),

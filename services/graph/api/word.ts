@@ -7,6 +7,7 @@
  */
 import type { VerdictType } from '../../../core/model/node.ts'
 import type { Evidence } from '../../../core/model/proof.ts'
+import type { ClusterList } from './answer-schema.ts'
 import type { ClusterRef } from './document.ts'
 
 /** Its name; with its id where another cluster has that name, too. */
@@ -48,6 +49,18 @@ export function judgedText(
   admission: Held | null,
 ): string {
   return `${shortText(type, admission)}: ${withHeld(because, admission)}`
+}
+
+type Overdue = NonNullable<NonNullable<ClusterList['clusters'][number]['status']>['overdue']>
+
+/** Deletions that do not end, and what the first of them waits for. */
+export function overdueText({ objects, example }: Overdue): string {
+  const head = objects === 1 ? '1 deletion waits' : `${objects.toLocaleString('en')} deletions wait`
+  if (example === null) return `${head} for over 10 min`
+  const { kind, name, namespace, because } = example
+  const place = namespace === '' ? '' : ` in ${namespace}`
+  const first = objects === 1 ? ':' : ', first of all'
+  return `${head} for over 10 min${first} ${kind}/${name}${place} ${because}`
 }
 
 /** `TYPE: because` of a record; those of former versions had two other types. */

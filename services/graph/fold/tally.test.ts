@@ -18,7 +18,7 @@ import { Tally } from './tally.ts'
 const folder = new URL('../../../core/scenarios/', import.meta.url)
 /** So that pages end within the state of a story. */
 const PAGE = 3
-const totals = { edges: 0, dangling: 0, held: 0, unresolvable: 0, refused: 0 }
+const totals = { edges: 0, dangling: 0, held: 0, unresolvable: 0, refused: 0, deleting: 0 }
 
 for (const name of readdirSync(folder).sort()) {
   test(`counts as a recount does: ${name.replace('.txt', '').replaceAll('-', ' ')}`, async () => {
@@ -90,7 +90,8 @@ async function compare(store: Store, tallies: Tally[], chance: Chance): Promise<
     if (tally.isWhole) deepEqual(bare(tally.counts()), bare(whole.counts()))
   }
   if (chance.below(4) === 0) tallies.push(new Tally(codec, PAGE))
-  for (const { edges, dangling, blocked } of whole.counts()) {
+  for (const { edges, dangling, blocked, deleting } of whole.counts()) {
+    totals.deleting += deleting.named.length
     totals.edges += edges
     totals.dangling += dangling
     totals.held += blocked.held.objects
@@ -101,12 +102,18 @@ async function compare(store: Store, tallies: Tally[], chance: Chance): Promise<
 
 /** Which of them is given as the example follows from when they were counted. */
 function bare(tallies: readonly ClusterTally[]): unknown {
-  const told = tallies.map(({ blocked, ...rest }) => {
+  const told = tallies.map(({ blocked, deleting, ...rest }) => {
+    const { minutes, named } = deleting
+    // There is room for all of a story.
+    equal(
+      minutes.values().reduce((sum, each) => sum + each, 0),
+      named.length,
+    )
     const counts = Object.entries(blocked).map(([because, { example, ...count }]) => {
       equal(example !== '', count.objects > 0)
       return [because, count]
     })
-    return { ...rest, blocked: counts }
+    return { ...rest, blocked: counts, minutes: [...minutes].sort(), named }
   })
   return told.sort((a, b) => (a.cluster < b.cluster ? -1 : 1))
 }

@@ -18,6 +18,7 @@ import type { Codec } from '../../../ports/record/codec.ts'
 import { prefixRange, type Store } from '../../../ports/store.ts'
 import { COUNT_KEYS } from '../config.ts'
 import { stateValueOf } from './bytes/long-node.ts'
+import { type DeletingCount, DeletingCounter } from './deleting-count.ts'
 
 /** Of one cluster that has objects here. */
 export interface ClusterTally {
@@ -32,6 +33,7 @@ export interface ClusterTally {
   readonly held: Readonly<Record<HeldBy, number>>
   /** Objects that would be deleted, or lose a reference, and may not: by reason. */
   readonly blocked: Readonly<Record<BlockedBecause, BlockedCount>>
+  readonly deleting: DeletingCount
 }
 
 export interface BlockedCount {
@@ -83,6 +85,7 @@ interface Counting {
   dangling: number
   readonly held: Record<HeldBy, number>
   readonly blocked: Readonly<Record<BlockedBecause, Blocking>>
+  readonly deleting: DeletingCounter
 }
 
 interface Blocking {
@@ -183,6 +186,7 @@ export class Tally {
     for (const place of value.places) if (place !== null) count.edges += sign
     const admission = admissionOf(value)
     if (admission !== null) count.held[admission.by] += sign
+    count.deleting.count(value, sign)
     const because = blockedBecause(value)
     if (because !== undefined) countBlocked(count.blocked[because], key, value, sign)
   }
@@ -193,7 +197,8 @@ export class Tally {
     const known = this.#clusters.get(cluster)
     if (known !== undefined) return known
     const blocked = { unresolvable: noneBlocking(), held: noneBlocking(), refused: noneBlocking() }
-    const count = { nodes: 0, edges: 0, dangling: 0, held: { ...NONE_HELD }, blocked }
+    const counts = { nodes: 0, edges: 0, dangling: 0, held: { ...NONE_HELD }, blocked }
+    const count = { ...counts, deleting: new DeletingCounter() }
     this.#clusters.set(cluster, count)
     return count
   }
@@ -247,13 +252,17 @@ function blockedBecause(node: Node): BlockedBecause | undefined {
   return isAsked && attempt?.outcome === 'blocked' ? 'refused' : undefined
 }
 
-function toldOf(cluster: ClusterId, { edges, dangling, held, blocked }: Counting): ClusterTally {
+function toldOf(
+  cluster: ClusterId,
+  { edges, dangling, held, blocked, deleting }: Counting,
+): ClusterTally {
   const { unresolvable, held: heldBack, refused } = blocked
   return {
     cluster,
     edges,
     dangling,
     held: { ...held },
+    deleting: deleting.snapshot(),
     blocked: {
       unresolvable: blockedOf(unresolvable),
       held: blockedOf(heldBack),

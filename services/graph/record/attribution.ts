@@ -28,7 +28,7 @@ export interface Attribution {
 
 export interface Attributors {
   readonly lives: Lives
-  readonly deleters: Pick<Deleters, 'of' | 'ofOwner'>
+  readonly deleters: Pick<Deleters, 'of' | 'ofOwner' | 'unprovenOf'>
 }
 
 /** Of a life that is over, or whose deletion has begun. */
@@ -46,6 +46,7 @@ export async function attributionOf(
     by,
     ...{ evidence: reaped?.evidence ?? null, command: reaped?.command ?? null },
     ...{ deletedBy, root, rootDeletedBy, isInferred, isRootKnown },
+    unproven: by === 'kinfold' ? null : parts.deleters.unprovenOf(life),
     unseenSince: life.unseenSince,
     text: reaped?.text ?? '',
   }

@@ -18,6 +18,7 @@ import type { ChangeList } from '../api/answer-schema.ts'
 import type { AnswerOf } from '../api/document.ts'
 import { type ClusterRef, documentOf, timeOf } from '../api/document.ts'
 import { behindText, type Query, verdictsFirst } from '../query/answer/query.ts'
+import { restoredOf, withOrigin } from '../query/answer/restored.ts'
 import { askedOf, choose, clusterOf, selector } from '../query/ask/choice.ts'
 import type { ActorIndex } from '../query/index/actor-index.ts'
 import { cursorIn, cursorText, strange } from '../query/index/cursor.ts'
@@ -175,6 +176,7 @@ async function pageOfOne(
     ? { since: span.since ?? earliest, partial: '' }
     : reached(horizon, span)
   const isAsked = filterOf(words, span)
+  const restored = restoredOf(view.node(uid))
   const changes: ListedChange[] = []
   let next = from ?? 0n
   let isOver = false
@@ -193,7 +195,7 @@ async function pageOfOne(
       }
       read += 1
       next = offset + 1n
-      if (isAsked(entry)) changes.push({ ...entry, cluster: ref })
+      if (isAsked(entry)) changes.push({ ...withOrigin(entry, restored), cluster: ref })
     }
   }
   const { isWhole: _, ...told } = horizon

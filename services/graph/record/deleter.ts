@@ -13,6 +13,7 @@ import {
   type DeletedObject,
   type FoundActor,
   type KnownLife,
+  type Unproven,
 } from '../query/answer/actor.ts'
 import { behindText } from '../query/answer/query.ts'
 import { ActorDoubts } from '../query/index/actor-doubt.ts'
@@ -30,6 +31,7 @@ export class Deleters {
   readonly #parts: DeletersParts
   readonly #doubts = new ActorDoubts()
   readonly #owners = new WeakMap<KnownLife, Promise<FoundActor | null>>()
+  readonly #unproven = new WeakMap<KnownLife, Unproven>()
   /** Requests read so far. */
   read = 0
 
@@ -55,6 +57,11 @@ export class Deleters {
     return await this.#of(object, life, true)
   }
 
+  /** Of one for which `of` found no user: who asked for its name, and perhaps for it. */
+  unprovenOf(life: KnownLife): Unproven | null {
+    return this.#unproven.get(life) ?? null
+  }
+
   /** A user who may know of an object may not know of each of its owners: no doubt names them. */
   async ofOwner(owner: DeletedObject, life: KnownLife): Promise<FoundActor | null> {
     // Many dependents have one owner.
@@ -76,7 +83,9 @@ export class Deleters {
       keptSince: () => actors.keptSince(),
     }
     const doubts = this.#doubts
-    return await actorOf({ ...rest, actors: counted, doubts, isUserShown }, object, life)
+    const onUnproven = (found: Unproven): void => void this.#unproven.set(life, found)
+    const asked = { ...rest, actors: counted, doubts, isUserShown, onUnproven }
+    return await actorOf(asked, object, life)
   }
 
   async #counted<T>(page: Found<T>): Promise<Found<T>> {

@@ -67,6 +67,8 @@ export interface Life {
   readonly history: readonly History[]
   /** Append time of the end of the one before it, with the same uid; zero where there was none. */
   readonly after: number
+  /** By its API server; null where it is unknown. */
+  readonly createdAt: number | null
   /** The deletionTimestamp that it had when a watch first reported one; null where none did. */
   readonly deletedAt: number | null
   /** Ended since then: nothing was seen of its cluster. Null: seen at once, as far as is known. */
@@ -77,7 +79,7 @@ export interface Life {
 
 const NOTHING = {
   ...{ object: null, reaped: null, endedAt: null, history: [], after: 0 },
-  ...{ deletedAt: null, unseenSince: null, isCut: false },
+  ...{ createdAt: null, deletedAt: null, unseenSince: null, isCut: false },
 }
 const UNKNOWN: Life = { ...NOTHING, by: 'unknown' }
 
@@ -287,6 +289,7 @@ export class Lives {
     const isReport =
       end?.change === 'gone' && (end.evidence === 'deleted' || end.evidence === 'missing')
     const begun = life.find(([, entry]) => isBegin(entry))
+    const createdAt = this.#createdAt(of, life)
     const after = former.findLast(([, { change }]) => change === 'gone')?.[1].at ?? 0
     return {
       object,
@@ -295,11 +298,9 @@ export class Lives {
       endedAt: end?.at ?? null,
       history: entries,
       after,
+      createdAt,
       deletedAt: begun === undefined ? null : this.#deletedAt(of, begun[0]),
-      unseenSince:
-        isReport && reaped === null
-          ? await this.#outages.before(end, this.#createdAt(of, life))
-          : null,
+      unseenSince: isReport && reaped === null ? await this.#outages.before(end, createdAt) : null,
       isCut: false,
     }
   }

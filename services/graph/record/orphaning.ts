@@ -77,6 +77,7 @@ async function orphanedBy(
   const asOwner: Attributors['deleters'] = {
     of: async (...asked) => await deleters.ofOwner(...asked),
     ofOwner: async (...asked) => await deleters.ofOwner(...asked),
+    unprovenOf: () => null,
   }
   const attribution = isFirst
     ? await attributionOf({ lives, deleters: asOwner }, owner, life)

@@ -14,7 +14,11 @@ import type { History } from '../../../../core/model/record.ts'
 import { timeText } from '../../../../core/model/text.ts'
 import type { Actor } from '../../../../ports/record/service-record.ts'
 import type { Unshaped } from '../../api/document.ts'
-import type { DeletedBy as AnsweredDeletedBy, Deleter } from '../../api/part-schema.ts'
+import type {
+  DeletedBy as AnsweredDeletedBy,
+  Deletion as AnsweredDeletion,
+  Deleter,
+} from '../../api/part-schema.ts'
 import type { ActorDoubts } from '../index/actor-doubt.ts'
 import type { ActorIndex } from '../index/actor-index.ts'
 import { type About, LAST_MS, type Span } from '../index/actor-key.ts'
@@ -46,6 +50,8 @@ export interface ActorParts {
   readonly clusters: Pick<Clusters, 'resourceOf'>
   /** Whether a gap may name the user whose requests it lacks. */
   readonly isUserShown?: boolean
+  /** Of an object whose user is unknown: what may be shown to who may know of it. */
+  readonly onUnproven?: (unproven: Unproven) => void
 }
 
 /** As it was, with its cluster. */
@@ -76,7 +82,12 @@ export interface KnownLife {
    * reported its end late: it ended since then. Null: at once, as far as is known.
    */
   readonly unseenSince: number | null
+  /** By its API server; null where it is unknown. */
+  readonly createdAt: number | null
 }
+
+/** A request that has its name, and that nothing proves to be about it. */
+export type Unproven = NonNullable<Unshaped<AnsweredDeletion>['unproven']>
 
 /**
  * Of a life that is over, or whose deletion has begun. Null where it is unknown: no request fits.
@@ -87,14 +98,15 @@ export async function actorOf(
   life: KnownLife,
 ): Promise<FoundActor | null> {
   const { found, unproven } = await requestFor(parts, object, life)
-  if (found === undefined) noteUnproven(parts, object, unproven)
+  if (found === undefined) noteUnproven(parts, object, life, unproven)
   return found ?? null
 }
 
 /** What is known of the name alone is no answer, and is not nothing either. */
 function noteUnproven(
-  { doubts, isUserShown = true }: ActorParts,
+  { doubts, isUserShown = true, onUnproven }: ActorParts,
   { kind, name }: DeletedObject,
+  { deletedAt }: KnownLife,
   unproven: readonly Actor[],
 ): void {
   const last = unproven.findLast(({ mayBeDryRun }) => !mayBeDryRun)
@@ -104,6 +116,21 @@ function noteUnproven(
   doubts.other(
     `${who} asked to delete a ${kind} of the name ${plain(name)} at ${timeText(at)}, and nothing proves that it was this one`,
   )
+  // One that came after its deletion had begun asked for it again.
+  const before = (deletedAt ?? LAST_MS) + SLACK_MS
+  const fit = unproven.filter((each) => !each.mayBeDryRun && each.from <= before)
+  const asked = fit.at(-1)
+  if (asked === undefined) return
+  const others = new Set(fit.filter((each) => isOther(each, asked)).map(asWhom)).size
+  onUnproven?.(unprovenOf(asked, others))
+}
+
+function unprovenOf({ user, impersonated, agent, at }: Actor, others: number): Unproven {
+  return { user, impersonated, agent, others, at }
+}
+
+function asWhom({ user, impersonated }: Actor): string {
+  return JSON.stringify([user, impersonated])
 }
 
 /** A name that a user chose, in a line of text: nothing in it ends that, or steers a terminal. */
@@ -132,8 +159,11 @@ async function requestFor(
   const about = { ...object, resource: await parts.clusters.resourceOf(object) }
   const named = await requestsAbout(parts, about, { since, until })
   const latest = (sign ?? LAST_MS) + CLOCK_MS
+  // What had its name before it is another object.
+  const earliest = (life.createdAt ?? 0) - CLOCK_MS
   const unproven = named.filter((each) => {
-    return each.uid === null && each.resource === about.resource && each.from <= latest
+    const isWithin = each.at >= earliest && each.from <= latest
+    return each.uid === null && each.resource === about.resource && isWithin
   })
   const none = { found: undefined, unproven }
   const commands = new Set(history.flatMap(({ command }) => command ?? []))
@@ -147,9 +177,10 @@ async function requestFor(
     parts.doubts.other(`names of deletions before ${timeText(kept)} are not kept any more`)
   }
   const certain = certainOf(named, object, begun, sign)
-  const [from, to] = [begun ?? certain?.at, sign ?? certain?.at]
+  const missed = sign === undefined && certain === undefined ? missedBetween(life) : undefined
+  const [from, to] = missed ?? [begun ?? certain?.at, sign ?? certain?.at]
   if (from === undefined || to === undefined) return none
-  const span = sign === undefined ? BEFORE_MS : SLACK_MS
+  const span = sign === undefined && missed === undefined ? BEFORE_MS : SLACK_MS
   const collections = await requestsAbout(
     parts,
     { ...about, name: '', uid: '' },
@@ -164,9 +195,25 @@ async function requestFor(
   if (certain !== undefined && !all.some((each) => mayBeInstead(each, certain))) {
     return { found: answerOf(certain, 'uid', 0), unproven }
   }
+  if (missed !== undefined) return { found: onlyOne(all), unproven }
   if (sign === undefined) return none
   return { found: from < to ? onlyOne(all) : guess(all, sign), unproven }
 }
+
+/**
+ * Of one that a list did not have any more: it was deleted after it was seen for the last time, and
+ * before that list. Undefined of any other.
+ */
+function missedBetween({ history, unseenSince }: KnownLife): [number, number] | undefined {
+  const end = history.find(({ change }) => change === 'gone')
+  if (end?.evidence !== 'missing') return undefined
+  const seen = history.slice(0, history.indexOf(end)).findLast(({ change }) => SEEN.has(change))
+  const from = unseenSince ?? seen?.at
+  // Being deleted by then, it was asked for earlier.
+  return from === undefined || BEGUN.has(seen?.phase ?? null) ? undefined : [from, end.at]
+}
+
+const SEEN: ReadonlySet<string> = new Set(['created', 'references', 'phase'])
 
 /** Whose uid is that of the object, in time: the one that began its deletion, by what it says. */
 function certainOf(

@@ -29,6 +29,7 @@ import type { Deletion } from './deletion-cause.ts'
 import { misnamedIn, NONE_MISNAMED } from './misnamed.ts'
 import { namesakeText, standsWithNamesakes } from './namesake.ts'
 import { obstacleOf, obstacleOfWaiting, withFirstSeen } from './obstacle.ts'
+import { withRestored } from './restored.ts'
 import type { TreeNode } from './tree.ts'
 import { Tree } from './tree.ts'
 
@@ -202,7 +203,8 @@ export function createQuery(
       const { partial, deletion, deletedBy, orphaned } = by
       const told = { object: namedOf(object), ...rest, references, obstacle: seen ?? null }
       const deleted = { deletion, deletedBy, orphaned }
-      const answer = { ...told, ...deleted, history: verdictsFirst(history.entries) }
+      const restored = await withRestored(view, index, object, verdictsFirst(history.entries))
+      const answer = { ...told, ...deleted, ...restored }
       const older = history.isCut ? cutText(history) : begunText(clusters, index, view, answer)
       const doubts = [view.partial(), behind, partial, older]
       return { answer, partial: doubts.filter((text) => text !== '').join('; ') }
@@ -286,7 +288,7 @@ export function behindText(lag: bigint, what = 'history'): string {
 function standingIn(
   view: View,
   object: Named,
-): Omit<Why, 'object' | 'references' | 'deletion' | 'deletedBy' | 'orphaned' | 'history'> & {
+): Pick<Why, 'phase' | 'doubt' | 'verdict' | 'admission' | 'attempt' | 'obstacle' | 'asOwner'> & {
   readonly node: Node | undefined
 } {
   const node = view.node(object.uid)

@@ -14,8 +14,10 @@ import type { Clock } from '../../../../ports/clock.ts'
 import type { ClusterList } from '../../api/answer-schema.ts'
 import type { AnswerOf, Row } from '../../api/document.ts'
 import { documentOf } from '../../api/document.ts'
+import { NONE_DELETING } from '../../fold/deleting-count.ts'
 import { NONE_HELD } from '../../fold/tally.ts'
 import { openBreakersOf } from '../answer/held.ts'
+import { overdueOf } from '../answer/overdue.ts'
 import { clusterRefs } from '../view/cluster-label.ts'
 import type { Clusters } from '../view/clusters.ts'
 import type { Forwarding } from '../view/forward.ts'
@@ -105,5 +107,6 @@ async function statusOf(view: View, clock: Clock): Promise<ClusterStatus> {
     openBreakers,
     held: tallies === undefined ? null : (tally?.held ?? NONE_HELD),
     refused: tallies === undefined ? null : (tally?.blocked.refused.objects ?? 0),
+    overdue: tallies === undefined ? null : await overdueOf(view, tally?.deleting ?? NONE_DELETING),
   }
 }
