@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { World } from '../testing/model/story.ts'
 import { faultsOf } from './fault.ts'
 import { ClusterGraph } from './graph/cluster-graph.ts'
+import { CATCH_UP_MS } from './model/constant.ts'
 import type { Node } from './model/node.ts'
 import type { Mode } from './model/policy.ts'
 
@@ -102,6 +103,19 @@ suite('an object that goes, and is protected meanwhile', () => {
   })
 })
 
+test('what is held has no fault when its time is over, and no heartbeat has come since', () => {
+  const world = new World()
+  world.begin()
+  world.tell(world.policy('enforce', 'guarded'))
+  for (const step of ['put rs/web', 'put pod/a <- rs/web']) world.step(step)
+  world.tell(world.remove('rs/web'))
+  world.folder.fold(world.restart(), world.now + 3_600_000)
+  const graph = new ClusterGraph(world.folder.graph, 'c')
+  const node = graph.node('pod-a')
+  equal(node?.hold?.by, 'hold')
+  deepEqual(node && faultsOf(graph, node), [])
+})
+
 suite('an owner that was found done', () => {
   /** In the foreground, with its last dependent gone. */
   function done(mode: Mode): World {
@@ -132,6 +146,19 @@ suite('an owner that was found done', () => {
   test('has none when its watcher starts again', () => {
     const world = done('enforce')
     world.tell(world.restart())
+    const graph = facts(world)
+    deepEqual(faultsOf(graph, owner(graph)), [])
+  })
+
+  test('has none while its finalizer is being taken off, and what it waited for is over', () => {
+    const world = done('enforce')
+    world.tell(world.restart())
+    world.tell(world.put('rs/web [deleting foreground label:a=b]'))
+    equal(
+      world.step('why rs/web')[0],
+      '= waiting, wait: the watches are catching up since their start',
+    )
+    world.tell(world.beat(CATCH_UP_MS / 1_000))
     const graph = facts(world)
     deepEqual(faultsOf(graph, owner(graph)), [])
   })

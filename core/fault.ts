@@ -15,7 +15,7 @@ import { ownerPlace } from './graph/owner-place.ts'
 import { isNothingLeft } from './judge/completion.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
-import type { Hold, Node } from './model/node.ts'
+import { type Hold, isUnderWay, type Node } from './model/node.ts'
 import { groupOf, projectionHash } from './model/object.ts'
 import { kindOfReference } from './model/reference.ts'
 
@@ -50,6 +50,8 @@ function faultsOfPlaces(facts: ClusterFacts, { object, places, namedAt }: Node):
 function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   const { state } = facts
   if (state === undefined || facts.policy.position < 0n) return []
+  // A start moves log time, too, and what is due then is looked at with the next heartbeat.
+  if (state.nextDue <= state.now) return []
   if (relistsAwaited(facts, node)?.length !== 0) return []
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
@@ -58,6 +60,9 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   // next try: no event says of each owner that a watch fell silent, or began anew.
   const wasDone = node.verdict?.type === 'finish' && now.verdict?.type === 'wait'
   if (wasDone && isNothingLeft(facts, node)) return []
+  // Once its time is over it is judged with the result of the command that is under way.
+  const isDone = node.verdict?.type === 'wait' && now.verdict?.type === 'finish'
+  if (isDone && node.attempt !== null && isUnderWay(node.attempt, state.now)) return []
   const isSame = node.verdict?.type === now.verdict?.type
   const isOnSame = node.verdict?.evidence === now.verdict?.evidence
   if (isSame && isOnSame && isHeldAlike(node, now.hold)) return []
