@@ -81,6 +81,8 @@ test('the history of a namespace, of an object and of all, the oldest first', as
   deepEqual(names.stdout.split('\n').toSorted(), [
     ...['', 'configmap/a', 'configmap/b', 'deployment.apps/web'],
   ])
+  const phases = await runKinfold(['history', '-A', '--change', 'phase', '--server', url])
+  deepEqual([phases.code, phases.stderr], [0, ''])
   const { stdout } = await runKinfold(['history', '-n', 'empty', '--server', url])
   const elsewhere = 'There are some in other namespaces: -A lists all.'
   match(stdout, /^No changes in namespace empty since \S+Z\. (.*)\n$/)

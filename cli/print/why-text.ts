@@ -136,8 +136,8 @@ function restoredAsText(
   { uid }: NonNullable<WhyDocument['restoredAs']>,
   { scope }: WhyDocument['cluster'],
 ): string {
-  const command = `kinfold why ${shellWord(`uid:${uid}`)} --cluster ${shellWord(scope)}`
-  return `Restored as uid ${uid}, as an annotation of that one says: ${command}`
+  const [word, at] = [shellWord(`uid:${uid}`), shellWord(scope)]
+  return `Restored as uid ${uid}, as an annotation of that one says: kinfold why ${word} --cluster ${at}`
 }
 
 /** Beside what is said first, where it is read. */
