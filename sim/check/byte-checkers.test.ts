@@ -124,6 +124,16 @@ test('I38: a 33rd live GET for owners that never were is objected to (T10)', () 
   match(folds()(questions(33)), /^33 live GETs under way for owners that never were \(I38\)$/)
 })
 
+test('I38: an answer to an earlier question about an owner is one to the later, too', () => {
+  const fold = folds()
+  const all = questions(33)
+  const { group, kind, namespace, name } = all[0]!.target
+  fold(all.slice(0, 1).map((each) => ({ ...each, id: 'earlier' })))
+  fold(all.slice(0, 32))
+  const answer = { ...ANSWER, owner: { group, kind, namespace, name }, command: 'earlier' }
+  equal(fold(all.slice(32), answer), '')
+})
+
 test('I38: an answer makes room for one more', () => {
   const fold = folds()
   fold(questions(32))

@@ -9,9 +9,10 @@
  *
  * Not here: work and waits, in references and records (cost-checkers.ts).
  */
+import { coordinatesPart } from '../../core/graph/key.ts'
 import type { Command } from '../../core/model/command.ts'
 import { COMMAND_LIFE_MS } from '../../core/model/constant.ts'
-import type { ObjectMeta } from '../../core/model/object.ts'
+import type { Coordinates, ObjectMeta } from '../../core/model/object.ts'
 import type { Produced, Topic } from '../../ports/log.ts'
 import type { Codec } from '../../ports/record/codec.ts'
 import { groupIn } from '../../testing/model/oracle.ts'
@@ -137,11 +138,12 @@ function isOld(world: World, cluster: string, { value }: Produced, cost: Cost): 
 
 interface Questions {
   position: bigint
-  /** By id of the command. */
+  /** By owner: any answer about it is one to all that was asked. */
   readonly underWay: Map<string, Asked>
 }
 
 interface Asked {
+  readonly command: string
   readonly cluster: string
   readonly epoch: number
   readonly atMs: number
@@ -149,6 +151,10 @@ interface Asked {
 
 /** By log, of each partition. */
 const questions = new WeakMap<object, Map<number, Questions>>()
+
+function ownerKey(cluster: string, uid: string, place: Coordinates): string {
+  return `${cluster}/${uid}/${coordinatesPart(place)}`
+}
 
 /** Owners that no server ever had are named in the tenant's namespace only. */
 function questionsOf(world: World, { event, at, outcome }: Folded): string {
@@ -160,11 +166,16 @@ function questionsOf(world: World, { event, at, outcome }: Folded): string {
   if (world.isLogHurt || at.position <= known.position) return ''
   known.position = at.position
   const { underWay } = known
-  if ('command' in event && event.command !== null) underWay.delete(event.command)
+  if ('command' in event) {
+    const answered = [...underWay].find(([, asked]) => asked.command === event.command)
+    if (answered !== undefined) underWay.delete(answered[0])
+  }
+  if ('owner' in event) underWay.delete(ownerKey(event.cluster, event.uid, event.owner))
   for (const { type, id, cluster, clusterEpoch: epoch, target } of outcome.commands) {
     if (type !== 'VerifyOwner' || target.namespace !== TENANT) continue
     if (world.homes.has(target.uid)) continue
-    underWay.set(id, { cluster, epoch, atMs: at.timestamp })
+    const asked = { command: id, cluster, epoch, atMs: at.timestamp }
+    underWay.set(ownerKey(cluster, target.uid, target), asked)
     // A GET of another epoch counts no longer, nor one that has expired: no reaper makes it then.
     for (const [each, asked] of underWay) {
       const isOfOld = asked.cluster === cluster && asked.epoch !== epoch
