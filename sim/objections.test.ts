@@ -233,6 +233,34 @@ test('I11: a delete of what was created after its owner’s deletion was observe
   match(objections(), /without an owner for 1800000 ms of 3600000 \(I11\)/)
 })
 
+test('I11: an owner that waited for its dependents begins no hold when it is removed', async () => {
+  const rig = rigFor(policyFor('enforce', 'guarded'))
+  const { world, site } = rig
+  const [late, owner] = ['late', 'owner'].map((each) => rig.make('configmaps', each))
+  site.user('DELETE', `${AT}/configmaps/late`, {})
+  const at = { partition: 0, partitions: 1, position: 1n, timestamp: world.time.now() }
+  const object = { uid: late!.metadata.uid }
+  const event = { type: 'ObjectDeleted', cluster: site.id, object } as ObjectDeleted
+  world.folded({ event, at, outcome: emptyOutcome() })
+  site.user('DELETE', `${AT}/configmaps/owner`, { propagationPolicy: 'Foreground' })
+  await world.time.advance(60_000)
+  const ownerReferences = [late, owner].map((each) => {
+    const { name, uid } = each!.metadata
+    return { apiVersion: 'v1', kind: 'ConfigMap', name, uid, blockOwnerDeletion: true }
+  })
+  const [soon, it] = ['soon', 'it'].map((each) => rig.make('secrets', each, { ownerReferences }))
+  await world.time.advance(3_000_000)
+  const body = { metadata: { finalizers: null } }
+  site.user('PATCH', `${AT}/configmaps/owner`, body, 'application/merge-patch+json')
+  const objections = (): string => world.wrongs.filter((each) => each.includes('I11')).join()
+  rig.delete(soon!)
+  match(objections(), /without an owner for 3000000 ms of 3600000 \(I11\)/)
+  world.wrongs.length = 0
+  await world.time.advance(601_000)
+  rig.delete(it!)
+  equal(objections(), '')
+})
+
 test('I11: what named an owner that we deleted has waited with it, also after etcd is restored from later', async () => {
   const rig = rigFor(policyFor('enforce', 'guarded'))
   const { world, site } = rig

@@ -23,6 +23,8 @@ const LOOK_MS = 2_000
 export class Truth implements Judged {
   readonly #site: Site
   readonly waited: Set<string> = new Set()
+  /** Since when; a restore does not take that back. */
+  readonly waitedSinceMs: Map<string, number> = new Map()
   readonly orphaned: Map<string, ApiObject> = new Map()
   readonly onceOrphaned: Map<string, ApiObject> = new Map()
   readonly orphanedBefore: ReadonlyMap<string, ApiObject>
@@ -185,7 +187,10 @@ export class Truth implements Judged {
     const isTurned = finalizers.includes('orphan') && this.waited.has(uid)
     if (isTurned && !this.#turnedMs.has(uid)) this.#turnedMs.set(uid, this.#time.monotonicMs())
     const isDeleting = after?.metadata.deletionTimestamp !== undefined
-    if (finalizers.includes('foregroundDeletion')) this.waited.add(uid)
+    if (finalizers.includes('foregroundDeletion')) {
+      this.waited.add(uid)
+      if (!this.waitedSinceMs.has(uid)) this.waitedSinceMs.set(uid, this.#site.nowMs)
+    }
     if (after !== null && isDeleting && finalizers.includes('orphan')) {
       this.orphaned.set(uid, after)
       this.onceOrphaned.set(uid, after)

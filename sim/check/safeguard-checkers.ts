@@ -196,7 +196,9 @@ function holdOf(held: Held): Hold {
   let [sinceMs, holdMs] = [0, 0]
   let [isAskedFor, hasWaited] = [false, true]
   for (const owner of ownerReferences) {
-    const goneMs = truth.goneSinceMs(before, owner)
+    const removedMs = truth.goneSinceMs(before, owner)
+    // One that waited for its dependents was no owner to them before it was removed, either.
+    const goneMs = Math.min(removedMs, truth.waitedSinceMs.get(owner.uid) ?? removedMs)
     const waitedMs = namedMs <= goneMs ? truth.heldSinceMs.get(owner.uid) : undefined
     hasWaited &&= waitedMs !== undefined
     sinceMs = Math.max(sinceMs, waitedMs ?? goneMs)
