@@ -122,7 +122,7 @@ const bad: readonly [string, readonly string[], RegExp][] = [
   [
     'a restore of the cluster of all other commands',
     ['restore', 'deploy/web', '--cluster', 'north'],
-    /: name with --context the context that leads to the cluster, and with --from-cluster/,
+    /restore takes no --cluster, .*: leave it out, name with --context the context that leads to the cluster, and with --from-cluster/,
   ],
   [
     'a key that is none',

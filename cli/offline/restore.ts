@@ -69,7 +69,7 @@ interface RestoreFlags extends SourceFlags {
 }
 
 const NO_CLUSTER =
-  'restore creates with the rights of your kubeconfig: name with --context the context that leads to the cluster, and with --from-cluster the id of another one that it was deleted from'
+  'restore takes no --cluster, since it creates with the rights of your kubeconfig: leave it out, name with --context the context that leads to the cluster, and with --from-cluster the id of another one that it was deleted from'
 const LOST_OWNERS: readonly LostOwners[] = ['refuse', 'drop', 'relink']
 
 export function addRestore(program: Command): void {
