@@ -163,15 +163,26 @@ suite('an owner that was found done', () => {
     deepEqual(faultsOf(graph, owner(graph)), [])
   })
 
-  test('has one when something blocks it again', () => {
+  test('has none when something blocks it again, and its next try is to come', () => {
     const graph = facts(done('enforce'))
+    const node = owner(graph)
+    if (node.attempt?.state !== 'issued') throw new Error('its finalizer is being taken off')
+    const { uid } = node.object
+    graph.setCount(uid, node.object, {
+      ...{ type: 'Count', dependents: 1, blocking: 1, waiting: 0, unserved: 0 },
+    })
+    deepEqual(faultsOf(graph, node), [])
+  })
+
+  test('has one when something blocks it again, and nothing is under way', () => {
+    const graph = facts(done('observe'))
     const node = owner(graph)
     const { uid } = node.object
     graph.setCount(uid, node.object, {
       ...{ type: 'Count', dependents: 1, blocking: 1, waiting: 0, unserved: 0 },
     })
     deepEqual(faultsOf(graph, node), [
-      'its verdict is finish orphaning: no dependent blocks it, judged now wait null: dependents block it',
+      'its verdict is finish orphaning: no dependent blocks it; held by mode: mode observe only records, judged now wait null: dependents block it',
     ])
   })
 })

@@ -15,7 +15,7 @@ import { ownerPlace } from './graph/owner-place.ts'
 import { isNothingLeft } from './judge/completion.ts'
 import { decide } from './judge/verdict.ts'
 import { relistsAwaited } from './judge.ts'
-import { type Hold, isUnderWay, type Node } from './model/node.ts'
+import { type Hold, isUnderWay, type Node, type Verdict } from './model/node.ts'
 import { groupOf, projectionHash } from './model/object.ts'
 import { kindOfReference } from './model/reference.ts'
 
@@ -56,17 +56,30 @@ function faultsOfVerdict(facts: ClusterFacts, node: Node): string[] {
   // It is called when there is room, with the next minute at the latest.
   if (node.hold?.by === 'budget') return []
   const now = admit(facts, node, decide(facts, node), state.now)
-  // Kinds were in sync when its finalizer was to be taken off, and are asked about again before the
-  // next try: no event says of each owner that a watch fell silent, or began anew.
-  const wasDone = node.verdict?.type === 'finish' && now.verdict?.type === 'wait'
-  if (wasDone && isNothingLeft(facts, node)) return []
-  // Once its time is over it is judged with the result of the command that is under way.
-  const isDone = node.verdict?.type === 'wait' && now.verdict?.type === 'finish'
-  if (isDone && node.attempt !== null && isUnderWay(node.attempt, state.now)) return []
+  if (waitsToBeJudged(facts, node, now.verdict, state.now)) return []
   const isSame = node.verdict?.type === now.verdict?.type
   const isOnSame = node.verdict?.evidence === now.verdict?.evidence
   if (isSame && isOnSame && isHeldAlike(node, now.hold)) return []
   return [`its verdict is ${textOf(node)}, judged now ${textOf(now)}`]
+}
+
+/** Of an owner that waits for its dependents, or does no longer, when that is judged again. */
+function waitsToBeJudged(
+  facts: ClusterFacts,
+  node: Node,
+  now: Verdict | null,
+  nowMs: number,
+): boolean {
+  const { verdict, attempt } = node
+  const was = verdict?.type
+  const isOther =
+    (was === 'finish' && now?.type === 'wait') || (was === 'wait' && now?.type === 'finish')
+  if (!isOther) return false
+  // With the result of the command that is under way, or before it is tried again.
+  if (attempt !== null && isUnderWay(attempt, nowMs)) return true
+  // Kinds were in sync when its finalizer was to be taken off, and are asked about again before the
+  // next try: no event says of each owner that a watch fell silent, or began anew.
+  return was === 'finish' && isNothingLeft(facts, node)
 }
 
 /**
