@@ -93,7 +93,7 @@ export class DecodedFold {
   }
 
   fold(event: Event, at: At): Outcome {
-    this.#graph.takeRecent()
+    this.#graph.beginRecord()
     const outcome = foldRecord(this.#graph, event, at, this.#page)
     this.#next = at.position + 1n
     return outcome
@@ -122,7 +122,6 @@ function shelfAt(key: string): number {
  * sought among all objects of the state, which no processor has at hand.
  */
 class DecodedGraph implements Graph {
-  readonly changes: ReadonlyMap<string, StateValue | null> = new Map()
   readonly #shelves: readonly Shelf[] = Array.from({ length: SHELVES }, () => ({
     values: new Map(),
     keys: new SortedKeys(),
@@ -163,10 +162,9 @@ class DecodedGraph implements Graph {
     if (replaced !== undefined && !replaced.has(key)) replaced.set(key, values.get(key))
   }
 
-  takeRecent(): Map<string, StateValue | null> {
+  beginRecord(): void {
     if (this.#added.length > 0) this.#added = []
     this.#replaced?.clear()
-    return NONE
   }
 
   overlaid(stored: readonly string[], { prefix, after, upTo }: OverlaidRange): readonly string[] {
@@ -174,8 +172,6 @@ class DecodedGraph implements Graph {
     const within = added.filter((key) => this.get(key) !== undefined && !(upTo && key > upTo))
     return [...new Set([...stored, ...within])].sort()
   }
-
-  clear(): void {}
 
   /** All keys of a page have the first letters of its prefix. */
   page({ prefix, after, limit }: PageRequest): readonly string[] {
@@ -185,5 +181,4 @@ class DecodedGraph implements Graph {
   }
 }
 
-const NONE = new Map<string, StateValue | null>()
 const NOTHING_REPLACED: Replaced = new Map()

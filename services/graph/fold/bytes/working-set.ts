@@ -56,8 +56,8 @@ export class Entry {
   }
 }
 
-/** All that it was and is. */
-function isStoredNow(entry: Entry): void {
+/** What it is now is what is stored. */
+function noteStored(entry: Entry): void {
   entry.stored = entry.value
   entry.value = entry.settled = entry.bytes = entry.row = undefined
   entry.isChanged = false
@@ -184,10 +184,10 @@ export class WorkingSet implements Graph {
       // With a chunk of its list the node is written, too.
       this.#forget(key)
       const few = this.#few.get(key)
-      if (few !== undefined) isStoredNow(few)
+      if (few !== undefined) noteStored(few)
       if (tableOf(key).remembered !== 'no') table.put(this.#owner, key, bytes)
     }
-    for (const entry of this.#changed) if (entry.isChanged) isStoredNow(entry)
+    for (const entry of this.#changed) if (entry.isChanged) noteStored(entry)
     this.#changed = []
     this.#ofBatch.clear()
     this.#most = DECODED_VALUES
