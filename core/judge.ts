@@ -11,7 +11,8 @@ import type { Decision } from './admit/admission.ts'
 import { admit } from './admit/admission.ts'
 import { ask, pay } from './admit/budget.ts'
 import { mayIssue } from './admit/hold.ts'
-import { beginWalk, nodeTimer } from './graph/agenda.ts'
+import { countDeleted, countDue } from './admit/rule-hold.ts'
+import { beginWalk, ensureTimer, nodeTimer } from './graph/agenda.ts'
 import type { ClusterFacts } from './graph/facts.ts'
 import { putNode } from './graph/link.ts'
 import type { Step } from './graph/outcome.ts'
@@ -48,6 +49,9 @@ export function judge(step: Step, uid: Uid): void {
 
   const judgement = decide(step.graph, node)
   const time = Math.max(step.at.timestamp, state.now)
+  const { rule } = judgement
+  if (rule !== null && node.verdict?.rule !== rule.name) countDue(step, rule, node.object, time)
+  if (judgement.nextAt !== null) ensureTimer(step, judgement.nextAt, uid)
   const admitted = admit(step.graph, node, judgement, time)
   const { hold: asking, price: due } = admitted
   const about = reasonsOf(judgement.stands)
@@ -61,6 +65,8 @@ export function judge(step: Step, uid: Uid): void {
   if (completion?.type === 'wait') lookAgain(step, node, completion.until)
   const { isWarned, warnedAt } = warn(step, state, node, decision)
   const attempt = attemptFor(step, state, node, decision)
+  const isIssued = attempt !== node.attempt && attempt !== null && !attempt.isDryRun
+  if (rule !== null && isIssued) countDeleted(step, rule, node, time)
   const verdict = sameVerdict(node.verdict, decision.verdict) ? node.verdict : decision.verdict
   const { price } = decision
   const wanted =

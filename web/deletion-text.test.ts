@@ -123,7 +123,7 @@ const reference: Kept['references'][number] = {
   ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'x', controller: null },
   ...{ blockOwnerDeletion: null, standing: 'solid', reason: '' },
 }
-const verdict = { type: 'keep', evidence: null, because: '', basis: [] } as const
+const verdict = { type: 'keep', evidence: null, because: '', basis: [], rule: null } as const
 const kept = { ...free, references: [reference], verdict }
 
 for (const [part, now, said] of [

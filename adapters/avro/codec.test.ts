@@ -300,6 +300,7 @@ function object(): ObjectMeta {
     ],
     labels: [{ key: 'app', value: 'web' }],
     annotations: [],
+    projected: null,
   }
 }
 

@@ -104,7 +104,13 @@ function nodeOf(most: ObjectMeta): Node {
       deletion: null,
     },
     ...{ protectedUntil: null, isWarned: false, warnedAt: [], hold: null },
-    verdict: { type: 'drop', evidence: 'deleted', because: 'it is gone', basis: basisOf(most) },
+    verdict: {
+      type: 'drop',
+      evidence: 'deleted',
+      because: 'it is gone',
+      basis: basisOf(most),
+      rule: null,
+    },
     attempt: {
       ...{ command: '0-1-0', verb: 'OrphanDependent', intent: `drop ${indexes.join(',')}` },
       ...{ isDryRun: false, finalizer: '', state: 'issued', count: 1, since: 1, until: 2 },

@@ -22,6 +22,8 @@ const OTHER_TYPES: Readonly<
 
   Control: true,
   OrderGiven: true,
+  RuleBook: true,
+  RuleOrder: true,
   ObjectEdited: true,
   LongNode: true,
   Assignment: true,

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type {
   CommandBase,
+  CommandRule,
   CommandType,
   Outcome,
   OwnerClaim,
@@ -40,6 +41,7 @@ import type {
   Coordinates,
   ObjectMeta,
   OwnerReference,
+  Projected,
   PropagationPolicy,
   Scope,
 } from '../../core/model/object.ts'
@@ -49,6 +51,17 @@ import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence, Freshness, Proof } from '../../core/model/proof.ts'
 import type { HistoryChange } from '../../core/model/record.ts'
 import type { Standing } from '../../core/model/reference.ts'
+import type {
+  EnforcedRule,
+  Rule,
+  RuleCase,
+  RuleExpression,
+  RuleLimit,
+  RuleMatch,
+  Term,
+  TimeSource,
+  WaitSource,
+} from '../../core/model/rule.ts'
 import type {
   CheckedList,
   DefinitionSpan,
@@ -147,6 +160,7 @@ const evidence = word<Evidence>({
   missing: 1,
   'not-found': 1,
   bulk: 1,
+  rule: 1,
 })
 const freshness = word<Freshness>({ live: 1, recheck: 1 })
 const phase = word<Phase>({
@@ -190,6 +204,7 @@ const object = record<ObjectMeta>({
   ownerReferences: list(reference),
   labels: pairs,
   annotations: pairs,
+  projected: maybe(record<Projected>({ reads: text, fields: pairs })),
 })
 const proof = record<Proof>({
   class: word<Proof['class']>({ deleted: 1, missing: 1, 'not-found': 1, bulk: 1 }),
@@ -210,6 +225,42 @@ const protection = record<Policy['protection']>({
   annotations: list(text),
   othersMarks: truth,
 })
+const propagation = word<PropagationPolicy>({ Background: 1, Foreground: 1, Orphan: 1 })
+const terms = list(
+  record<Term>({
+    key: text,
+    operator: word<Term['operator']>({ in: 1, 'not-in': 1, exists: 1, absent: 1 }),
+    values: list(text),
+  }),
+)
+const rule = record<Rule>({
+  name: text,
+  match: record<RuleMatch>({
+    kinds: list(record(groupKind)),
+    namespaces: list(text),
+    exceptNamespaces: list(text),
+    labels: terms,
+    annotations: terms,
+    expression: maybe(
+      record<RuleExpression>({
+        ...{ source: text, tree: text },
+        ...{ fields: list(text), labels: list(text), annotations: list(text) },
+      }),
+    ),
+  }),
+  cases: list(
+    record<RuleCase>({
+      fields: terms,
+      since: cases<TimeSource>({ created: {}, field: { path: text }, annotation: { key: text } }),
+      after: cases<WaitSource>({
+        ...{ fixed: { ms: number }, seconds: { path: text }, duration: { annotation: text } },
+      }),
+    }),
+  ),
+  propagationPolicy: propagation,
+  forMs: number,
+  limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
+})
 const policy = record<Policy>({
   mode,
   preset: word<Preset>({ parity: 1, guarded: 1 }),
@@ -219,6 +270,7 @@ const policy = record<Policy>({
   protection,
   approvals: number,
   rememberMs: number,
+  rules: list(rule),
 })
 const setHash = record<SetHash>({ count: number, high: number, low: number })
 const told = { cluster: text, epoch: number }
@@ -283,6 +335,7 @@ const verdict = record<Verdict>({
   evidence: maybe(evidence),
   because: text,
   basis: list(offset),
+  rule: maybe(text),
 })
 const heldBy = word<HeldBy>({
   mode: 1,
@@ -292,6 +345,7 @@ const heldBy = word<HeldBy>({
   breaker: 1,
   hold: 1,
   budget: 1,
+  rule: 1,
 })
 const admission = record<Admission>({
   by: heldBy,
@@ -494,7 +548,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
 
   DeleteObject: {
     ...command,
-    propagationPolicy: word<PropagationPolicy>({ Background: 1, Foreground: 1, Orphan: 1 }),
+    propagationPolicy: propagation,
     references: list(reference),
     listDigest: maybe(text),
     finalizers: list(text),
@@ -502,6 +556,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     freshness,
     approvedBy: text,
     decidedAt: number,
+    rule: maybe(record<CommandRule>({ name: text, digest: text })),
   },
   OrphanDependent: {
     ...command,
@@ -614,6 +669,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     why: text,
   },
   OrderGiven: { offset, digest: text },
+  RuleBook: { rules: list(rule), who: text },
+  RuleOrder: { name: text, digest: text, who: text, why: text },
   Assignment: { cluster: text, partition: number, objects: number },
   Watermark: {
     ...groupKind,
@@ -774,6 +831,9 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
         liftedAt: maybe(number),
       }),
     ),
+    rules: list(
+      record<EnforcedRule>({ name: text, digest: text, who: text, why: text, at: number }),
+    ),
     resumedAt: offset,
   },
   Wait: {},
@@ -805,6 +865,8 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
   Breaker: { openedAt: number, closedAt: number, because: text },
   Pace: { minute: number, settled: number, refused: number },
   Share: { minutes },
+  RuleRun: { digest: text, due: minutes, heldAt: number, because: text },
+  RuleOwner: { deletedAt: number, deleted: number, replaced: number },
   FirstApproval: { set: setHash, who: text, why: text, until: number },
   PlanRuling: { verdict: ruled, who: text, why: text, until: number, position: offset },
   UnreadableHome: { position: offset, reason: text },

@@ -61,6 +61,7 @@ describe('metadata', () => {
         { key: 'a', value: '1' },
         { key: 'b', value: '2' },
       ],
+      projected: null,
     }
     const read = readMeta(raw, PODS, { labels: ['app', 'tier'], annotations: ['a', 'b'] })
     deepEqual(read, expected)

@@ -80,6 +80,7 @@ export function readMeta(raw: unknown, resource: Resource, allow: AllowList): Ob
     ownerReferences: references,
     labels: pairs(metadata['labels'], allow.labels),
     annotations: pairs(metadata['annotations'], allow.annotations),
+    projected: null,
   }
   return isBeyondCaps(object) ? identityOf(object) : object
 }

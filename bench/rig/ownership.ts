@@ -206,6 +206,7 @@ export class Ownership {
       finalizers: [],
       labels: [{ key: 'app.kubernetes.io/instance', value: name }],
       annotations: [],
+      projected: null,
     }
   }
 

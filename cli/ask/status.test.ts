@@ -12,7 +12,16 @@ import { eventsOf } from '../../testing/rig/task-rig.ts'
 import { type Read, render, statusOf } from './status.ts'
 
 const cluster = { name: 'north', id: 'c-1', scope: 'north' }
-const none = { mode: 0, pause: 0, protection: 0, approval: 0, breaker: 0, hold: 0, budget: 0 }
+const none = {
+  mode: 0,
+  pause: 0,
+  protection: 0,
+  approval: 0,
+  breaker: 0,
+  hold: 0,
+  budget: 0,
+  rule: 0,
+}
 const well: NonNullable<Read['list']['clusters'][number]['status']> = {
   ...{ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 4_000, monitored: 52, synced: 52 },
   ...{ lagEntries: 0, isPaused: false, pauses: [], openBreakers: 0, held: none, refused: 0 },

@@ -22,7 +22,7 @@ const why: Why = {
     },
   ],
   verdict: {
-    ...{ type: 'delete', evidence: 'deleted', basis: ['7', '9', '2'] },
+    ...{ type: 'delete', evidence: 'deleted', basis: ['7', '9', '2'], rule: null },
     because: 'ReplicaSet "web" no longer exists',
   },
   admission: {

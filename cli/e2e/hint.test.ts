@@ -148,7 +148,16 @@ class Rig {
   }
 }
 
-const COUNTS = { mode: 0, pause: 0, protection: 0, approval: 1, breaker: 1, hold: 1, budget: 0 }
+const COUNTS = {
+  mode: 0,
+  pause: 0,
+  protection: 0,
+  approval: 1,
+  breaker: 1,
+  hold: 1,
+  budget: 0,
+  rule: 0,
+}
 /**
  * What a browser prints, or who has ten thousand dependents: by file and beginning, with values.
  */

@@ -10,6 +10,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Stand } from '../judge/standing.ts'
 import type { Action, Judgement } from '../judge/verdict.ts'
 import type { Hold, Node, Verdict } from '../model/node.ts'
+import type { Rule } from '../model/rule.ts'
 import type { Effect } from './hold.ts'
 import { holdOf, ruledText } from './hold.ts'
 import type { Price } from './price.ts'
@@ -24,6 +25,8 @@ export interface Decision {
   readonly hold: Hold | null
   /** The price of carrying it out, if that is still to be counted. */
   readonly price: Price | null
+  /** As in the judgement. */
+  readonly rule: Rule | null
 }
 
 /** `time`: of the record that has it judged. */
@@ -33,15 +36,15 @@ export function admit(
   judgement: Judgement,
   time: number,
 ): Decision {
-  const { verdict, action, stands, part } = judgement
+  const { verdict, action, stands, part, rule } = judgement
   if (verdict === null || verdict.evidence === null)
-    return { verdict, action, stands, hold: null, price: null }
+    return { verdict, action, stands, hold: null, price: null, rule }
   const { evidence } = verdict
-  const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time }
+  const going = { effect: effectOf(action), what: whatOf(action), evidence, stands, time, rule }
   const { hold, price } = holdOf(facts, node, going)
-  if (hold === null || hold.by === null) return { verdict, action, stands, hold, price }
+  if (hold === null || hold.by === null) return { verdict, action, stands, hold, price, rule }
   if (part !== null) return admit(facts, node, part, time)
-  return { verdict, action: { type: 'none' }, stands, hold, price }
+  return { verdict, action: { type: 'none' }, stands, hold, price, rule }
 }
 
 /** Why a command is sent: the verdict, and of a bulk deletion the user who approved it. */

@@ -15,6 +15,7 @@ import { drop } from '../graph/outcome.ts'
 import { scopeFlag } from '../graph/scope-flag.ts'
 import { PROTECTED_FOR_MS } from '../model/constant.ts'
 import type { Directive } from '../model/event.ts'
+import { digestOf } from '../model/rule.ts'
 import type { Directives, ProtectedSubject } from '../model/state.ts'
 import { readSubject } from '../model/subject.ts'
 import { rule } from './approval.ts'
@@ -40,6 +41,10 @@ export function directive(step: Step, event: Directive): void {
     case 'close-breaker':
       change(step, { resumedAt: step.at.position })
       return closeBreaker(step)
+    case 'enforce-rule':
+      return enforceRule(step, event)
+    case 'suspend-rule':
+      return suspendRule(step, event)
     case 'confirm-clock':
       // For the record: the log's own time follows it (ports/append-time.ts), not the fold.
       return
@@ -83,6 +88,28 @@ function unprotect(step: Step, event: Directive): void {
   const liftedAt = step.at.timestamp
   change(step, { protections: [...othersThan(step, event), { ...lifted, liftedAt }] })
   judgeAll(step)
+}
+
+/** Only the rule that was seen: by its digest. What it held until now was seen, too. */
+function enforceRule(step: Step, { subject, digest, who, why }: Directive): void {
+  const rule = step.graph.policy.policy.rules.find(({ name }) => name === subject)
+  if (rule === undefined) return drop(step, 'there is no such rule')
+  if (digest === null || digest !== digestOf(rule)) return drop(step, 'the rule is another by now')
+  const order = { name: subject, digest, who, why, at: step.at.timestamp }
+  change(step, { rules: [...otherRules(step, subject), order] })
+  judgeAll(step)
+}
+
+/** Commands issued by it before are refused by the gate, and their objects are judged then. */
+function suspendRule(step: Step, { subject }: Directive): void {
+  const rules = otherRules(step, subject)
+  if (rules.length === step.graph.directives.rules.length) return drop(step, 'it was in dry run')
+  change(step, { rules })
+  judgeAll(step)
+}
+
+function otherRules(step: Step, subject: string): Directives['rules'] {
+  return step.graph.directives.rules.filter(({ name }) => name !== subject)
 }
 
 /** Without protections that have expired. */

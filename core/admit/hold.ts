@@ -15,6 +15,7 @@ import type { Holds } from '../model/policy.ts'
 import { limitOf } from '../model/policy.ts'
 import type { Evidence } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
+import type { Rule } from '../model/rule.ts'
 import { timeText } from '../model/text.ts'
 import { brokenBecause } from './breaker.ts'
 import { isLeased, roomOf } from './budget.ts'
@@ -22,6 +23,7 @@ import { pausedBecause } from './directive.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
+import { heldByRule, waitMsOf } from './rule-hold.ts'
 
 /**
  * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion
@@ -43,6 +45,8 @@ export interface Going {
   readonly stands: readonly Stand[]
   /** Of the record that has it judged. */
   readonly time: number
+  /** Of evidence `rule`; null for any other. */
+  readonly rule: Rule | null
 }
 
 export interface Held {
@@ -53,10 +57,10 @@ export interface Held {
 }
 
 export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
-  const since = sinceOf(node, going)
+  const since = isOtherRule(node, going) ? going.time : sinceOf(node, going)
   const { holds } = facts.policy.policy
   const counted = countedAs(facts, going)
-  const holdMs = holdMsOf(holds, going.effect, counted)
+  const holdMs = going.rule === null ? holdMsOf(holds, going.effect, counted) : waitMsOf(going.rule)
   const endsAt = holdMs === 0 ? null : since + holdMs
   const ruling = rulingFor(facts, node, going)
   const whole = priceOf(facts, node, counted, going.effect === 'delete', going.stands)
@@ -108,6 +112,7 @@ function hindranceOf(
   const isAsked = effect === 'finish' || (effect === 'drop' && evidence === 'orphaning')
   const broken = isAsked ? '' : brokenBecause(facts, node.object.namespace)
   if (broken !== '') return { by: 'breaker', because: broken, until: null }
+  if (going.rule !== null) return heldByRule(facts, node, going.rule, until)
   const before = counted === evidence ? '' : `evidence ${evidence} from before enforce`
   if (until !== null && (facts.state?.now ?? 0) < until) {
     const why = before || `evidence ${evidence}`
@@ -157,6 +162,11 @@ function rulingFor(
   return ruling.verdict === 'approved' && isOver ? null : ruling
 }
 
+/** What it has waited for by another rule, or its owners, is not waited for by this one. */
+function isOtherRule({ verdict }: Node, { rule }: Going): boolean {
+  return rule !== null && verdict?.rule !== rule.name
+}
+
 /** Who ruled, and why. */
 export function ruledText(ruling: Ruling | null): string {
   if (ruling === null) return ''
@@ -183,6 +193,7 @@ function holdMsOf(
     case 'orphaning':
     case 'waiting':
     case 'bulk':
+    case 'rule':
       return 0
   }
 }

@@ -268,6 +268,11 @@ export function nodeTimer(step: Step, timeMs: number, uid: Uid): void {
   setTimer(step, timeMs, { type: 'node', uid })
 }
 
+/** The same, for a time that is found anew with each judgement. */
+export function ensureTimer(step: Step, timeMs: number, uid: Uid): void {
+  if (!step.graph.isDue(timeMs, { type: 'node', uid })) nodeTimer(step, timeMs, uid)
+}
+
 export function ownerTimer(step: Step, timeMs: number, uid: Uid, place: Coordinates): void {
   setTimer(step, timeMs, { type: 'owner', uid, place })
 }

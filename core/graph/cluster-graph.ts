@@ -31,6 +31,8 @@ import type {
   Queued,
   Ring,
   RingVisit,
+  RuleOwner,
+  RuleRun,
   Seen,
   StateValue,
   Ticket,
@@ -66,6 +68,8 @@ import {
   queuedKey,
   ringKey,
   ringVisitKey,
+  ruleOwnerKey,
+  ruleRunKey,
   rulingKey,
   seenKey,
   shareKey,
@@ -163,6 +167,14 @@ export class ClusterGraph extends StoredFacts<Graph> {
     this.#put(shareKey(this.cluster, kind), { type: 'Share', minutes })
   }
 
+  setRuleRun(rule: string, run: RuleRun): void {
+    this.#put(ruleRunKey(this.cluster, rule), run)
+  }
+
+  setRuleOwner(rule: string, controller: Uid, owner: RuleOwner): void {
+    this.#put(ruleOwnerKey(this.cluster, rule, controller), owner)
+  }
+
   setPlan(set: SetHash): void {
     this.#put(planKey(this.cluster), set.count === 0 ? null : { type: 'HeldPlan', set })
   }
@@ -193,6 +205,10 @@ export class ClusterGraph extends StoredFacts<Graph> {
 
   setRingVisit(root: Uid, visited: Uid, visit: RingVisit): void {
     this.#put(ringVisitKey(this.cluster, root, visited), visit)
+  }
+
+  isDue(timeMs: number, timer: Timer): boolean {
+    return this.reader.get(dueKey(this.cluster, timeMs, timer)) !== undefined
   }
 
   setDue(timeMs: number, timer: Timer): void {

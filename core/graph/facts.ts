@@ -37,6 +37,8 @@ import type {
   Queued,
   Ring,
   RingVisit,
+  RuleOwner,
+  RuleRun,
   Seen,
   Verification,
   Work,
@@ -65,6 +67,8 @@ import {
   queuedKey,
   ringKey,
   ringVisitKey,
+  ruleOwnerKey,
+  ruleRunKey,
   rulingKey,
   seenKey,
   shareKey,
@@ -127,6 +131,10 @@ export interface ClusterFacts {
   pace(namespace: string): Pace | undefined
   /** Owners of a kind that others deleted, by minute. */
   share(kind: GroupKind): readonly MinuteCounts[]
+  /** What became due by a rule. */
+  ruleRun(rule: string): RuleRun | undefined
+  /** The objects of a controller that a rule deleted. */
+  ruleOwner(rule: string, controller: Uid): RuleOwner | undefined
   /** The objects that wait for approval. */
   readonly plan: SetHash
   readonly ruling: PlanRuling | undefined
@@ -268,6 +276,14 @@ export class StoredFacts<Reader extends StateReader = StateReader> implements Cl
 
   share(kind: GroupKind): readonly MinuteCounts[] {
     return typed(this.reader.get(shareKey(this.cluster, kind)), 'Share')?.minutes ?? []
+  }
+
+  ruleRun(rule: string): RuleRun | undefined {
+    return typed(this.reader.get(ruleRunKey(this.cluster, rule)), 'RuleRun')
+  }
+
+  ruleOwner(rule: string, controller: Uid): RuleOwner | undefined {
+    return typed(this.reader.get(ruleOwnerKey(this.cluster, rule, controller)), 'RuleOwner')
   }
 
   get plan(): SetHash {

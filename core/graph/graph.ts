@@ -57,6 +57,7 @@ const NO_DIRECTIVES: Directives = {
   type: 'Directives',
   pauses: [],
   protections: [],
+  rules: [],
   resumedAt: 0n,
 }
 

@@ -187,6 +187,16 @@ export function shareKey(cluster: ClusterId, kind: GroupKind): string {
   return `share/${clusterPart('', cluster)}/${kindPart(kind)}`
 }
 
+/** What became due by a rule. */
+export function ruleRunKey(cluster: ClusterId, rule: string): string {
+  return `rulerun/${clusterPart('', cluster)}/${part(rule)}`
+}
+
+/** Objects of a controller that a rule deleted. */
+export function ruleOwnerKey(cluster: ClusterId, rule: string, controller: Uid): string {
+  return `ruleowner/${clusterPart('', cluster)}/${part(rule)}/${part(controller)}`
+}
+
 /** A namespace that is being deleted. */
 export function endingKey(cluster: ClusterId, namespace: string): string {
   return `ending/${clusterPart('', cluster)}/${part(namespace)}`

@@ -123,6 +123,7 @@ export type Observation =
       readonly object: ObjectMeta
       readonly proof: Proof
     }
+  | { readonly type: 'made'; readonly cluster: ClusterId; readonly object: ObjectMeta }
   | { readonly type: 'result'; readonly event: CommandSettled }
 
 export interface Subject {

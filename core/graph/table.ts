@@ -101,6 +101,8 @@ const TABLES: Readonly<Record<StateValue['type'], Shape>> = {
   Breaker: { ...FACT, name: 'breaker', key: ['cluster', 'namespace?'], page: 1 },
   Pace: { ...COUNTER, name: 'pace', key: ['cluster', 'namespace'] },
   Share: { ...COUNTER, name: 'share', key: ['cluster', 'kind'] },
+  RuleRun: { ...FEW, name: 'rulerun', key: ['cluster', 'rule'] },
+  RuleOwner: { ...FACT, name: 'ruleowner', key: ['cluster', 'rule', 'owner'] },
   Ending: { ...FACT, name: 'ending', key: ['cluster', 'namespace'] },
   Definition: { ...FACT, name: 'definition', key: ['cluster', 'name'] },
 }

@@ -30,6 +30,7 @@ import { isFinishing, isUnderWay } from '../model/node.ts'
 import { deletionAskedAt, versionOf } from '../model/object.ts'
 import type { Evidence, Freshness } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
+import { digestOf } from '../model/rule.ts'
 import type { ClusterState } from '../model/state.ts'
 import { servedVersion, targetOf } from './target.ts'
 
@@ -106,7 +107,8 @@ function intentOf(
 ): string {
   // `delete Background`, `drop 1,0`, `finish orphan`.
   const effect = Object.values(action).join(' ')
-  return `${effect} ${mode} ${verdict.evidence} ${node.hash} ${clusterEpoch}`
+  const ground = verdict.rule === null ? verdict.evidence : `${verdict.evidence} ${verdict.rule}`
+  return `${effect} ${mode} ${ground} ${node.hash} ${clusterEpoch}`
 }
 
 function commandFor(
@@ -116,7 +118,7 @@ function commandFor(
   decision: Decision,
   isStale: IsStale,
 ): Command {
-  const { action, verdict, stands, hold } = decision
+  const { action, verdict, stands, hold, rule } = decision
   invariant(verdict?.evidence !== null && verdict !== null, 'an effect without evidence')
   const { object } = node
   const seen = step.graph.seen(object, object.uid)
@@ -147,6 +149,7 @@ function commandFor(
         freshness: freshnessOf(verdict.evidence, stands, isStale),
         approvedBy,
         decidedAt,
+        rule: rule === null ? null : { name: rule.name, digest: digestOf(rule) },
       }
     }
     case 'drop': {
@@ -193,9 +196,11 @@ function decidedUpTo(step: Step, stands: readonly Stand[]): number {
 
 /**
  * Only a deletion that a live watch observed can be fresh: any other evidence of absence is
- * verified in any case, an approved bulk deletion too.
+ * verified in any case, an approved bulk deletion too. A rule decides by the object alone, and the
+ * DELETE names the version that it was judged by.
  */
 function freshnessOf(evidence: Evidence, acted: readonly Stand[], isStale: IsStale): Freshness {
+  if (evidence === 'rule') return 'live'
   const isSeen = weaker(evidence, 'waiting') === 'waiting'
   return isSeen && !acted.some(isStale) ? 'live' : 'recheck'
 }

@@ -16,8 +16,10 @@ import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from '../model/object.ts'
 import type { Evidence, Proof } from '../model/proof.ts'
 import { weaker } from '../model/proof.ts'
 import { kindOfReference } from '../model/reference.ts'
+import type { Rule } from '../model/rule.ts'
 import { mayHaveGone, wasRedefined, wentWithDefinition } from '../observe/cause.ts'
 import { completionOf } from './completion.ts'
+import { judgeByRules } from './rule.ts'
 import type { Stand } from './standing.ts'
 import { standsOf } from './standing.ts'
 
@@ -36,13 +38,42 @@ export interface Judgement {
   readonly stands: readonly Stand[]
   /** The part of it that is carried out where something holds the whole; null for none. */
   readonly part: Judgement | null
+  /** The rule that has it deleted; null where owners decide. */
+  readonly rule: Rule | null
+  /** Log time at which a rule says something else; null for never, as the object is now. */
+  readonly nextAt: number | null
 }
 
 const NO_ACTION: Action = { type: 'none' }
-const NO_JUDGEMENT: Judgement = { verdict: null, action: NO_ACTION, stands: [], part: null }
+const NO_RULE = { rule: null, nextAt: null } as const
+const NO_JUDGEMENT: Judgement = {
+  ...{ verdict: null, action: NO_ACTION, stands: [], part: null },
+  ...NO_RULE,
+}
+
+/** By its owners; and where those have nothing to be done, by the rules. */
+export function decide(facts: ClusterFacts, node: Node): Judgement {
+  const judgement = decideByOwners(facts, node)
+  const { verdict } = judgement
+  // Where an owner is not known, or cannot be, it is decided before any rule is asked.
+  if (node.object.deletedAt !== null || (verdict !== null && verdict.type !== 'keep')) {
+    return judgement
+  }
+  const ruled = judgeByRules(facts, node)
+  if (ruled === null) return judgement
+  const { due, nextAt } = ruled
+  if (due === null) return { ...judgement, nextAt }
+  const { rule, because } = due
+  const basis = basisOf(node.position, [], facts.policy.position)
+  return {
+    verdict: { type: 'delete', evidence: 'rule', because, basis, rule: rule.name },
+    action: { type: 'delete', policy: rule.propagationPolicy },
+    ...{ stands: [], part: null, rule, nextAt },
+  }
+}
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
-export function decide(facts: ClusterFacts, node: Node): Judgement {
+function decideByOwners(facts: ClusterFacts, node: Node): Judgement {
   const { deletedAt, ownerReferences } = node.object
   if (ownerReferences.length === 0 && deletedAt === null) return NO_JUDGEMENT
   const stands = standsOf(facts, node)
@@ -129,8 +160,8 @@ function verdictMaker(facts: ClusterFacts, node: Node, stands: readonly Stand[])
   ): Judgement => {
     const because = typeof grounds === 'string' ? grounds : reasonsOf(grounds)
     const basis = basisOf(node.position, stands, facts.policy.position)
-    const verdict: Verdict = { type, evidence, because, basis }
-    return { verdict, action, stands, part: null }
+    const verdict: Verdict = { type, evidence, because, basis, rule: null }
+    return { verdict, action, stands, part: null, ...NO_RULE }
   }
 }
 

@@ -86,6 +86,15 @@ export interface DeleteObject extends CommandBase {
    * owner's deletion: a watcher that lags publishes what was true then.
    */
   readonly decidedAt: number
+  /** The rule that decided, and then there are no owners; null where owners did. */
+  readonly rule: CommandRule | null
+}
+
+/** The rule of a command: carried out only while an order enforces the rule of that digest. */
+export interface CommandRule {
+  readonly name: string
+  /** `ruleDigest`. */
+  readonly digest: string
 }
 
 /**

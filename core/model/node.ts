@@ -181,6 +181,8 @@ export interface Verdict {
   readonly because: string
   /** Offsets of the events it rests on, in this partition; the policy's last. */
   readonly basis: readonly bigint[]
+  /** The name of the rule that decided; null where owners did. */
+  readonly rule: string | null
 }
 
 /**
@@ -190,8 +192,17 @@ export interface Verdict {
  * - `protection`: it is protected.
  * - `approval`: a bulk deletion, which a person approves.
  * - `breaker`: it is open. - `hold`: its time is not over. - `budget`: it is spent.
+ * - `rule`: the rule is in dry run, over its limit, or fights a controller.
  */
-export type HeldBy = 'mode' | 'pause' | 'protection' | 'approval' | 'breaker' | 'hold' | 'budget'
+export type HeldBy =
+  | 'mode'
+  | 'pause'
+  | 'protection'
+  | 'approval'
+  | 'breaker'
+  | 'hold'
+  | 'budget'
+  | 'rule'
 
 /** Remembered for an object that is to be deleted, for as long as it is without a break. */
 export interface Hold {

@@ -2,8 +2,8 @@
  * The nouns: clusters, objects, references and the places they name.
  *
  * What must stay true: a node's key is (cluster, uid); group, kind, scope, namespace and name are
- * attributes, a version is none. Objects are metadata only: no body, no managedFields, no
- * last-applied-configuration ever gets in here.
+ * attributes, a version is none. Objects are metadata and the few fields that rules declare: no
+ * body, no managedFields, no last-applied-configuration ever gets in here.
  *
  * Not here: how an API server spells them (adapters/kubernetes), which partition is their home
  * (partition.ts).
@@ -71,6 +71,16 @@ export interface ObjectMeta extends Coordinates {
   /** An allow-list only; pairs and not a map, since keys are users' text. */
   readonly labels: readonly Pair[]
   readonly annotations: readonly Pair[]
+  /** What rules read of it; null where none does, or where it was read without that. */
+  readonly projected: Projected | null
+}
+
+/** The fields of an object that rules declare, as they were read. */
+export interface Projected {
+  /** `KindReads.digest`: all that was read, labels and annotations included. */
+  readonly reads: string
+  /** By their paths; a field that the object does not have is not among them. */
+  readonly fields: readonly Pair[]
 }
 
 export const FINALIZER_ORPHAN = 'orphan'
@@ -175,6 +185,11 @@ export function projectionHash(object: ObjectMeta): string {
       ]),
       object.labels.map((pair) => [pair.key, pair.value]),
       object.annotations.map((pair) => [pair.key, pair.value]),
+      ...(object.projected === null ? [] : [projectedParts(object.projected)]),
     ]),
   )
+}
+
+function projectedParts({ reads, fields }: Projected): unknown {
+  return [reads, fields.map(({ key, value }) => [key, value])]
 }

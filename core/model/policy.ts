@@ -6,6 +6,7 @@
  * decided.
  */
 import type { GroupKind } from './object.ts'
+import type { Rule } from './rule.ts'
 
 /** `observe` records only; `dry-run` asks the server without doing; `enforce` acts. */
 export type Mode = 'observe' | 'dry-run' | 'enforce'
@@ -32,6 +33,8 @@ export interface Policy {
    * in milliseconds, a day at least.
    */
   readonly rememberMs: number
+  /** Objects that are deleted for another reason than their owners; each by its own order. */
+  readonly rules: readonly Rule[]
 }
 
 /**
@@ -71,14 +74,14 @@ export interface Protection {
 }
 
 /** What each version decides otherwise than the one before: docs/inside/fold-versions.md. */
-export const FOLD_VERSION = 16
+export const FOLD_VERSION = 17
 
 const MINUTE_MS = 60_000
 const REMEMBER_MS = 30 * 24 * 60 * MINUTE_MS
 
 /** As the preset has it; a configuration overrides fields of it. */
 export function policyFor(mode: Mode, preset: Preset): Policy {
-  const rest = { foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS }
+  const rest = { foldVersion: FOLD_VERSION, approvals: 1, rememberMs: REMEMBER_MS, rules: [] }
   return { mode, preset, ...rest, ...PRESETS[preset] }
 }
 

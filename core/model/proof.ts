@@ -20,8 +20,16 @@ import type { CommandId } from './id.ts'
  * - `missing`: missing after a complete relist.
  * - `not-found`: never seen; a live GET answered absent.
  * - `bulk`: a bulk deletion; a person approves.
+ * - `rule`: no owner: a rule of the policy says so.
  */
-export type Evidence = 'orphaning' | 'deleted' | 'waiting' | 'missing' | 'not-found' | 'bulk'
+export type Evidence =
+  | 'orphaning'
+  | 'deleted'
+  | 'waiting'
+  | 'missing'
+  | 'not-found'
+  | 'bulk'
+  | 'rule'
 
 /** A command has the class furthest down among its references. */
 export const EVIDENCE_ORDER: readonly Evidence[] = [
@@ -31,6 +39,7 @@ export const EVIDENCE_ORDER: readonly Evidence[] = [
   'missing',
   'not-found',
   'bulk',
+  'rule',
 ]
 
 /**

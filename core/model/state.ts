@@ -19,6 +19,7 @@ import type {
 } from './object.ts'
 import type { KnownOwner } from './owner.ts'
 import type { BudgetClass, Policy, Protection } from './policy.ts'
+import type { EnforcedRule } from './rule.ts'
 
 export type StateValue =
   | Node
@@ -55,6 +56,8 @@ export type StateValue =
   | Breaker
   | Pace
   | Share
+  | RuleRun
+  | RuleOwner
   | UnreadableHome
   | Position
 
@@ -233,6 +236,8 @@ export interface Directives {
   readonly type: 'Directives'
   readonly pauses: readonly Pause[]
   readonly protections: readonly ProtectedSubject[]
+  /** The rules that orders enforce. */
+  readonly rules: readonly EnforcedRule[]
   /** When a pause or an open breaker last ended, in any cluster. */
   readonly resumedAt: bigint
 }
@@ -597,6 +602,31 @@ export interface Pace {
 export interface Share {
   readonly type: 'Share'
   readonly minutes: readonly MinuteCounts[]
+}
+
+/** `rulerun/<cluster>/<rule>`: what became due by a rule within the last hour. */
+export interface RuleRun {
+  readonly type: 'RuleRun'
+  /** `ruleDigest`: what another rule of that name counted is forgotten. */
+  readonly digest: string
+  readonly due: readonly MinuteCounts[]
+  /** Log time since when it is over its limit; 0 while it is not. */
+  readonly heldAt: number
+  readonly because: string
+}
+
+/**
+ * `ruleowner/<cluster>/<rule>/<owner's uid>`: objects of one controller that a rule deleted, and
+ * that it made again.
+ */
+export interface RuleOwner {
+  readonly type: 'RuleOwner'
+  /** Log time at which the last one began to be deleted. */
+  readonly deletedAt: number
+  /** In a row, with less than the rule's time in between. */
+  readonly deleted: number
+  /** Of these, how many the controller made again right afterwards. */
+  readonly replaced: number
 }
 
 /**

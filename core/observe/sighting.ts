@@ -29,6 +29,7 @@ import {
 } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
+import { rulesOfKind } from '../model/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
@@ -91,6 +92,9 @@ export function sight(
     const isForgotten = node !== undefined || wasHere(owner)
     const now = step.at.timestamp
     const earliest = isForgotten ? now : isListed ? 0 : now - KIND_SILENT_MS
+    if (!isListed && step.graph.policy.policy.rules.length > 0) {
+      step.record.observations.push({ type: 'made', cluster: step.cluster, object })
+    }
     return appeared(step, object, owner, namedAtBirth(object, earliest, now))
   }
   const how = { isNewer: compared !== 0, wasCurrent: isOfEpoch && !isSetBack, isListed, isOurs }
@@ -192,7 +196,8 @@ function changed(
   const after = phaseOf(object)
   if (hash === node.hash && how.wasCurrent && before === after) return
   // An equal version with another content is no answer of an honest server.
-  const isTrusted = (hash === node.hash || how.isNewer) && mayMove(before, after)
+  const isRead = hash === node.hash || how.isNewer || isOtherReading(node.object, object)
+  const isTrusted = isRead && mayMove(before, after)
   const phase = isTrusted ? after : 'suspect'
   const isSure = hash === node.hash && how.wasCurrent && node.doubt === null
   const places = isSure ? node.places : placesOf(step, object)
@@ -228,6 +233,13 @@ function changed(
   const isOtherOwner = phase !== before || orphanedAt !== node.orphanedAt || !how.wasCurrent
   if (isOtherOwner) judgeDependents(step, object.uid, object)
   markDirty(step, object.uid)
+}
+
+/** The same version, read for other rules: only what both readings have can contradict. */
+function isOtherReading(before: ObjectMeta, after: ObjectMeta): boolean {
+  if (before.projected?.reads === after.projected?.reads) return false
+  const bare = { labels: [], annotations: [], projected: null }
+  return projectionHash({ ...before, ...bare }) === projectionHash({ ...after, ...bare })
 }
 
 /**
@@ -327,8 +339,16 @@ export function touched(step: Step, event: Touched): void {
     } else if (order > 0 || isSetBack) {
       if (sync !== seen.sync) putSeen(step, node.object, { ...seen, sync })
       suspect(step, node, 'its content is not what the watcher vouched for')
+    } else if (isReadOtherwise(step, node.object)) {
+      askRelist(step, event, `${node.object.name} was read without what rules read`)
     }
   }
+}
+
+/** By a reaper that did not know the rules yet: the watcher has read it with what they read. */
+function isReadOtherwise({ graph }: Step, object: ObjectMeta): boolean {
+  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  return ofKind !== null && object.projected?.reads !== ofKind.reads.digest
 }
 
 /**
@@ -401,7 +421,7 @@ export function suspectOfGoneKind(step: Step, node: Node): void {
   const because = 'its kind is no longer served'
   // Blocked: no reaper can delete it, so no owner waits for it.
   const basis = [step.at.position, step.graph.policy.position]
-  const verdict = { type: 'blocked', evidence: null, because, basis } as const
+  const verdict = { type: 'blocked', evidence: null, because, basis, rule: null } as const
   suspect(step, node, because, { doubt: 'unserved', verdict })
 }
 

@@ -27,6 +27,8 @@ import { isSameSet } from '../model/hash.ts'
 import { invariant } from '../model/invariant.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../model/object.ts'
 import { FOLD_VERSION } from '../model/policy.ts'
+import type { Rule } from '../model/rule.ts'
+import { digestOf } from '../model/rule.ts'
 import type { ClusterState, Kind, KindPhase } from '../model/state.ts'
 import { withGone } from './cause.ts'
 import { formerAfter } from './former-protection.ts'
@@ -234,7 +236,17 @@ export function policyChanged(step: Step, event: PolicyChanged): void {
     enforcedAt: entersEnforce ? step.at.position : former.enforcedAt,
     former: formerAfter(former, event.policy.protection, step.at.timestamp),
   })
+  dropOrders(step, event.policy.rules)
   judgeAll(step)
+}
+
+/** An order enforces a rule as it is: of one that was changed or removed it is over. */
+function dropOrders({ graph }: Step, rules: readonly Rule[]): void {
+  const { directives } = graph
+  const kept = directives.rules.filter((order) =>
+    rules.some((rule) => rule.name === order.name && digestOf(rule) === order.digest),
+  )
+  if (kept.length < directives.rules.length) graph.setDirectives({ ...directives, rules: kept })
 }
 
 export function unreadable(step: Step, event: Unreadable): void {

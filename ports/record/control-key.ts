@@ -20,6 +20,14 @@ const POLICY = 'policy'
 /** Of the policy's protection, everywhere. */
 export const PROTECT_POLICY_KEY: string = PROTECT_PREFIX + POLICY
 
+/** Of the policy's rules, and of the order to enforce one. */
+export const RULE_BOOK_KEY = 'rules/policy'
+export const RULE_PREFIX = 'rule/'
+
+export function ruleOrderKey(name: string): string {
+  return RULE_PREFIX + encodeURIComponent(name)
+}
+
 /** An empty cluster: all. */
 export function pauseKey(cluster: ClusterId): string {
   return PAUSE_PREFIX + cluster

@@ -18,6 +18,7 @@ import type {
   Uid,
 } from '../../core/model/object.ts'
 import type { Mode, Protection } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule.ts'
 import type { FormerRecord } from './former-value.ts'
 import type { ChunkName } from './lineage.ts'
 import type { ListEdit } from './list-edit.ts'
@@ -39,6 +40,23 @@ export interface Control {
   readonly protection: Protection | null
   /** In addition: the policy's mode. Null where none is published. */
   readonly mode: Mode | null
+  readonly who: string
+  readonly why: string
+}
+
+/** In `orders` under `rules/policy` (control-key.ts): the rules of the policy, as it is. */
+export interface RuleBook {
+  readonly type: 'RuleBook'
+  readonly rules: readonly Rule[]
+  readonly who: string
+}
+
+/** In `orders` under `rule/<name>`: the order to enforce a rule, or to do so no more. */
+export interface RuleOrder {
+  readonly type: 'RuleOrder'
+  readonly name: string
+  /** `ruleDigest` of the rule that is enforced; empty: none is. */
+  readonly digest: string
   readonly who: string
   readonly why: string
 }
@@ -268,6 +286,8 @@ export type DeletionVerb = 'delete' | 'deletecollection' | 'evict'
 export type ServiceRecord =
   | Control
   | OrderGiven
+  | RuleBook
+  | RuleOrder
   | ObjectEdited
   | LongNode
   | Assignment

@@ -88,6 +88,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     if (mark === 'foreground') return [FINALIZER_FOREGROUND]
     return mark === 'orphan' ? [FINALIZER_ORPHAN] : [mark]
   })
+  const fields = pairsOf(marks, 'field:')
   return {
     ...kind,
     namespace: kind.scope === 'Namespaced' ? namespace : '',
@@ -102,6 +103,7 @@ export function object(text: string, resourceVersion: string): ObjectMeta {
     ownerReferences: owners.trim() === '' ? [] : owners.split(',').map((o) => reference(o.trim())),
     labels: pairsOf(marks, 'label:'),
     annotations: pairsOf(marks, 'annotation:'),
+    projected: fields.length === 0 ? null : { reads: '', fields },
   }
 }
 

@@ -23,13 +23,15 @@ import { IGNORED } from '../../core/model/kind-reason.ts'
 import { admissionOf, nodePhase } from '../../core/model/node.ts'
 import type { GroupKind, ObjectMeta, Scope } from '../../core/model/object.ts'
 import { projectionHash } from '../../core/model/object.ts'
-import type { Mode, Preset } from '../../core/model/policy.ts'
+import type { Mode, Policy, Preset } from '../../core/model/policy.ts'
 import { policyFor } from '../../core/model/policy.ts'
 import type { Evidence } from '../../core/model/proof.ts'
+import { ruleDigest, rulesOfKind } from '../../core/model/rule.ts'
 import type { StateValue } from '../../core/model/state.ts'
 import type { Folder } from './folder.ts'
 import { folder } from './folder.ts'
 import { KINDS, kindNotation, object, shortKind } from './notation.ts'
+import { ruleIn } from './rule-notation.ts'
 
 /** A cluster as a story describes it. */
 class Told {
@@ -56,6 +58,7 @@ export class World {
   readonly #clusters: Map<string, Told> = new Map()
   #at: Told = new Told('c')
   #now = 0
+  #policy: Policy = policyFor('enforce', 'parity')
   #planned: SetHash = EMPTY_SET
 
   /**
@@ -95,8 +98,26 @@ export class World {
   }
 
   policy(mode: Mode, preset: Preset): Event {
-    const policy = policyFor(mode, preset)
-    return { type: 'PolicyChanged', policy, who: 'test', why: 'test' }
+    this.#policy = { ...policyFor(mode, preset), rules: this.#policy.rules }
+    return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
+  }
+
+  /** Adds a rule, or changes the one of that name: `ruleIn` has the notation. */
+  #rule(text: string): Event {
+    const rule = ruleIn(text)
+    const others = this.#policy.rules.filter(({ name }) => name !== rule.name)
+    this.#policy = { ...this.#policy, rules: [...others, rule] }
+    return { type: 'PolicyChanged', policy: this.#policy, who: 'test', why: 'test' }
+  }
+
+  /** An object as a watcher publishes it that reads what the rules read. */
+  #read(object: ObjectMeta): ObjectMeta {
+    const { projected } = object
+    if (projected !== null && projected.reads !== '') return object
+    const ofKind = rulesOfKind(this.#policy.rules, object)
+    if (ofKind === null) return projected === null ? object : { ...object, projected: null }
+    const { digest: reads } = ofKind.reads
+    return { ...object, projected: { reads, fields: projected?.fields ?? [] } }
   }
 
   served(short: string, monitored: boolean, versions?: readonly string[]): KindServed {
@@ -141,7 +162,7 @@ export class World {
     const written = object(text, String(this.#at.version))
     // It is never changed afterwards.
     const { createdAt } = this.#at.objects.get(written.uid) ?? written
-    const seen = { ...written, createdAt }
+    const seen = this.#read({ ...written, createdAt })
     const type = this.#at.objects.has(seen.uid) ? 'ObjectUpdated' : 'ObjectAdded'
     return { type, cluster: this.#at.cluster, epoch: this.#at.epoch, sync: null, object: seen }
   }
@@ -184,7 +205,7 @@ export class World {
           cluster: this.#at.cluster,
           epoch: this.#at.epoch,
           sync: about.sync,
-          object: o,
+          object: this.#read(o),
         }),
       ),
       {
@@ -361,7 +382,9 @@ export class World {
   /** For this cluster, or `all`. */
   #directive(verb: string, subject: string, scope: string): Event {
     const cluster = scope === 'all' ? '' : this.#at.cluster
-    const nothing = { digest: null, listed: EMPTY_SET, isProven: false }
+    const rule = this.#policy.rules.find(({ name }) => name === subject)
+    const digest = verb === 'enforce-rule' && rule !== undefined ? ruleDigest(rule) : null
+    const nothing = { digest, listed: EMPTY_SET, isProven: false }
     return { type: 'Directive', verb, cluster, subject, ...nothing, who: 'ann', why: 'test' }
   }
 
@@ -482,6 +505,11 @@ export class World {
       case 'pause':
       case 'resume':
         return [this.#directive(word, '', first)]
+      case 'rule':
+        return [this.#rule(rest)]
+      case 'enforce-rule':
+      case 'suspend-rule':
+        return [this.#directive(word, first, 'all')]
       case 'protect':
       case 'unprotect':
         return [this.#directive(word, first, second)]

@@ -191,6 +191,7 @@ function create(cluster: ModelCluster, action: CreateAction, serial: number): vo
     ownerReferences: [],
     labels: [],
     annotations: [],
+    projected: null,
   }
   cluster.create({ ...bare, ownerReferences: referencesOf(cluster, action.references, bare) })
 }

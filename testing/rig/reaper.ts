@@ -86,6 +86,7 @@ export function deleteObject(more: Partial<DeleteObject> = {}): DeleteObject {
     freshness: 'live',
     approvedBy: '',
     decidedAt: JUST_NOW,
+    rule: null,
     ...more,
   }
 }
@@ -159,6 +160,7 @@ export function object(more: Partial<ObjectMeta> = {}): ObjectMeta {
     ownerReferences: [OWNER],
     labels: [],
     annotations: [],
+    projected: null,
     ...more,
   }
 }

@@ -125,7 +125,7 @@ const CLUSTER_STATUS = record({
     orNull(
       record({
         ...{ mode: COUNT, pause: COUNT, protection: COUNT, approval: COUNT },
-        ...{ breaker: COUNT, hold: COUNT, budget: COUNT },
+        ...{ breaker: COUNT, hold: COUNT, budget: COUNT, rule: COUNT },
       }),
     ),
   ),
@@ -227,6 +227,7 @@ export const WHY = document(
       record({
         ...{ type: VERDICT_TYPE, evidence: orNull(EVIDENCE), because: TEXT },
         basis: say('Offsets of the events and of the policy that it rests on.', listOf(TEXT)),
+        rule: say('The rule that decided; null where owners did.', orNull(TEXT)),
       }),
     ),
     admission: ADMISSION,

@@ -41,7 +41,15 @@ export const PHASES = ['observed', 'deleting', 'waiting', 'orphaning', 'reaped',
 export const STANDING = oneOf([
   ...(['solid', 'waiting', 'orphaned', 'dangling', 'unverified', 'unresolvable'] as const),
 ])
-export const EVIDENCE = oneOf(['orphaning', 'deleted', 'waiting', 'missing', 'not-found', 'bulk'])
+export const EVIDENCE = oneOf([
+  'orphaning',
+  'deleted',
+  'waiting',
+  'missing',
+  'not-found',
+  'bulk',
+  'rule',
+])
 export const VERDICT_TYPE = oneOf([
   ...(['keep', 'deleting', 'blocked', 'verify', 'drop', 'delete', 'wait', 'finish'] as const),
 ])
@@ -53,6 +61,7 @@ export const HELD_BY = oneOf([
   'breaker',
   'hold',
   'budget',
+  'rule',
 ])
 export const MODE = oneOf(['observe', 'dry-run', 'enforce'])
 

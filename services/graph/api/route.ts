@@ -228,7 +228,7 @@ const TABLE = [
       wordList(
         'evidence',
         'Only those that Kinfold deleted on such evidence, with commas between.',
-        ['deleted', 'waiting', 'missing', 'not-found', 'bulk'],
+        ['deleted', 'waiting', 'missing', 'not-found', 'bulk', 'rule'],
       ),
       parameter(
         'root',

@@ -78,6 +78,7 @@ const EVIDENCE: Readonly<Record<Evidence, string>> = {
   missing: 'missing from a complete list',
   'not-found': 'a live GET answered NotFound',
   bulk: 'a bulk deletion',
+  rule: 'a rule of the policy',
 }
 
 export function evidenceText(evidence: Evidence): string {

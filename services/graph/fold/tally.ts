@@ -70,6 +70,7 @@ export const NONE_HELD: Readonly<Record<HeldBy, number>> = {
   breaker: 0,
   hold: 0,
   budget: 0,
+  rule: 0,
 }
 
 /** These ask something of the cluster. */

@@ -1,0 +1,151 @@
+/**
+ * What holds an object that a rule has deleted: its waiting time, the rule's limit, a controller
+ * that makes the object again, and that no order enforces the rule.
+ *
+ * What must stay true: a rule is in dry run until an order enforces it, as it is. All that becomes
+ * due together is counted before the first of it is deleted, so a rule over its limit deletes
+ * nothing. What holds all of a rule ends by an order only.
+ *
+ * Not here: whether the rule matches (judge/rule.ts), what holds any deletion (hold.ts).
+ */
+import type { ClusterFacts } from '../graph/facts.ts'
+import type { Step } from '../graph/outcome.ts'
+import { minuteOf, since, withOne } from '../graph/window.ts'
+import type { Node } from '../model/node.ts'
+import type { ObjectMeta, OwnerReference, Uid } from '../model/object.ts'
+import type { Rule } from '../model/rule.ts'
+import { digestOf, orderOf, rulesOfKind } from '../model/rule.ts'
+import type { RuleOwner, RuleRun } from '../model/state.ts'
+import { shellWord, timeText } from '../model/text.ts'
+
+/** With a limit all that is due together is counted for so long before the first is deleted. */
+const RULE_COUNT_MS = 60_000
+const HOUR_MINUTES = 60
+const DAY_MS = 24 * 3_600_000
+/** An object made this soon after one was deleted replaces it. */
+const REPLACED_MS = 120_000
+/** So many, and the rule deletes no more of that controller's. */
+const MOST_REPLACED = 2
+
+interface RuleHindrance {
+  readonly by: 'hold' | 'rule'
+  readonly because: string
+  readonly until: number | null
+}
+
+/** How long an object has to be due before it is deleted. */
+export function waitMsOf({ forMs, limit }: Rule): number {
+  return Math.max(forMs, limit === null ? 0 : RULE_COUNT_MS)
+}
+
+/** `until`: log time at which it has waited; null where it need not. */
+export function heldByRule(
+  facts: ClusterFacts,
+  node: Node,
+  rule: Rule,
+  until: number | null,
+): RuleHindrance | null {
+  const now = facts.state?.now ?? 0
+  if (until !== null && now < until) {
+    const because = `held until ${timeText(until)} (rule ${rule.name})`
+    return { by: 'hold', because, until }
+  }
+  const held = (because: string): RuleHindrance => ({ by: 'rule', because, until: null })
+  const order = orderOf(rule, facts.directives.rules)
+  const enforce = `"kinfold rules enforce ${shellWord(rule.name)} --why …"`
+  const run = currentRun(facts, rule)
+  if (run !== null && run.heldAt > 0) return held(`${run.because}; ${enforce} releases it`)
+  const fight = fightOf(facts, node, rule)
+  if (fight !== '') return held(`${fight}; ${enforce} releases it`)
+  return order === undefined ? held(`rule ${rule.name} is in dry run; ${enforce} ends that`) : null
+}
+
+/** Null where nothing was counted since the rule is as it is, and since it was enforced last. */
+function currentRun(facts: ClusterFacts, rule: Rule): RuleRun | null {
+  const run = facts.ruleRun(rule.name)
+  if (run === undefined || run.digest !== digestOf(rule)) return null
+  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  return run.heldAt > 0 && run.heldAt <= enforcedAt ? null : run
+}
+
+/** An object is due by a rule that it was not due by before. `time`: of the record. */
+export function countDue(step: Step, rule: Rule, object: ObjectMeta, time: number): void {
+  const { limit } = rule
+  if (limit === null) return
+  const { graph } = step
+  const run = currentRun(graph, rule)
+  const minutes = withOne(run?.due ?? [], time, HOUR_MINUTES, object.namespace)
+  const count = sumOf(minutes, time)
+  const most = Math.max(
+    limit.perHour,
+    Math.floor((graph.members(object).count * limit.percent) / 100),
+  )
+  const heldAt = run?.heldAt || (count > most ? time : 0)
+  const because = run?.because || (heldAt === 0 ? '' : overText(rule, most))
+  const digest = digestOf(rule)
+  graph.setRuleRun(rule.name, { type: 'RuleRun', digest, due: minutes, heldAt, because })
+}
+
+function sumOf(minutes: RuleRun['due'], time: number): number {
+  const counted = since(minutes, minuteOf(time) - HOUR_MINUTES + 1)
+  return counted.flatMap(({ namespaces }) => namespaces).reduce((sum, { count }) => sum + count, 0)
+}
+
+function overText({ name }: Rule, most: number): string {
+  return `rule ${name} is over its limit: more than ${most} objects became due within an hour`
+}
+
+/** The controller of the object makes again what the rule deletes: both would go on for ever. */
+function fightOf(facts: ClusterFacts, { object }: Node, rule: Rule): string {
+  const controller = controllerOf(object)
+  const known = controller && currentOwner(facts, rule, controller.uid)
+  if (controller === undefined || known == null || known.replaced < MOST_REPLACED) return ''
+  const { kind, name } = controller
+  return `${kind} ${name} made ${known.replaced} objects again right after rule ${rule.name} had deleted them`
+}
+
+/** Null where nothing was counted since the rule was enforced last. */
+function currentOwner(facts: ClusterFacts, rule: Rule, controller: Uid): RuleOwner | null {
+  const known = facts.ruleOwner(rule.name, controller)
+  const enforcedAt = orderOf(rule, facts.directives.rules)?.at ?? 0
+  return known === undefined || known.deletedAt <= enforcedAt ? null : known
+}
+
+/** A command by this rule is issued for it. `time`: of the record. */
+export function countDeleted({ graph }: Step, rule: Rule, node: Node, time: number): void {
+  const { object } = node
+  const controller = controllerOf(object)
+  if (controller === undefined) return
+  const known = currentOwner(graph, rule, controller.uid)
+  // Its time: how long such an object lives under the rule, and at least a day.
+  const span = Math.max(DAY_MS, 2 * (time - (object.createdAt ?? time)))
+  const isGoneBy = known !== null && time > known.deletedAt + span
+  const before = known === null || isGoneBy ? NONE_DELETED : known
+  graph.setRuleOwner(rule.name, controller.uid, {
+    ...before,
+    deletedAt: time,
+    deleted: before.deleted + 1,
+  })
+}
+
+const NONE_DELETED: RuleOwner = { type: 'RuleOwner', deletedAt: 0, deleted: 0, replaced: 0 }
+
+/** A watch reports a new object: perhaps it replaces one that a rule deleted. */
+export function countMade(step: Step, object: ObjectMeta, time: number): void {
+  const { graph } = step
+  const ofKind = rulesOfKind(graph.policy.policy.rules, object)
+  const controller = controllerOf(object)
+  if (ofKind === null || controller === undefined) return
+  for (const rule of ofKind.rules) {
+    const known = currentOwner(graph, rule, controller.uid)
+    if (known === null || time > known.deletedAt + REPLACED_MS) continue
+    if (known.replaced >= known.deleted) continue
+    const replaced = known.replaced + 1
+    graph.setRuleOwner(rule.name, controller.uid, { ...known, replaced })
+  }
+}
+
+/** A CronJob makes Jobs by its schedule, whatever becomes of former ones. */
+function controllerOf({ ownerReferences }: ObjectMeta): OwnerReference | undefined {
+  return ownerReferences.find(({ controller, kind }) => controller === true && kind !== 'CronJob')
+}

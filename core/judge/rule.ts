@@ -1,0 +1,171 @@
+/**
+ * Which rule has an object deleted, since when, and when one will.
+ *
+ * What must stay true: decided from the object, the policy and log time alone. Unknown is never
+ * absent: an object that was not read with all that the rules of its kind read is not decided
+ * about, and a time or a number that cannot be read makes nothing due.
+ *
+ * Not here: whether it may be carried out now (admit/rule-hold.ts), what rules are (model/rule.ts).
+ */
+import type { ClusterFacts } from '../graph/facts.ts'
+import type { Node } from '../model/node.ts'
+import type { ObjectMeta, Pair } from '../model/object.ts'
+import type { Rule, RuleCase, RuleMatch, Term, TimeSource, WaitSource } from '../model/rule.ts'
+import { isEnforced, rulesOfKind } from '../model/rule.ts'
+import { durationOf, timeOf, timeText } from '../model/text.ts'
+
+/** What a rule says of an object. */
+export interface Dueness {
+  readonly rule: Rule
+  /** Log time at which it is due, or has been since. */
+  readonly at: number
+  readonly because: string
+}
+
+export interface RuleJudgement {
+  /** The one that decides: of those that are due the first that is enforced, or else the first. */
+  readonly due: Dueness | null
+  /** Log time at which another one is due; null for never, as the object is now. */
+  readonly nextAt: number | null
+}
+
+/** Null where no rule is about it, or it was read without what they read. */
+export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | null {
+  const { rules } = facts.policy.policy
+  const ofKind = rulesOfKind(rules, node.object)
+  if (ofKind === null || node.object.projected?.reads !== ofKind.reads.digest) return null
+  const now = facts.state?.now ?? 0
+  const enforced = facts.directives.rules
+  let due: Dueness | null = null
+  let nextAt: number | null = null
+  for (const rule of ofKind.rules) {
+    const found = duenessOf(rule, node.object)
+    if (found === null) continue
+    if (found.at > now) nextAt = Math.min(nextAt ?? found.at, found.at)
+    else if (due === null) due = found
+    else if (!isEnforced(due.rule, enforced) && isEnforced(rule, enforced)) due = found
+  }
+  return { due, nextAt }
+}
+
+/** Null where the rule does not match, or no case of it has a time. */
+export function duenessOf(rule: Rule, object: ObjectMeta): Dueness | null {
+  if (!isMatch(rule.match, object)) return null
+  let first: Dueness | null = null
+  for (const each of rule.cases) {
+    const found = caseOf(rule, each, object)
+    if (found !== null && (first === null || found.at < first.at)) first = found
+  }
+  return first
+}
+
+function isMatch(match: RuleMatch, object: ObjectMeta): boolean {
+  const { namespace, labels, annotations } = object
+  const { namespaces, exceptNamespaces } = match
+  if (namespaces.length > 0 && !namespaces.some((each) => isLike(namespace, each))) return false
+  if (exceptNamespaces.some((each) => isLike(namespace, each))) return false
+  if (match.expression !== null) return false
+  return areTrue(match.labels, labels) && areTrue(match.annotations, annotations)
+}
+
+/** `*` stands for any text. */
+export function isLike(text: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  if (rest.length === 0) return text === pattern
+  if (!text.startsWith(first)) return false
+  const last = rest.pop() ?? ''
+  let at = first.length
+  for (const part of rest) {
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return text.length - last.length >= at && text.endsWith(last)
+}
+
+function areTrue(terms: readonly Term[], pairs: readonly Pair[]): boolean {
+  return terms.every((term) => isTrue(term, textOf(pairs, term.key)))
+}
+
+function isTrue({ operator, values }: Term, value: string | undefined): boolean {
+  switch (operator) {
+    case 'in':
+      return value !== undefined && values.includes(value)
+    case 'not-in':
+      return value === undefined || !values.includes(value)
+    case 'exists':
+      return value !== undefined
+    case 'absent':
+      return value === undefined
+  }
+}
+
+function textOf(pairs: readonly Pair[], key: string): string | undefined {
+  return pairs.find((pair) => pair.key === key)?.value
+}
+
+function caseOf(rule: Rule, { fields, since, after }: RuleCase, object: ObjectMeta) {
+  if (!areTrue(fields, object.projected?.fields ?? [])) return null
+  const from = startOf(since, object)
+  const wait = waitOf(after, object)
+  if (from === null || wait === null) return null
+  const at = from.time + wait.ms
+  const because = `rule ${rule.name}: ${from.text} ${timeText(from.time)}${wait.text}`
+  return { rule, at, because }
+}
+
+interface Start {
+  readonly time: number
+  readonly text: string
+}
+
+function startOf(since: TimeSource, object: ObjectMeta): Start | null {
+  switch (since.type) {
+    case 'created':
+      return object.createdAt === null ? null : { time: object.createdAt, text: 'created' }
+    case 'field':
+      return startIn(since.path, textOf(object.projected?.fields ?? [], since.path))
+    case 'annotation':
+      return startIn(`annotation ${since.key}`, textOf(object.annotations, since.key))
+  }
+}
+
+function startIn(text: string, value: string | undefined): Start | null {
+  const time = value === undefined ? null : timeOf(value)
+  return time === null ? null : { time, text }
+}
+
+interface Wait {
+  readonly ms: number
+  readonly text: string
+}
+
+function waitOf(after: WaitSource, object: ObjectMeta): Wait | null {
+  switch (after.type) {
+    case 'fixed':
+      return { ms: after.ms, text: after.ms === 0 ? '' : `, ${durationText(after.ms)} ago` }
+    case 'seconds': {
+      const value = textOf(object.projected?.fields ?? [], after.path) ?? ''
+      if (!/^\d{1,10}$/.test(value)) return null
+      return { ms: Number(value) * 1_000, text: `, ${after.path} ${value} s ago` }
+    }
+    case 'duration': {
+      const value = textOf(object.annotations, after.annotation)
+      const ms = value === undefined ? null : durationOf(value)
+      return ms === null ? null : { ms, text: `, ${after.annotation} ${value} ago` }
+    }
+  }
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** In the largest unit that it is a whole number of. */
+export function durationText(ms: number): string {
+  for (const [unit, length] of UNITS) if (ms % length === 0) return `${ms / length} ${unit}`
+  return `${ms} ms`
+}

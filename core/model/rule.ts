@@ -1,0 +1,210 @@
+/**
+ * Rules: which objects are deleted for their age, their fields or their marks, whatever owns them.
+ *
+ * What must stay true: a rule is policy, so it is part of an event and says all that it decides by;
+ * it decides only about objects that were read with all that it reads (`readsOf`), since a field
+ * that was not read is not absent. An order enforces a rule as it is, by its digest: a rule that
+ * was changed is in dry run again.
+ *
+ * Not here: whether a rule matches an object (judge/rule.ts), how rules are written by people
+ * (cli/config), how fields are read from an object (adapters/kubernetes).
+ */
+import { hash64 } from './hash.ts'
+import type { GroupKind, PropagationPolicy } from './object.ts'
+
+export interface Rule {
+  /** Unique in a policy: a DNS label. */
+  readonly name: string
+  readonly match: RuleMatch
+  /** At least one; an object is due as soon as one of them says so. */
+  readonly cases: readonly RuleCase[]
+  readonly propagationPolicy: PropagationPolicy
+  /** For how long it must have been due without a break: log time in milliseconds. */
+  readonly forMs: number
+  /** Null: none. */
+  readonly limit: RuleLimit | null
+}
+
+/** All of it holds for an object that the rule is about. */
+export interface RuleMatch {
+  /** At least one. */
+  readonly kinds: readonly GroupKind[]
+  /** Names; `*` in one stands for any text. Empty: all, cluster-scoped objects included. */
+  readonly namespaces: readonly string[]
+  /** The same, and left out. */
+  readonly exceptNamespaces: readonly string[]
+  readonly labels: readonly Term[]
+  readonly annotations: readonly Term[]
+  readonly expression: RuleExpression | null
+}
+
+/** Of a label, an annotation or a field; an absent one is no value. */
+export interface Term {
+  readonly key: string
+  readonly operator: 'in' | 'not-in' | 'exists' | 'absent'
+  readonly values: readonly string[]
+}
+
+/** An expression as it was written, and the tree that was made of it when it was accepted. */
+export interface RuleExpression {
+  readonly source: string
+  /** Of core/judge/expression.ts, as JSON: what decides, whatever library read the source. */
+  readonly tree: string
+  /** Field paths that it reads. */
+  readonly fields: readonly string[]
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+}
+
+/** Due at `since` and `after` it; an object without either is not due by this case. */
+export interface RuleCase {
+  /** Each key is a field's path. */
+  readonly fields: readonly Term[]
+  readonly since: TimeSource
+  readonly after: WaitSource
+}
+
+/** A time as RFC 3339 has it; one that cannot be read makes nothing due. */
+export type TimeSource =
+  | { readonly type: 'created' }
+  | { readonly type: 'field'; readonly path: string }
+  | { readonly type: 'annotation'; readonly key: string }
+
+export type WaitSource =
+  | { readonly type: 'fixed'; readonly ms: number }
+  /** A number of seconds. */
+  | { readonly type: 'seconds'; readonly path: string }
+  /** A duration, such as `90m`, `36h` or `7d`. */
+  | { readonly type: 'duration'; readonly annotation: string }
+
+/**
+ * More objects than this that become due within an hour hold all of the rule. The larger of both
+ * counts, so that one of two objects is no half of a kind.
+ */
+export interface RuleLimit {
+  readonly perHour: number
+  /** Of the kind's objects in the cluster; 0 for none. */
+  readonly percent: number
+}
+
+/** An order to enforce a rule, as it was then. */
+export interface EnforcedRule {
+  readonly name: string
+  /** `ruleDigest`. */
+  readonly digest: string
+  readonly who: string
+  readonly why: string
+  /**
+   * Append time: objects over the limit before it were seen by who gave the order, and count no
+   * more.
+   */
+  readonly at: number
+}
+
+/** What rules read of the objects of a kind, beside what is read of every object. */
+export interface KindReads extends GroupKind {
+  readonly labels: readonly string[]
+  readonly annotations: readonly string[]
+  /** Paths, such as `status.conditions[type=Complete].status`. */
+  readonly fields: readonly string[]
+  /** Of all of these: an object that was read under another one may lack some of them. */
+  readonly digest: string
+}
+
+export interface KindRules {
+  readonly rules: readonly Rule[]
+  readonly reads: KindReads
+}
+
+/** Whether an order has this rule carried out, as it is. */
+export function isEnforced(rule: Rule, enforced: readonly EnforcedRule[]): boolean {
+  return orderOf(rule, enforced) !== undefined
+}
+
+export function orderOf(rule: Rule, enforced: readonly EnforcedRule[]): EnforcedRule | undefined {
+  if (enforced.length === 0) return undefined
+  const order = enforced.find(({ name }) => name === rule.name)
+  return order?.digest === digestOf(rule) ? order : undefined
+}
+
+/** `ruleDigest`, remembered. */
+export function digestOf(rule: Rule): string {
+  const known = DIGESTS.get(rule)
+  if (known !== undefined) return known
+  const digest = ruleDigest(rule)
+  DIGESTS.set(rule, digest)
+  return digest
+}
+
+const DIGESTS = new WeakMap<Rule, string>()
+
+/** Of a rule as it is: two with the same digest decide alike. */
+export function ruleDigest(rule: Rule): string {
+  return hash64(JSON.stringify([rule.name, rule.match, rule.cases, rule.propagationPolicy])).concat(
+    hash64(JSON.stringify([rule.forMs, rule.limit])),
+  )
+}
+
+/** Of each kind that any rule is about, in the order of the rules. */
+export function readsOf(rules: readonly Rule[]): readonly KindReads[] {
+  const kinds = new Map<string, GroupKind>()
+  for (const { match } of rules) {
+    for (const { group, kind } of match.kinds) kinds.set(`${kind}.${group}`, { group, kind })
+  }
+  return [...kinds.values()].map((kind) => readsOfKind(rules, kind))
+}
+
+/** Null where no rule is about that kind. */
+export function rulesOfKind(rules: readonly Rule[], kind: GroupKind): KindRules | null {
+  if (rules.length === 0) return null
+  const kinds = KNOWN.get(rules) ?? new Map<string, KindRules | null>()
+  KNOWN.set(rules, kinds)
+  const key = `${kind.kind}.${kind.group}`
+  const known = kinds.get(key)
+  if (known !== undefined) return known
+  const own = rules.filter((rule) => isAbout(rule, kind))
+  const found = own.length === 0 ? null : { rules: own, reads: readsOfKind(own, kind) }
+  kinds.set(key, found)
+  return found
+}
+
+const KNOWN = new WeakMap<readonly Rule[], Map<string, KindRules | null>>()
+
+function readsOfKind(rules: readonly Rule[], { group, kind }: GroupKind): KindReads {
+  const own = rules.filter((rule) => isAbout(rule, { group, kind }))
+  const labels = sorted(own.flatMap(labelsOf))
+  const annotations = sorted(own.flatMap(annotationsOf))
+  const fields = sorted(own.flatMap(fieldsOf))
+  const digest = hash64(JSON.stringify([labels, annotations, fields]))
+  return { group, kind, labels, annotations, fields, digest }
+}
+
+function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {
+  return match.kinds.some((each) => each.kind === kind && each.group === group)
+}
+
+function labelsOf({ match }: Rule): readonly string[] {
+  return [...match.labels.map(({ key }) => key), ...(match.expression?.labels ?? [])]
+}
+
+function annotationsOf({ match, cases }: Rule): readonly string[] {
+  const named = match.annotations.map(({ key }) => key)
+  const timed = cases.flatMap(({ since, after }) => [
+    ...(since.type === 'annotation' ? [since.key] : []),
+    ...(after.type === 'duration' ? [after.annotation] : []),
+  ])
+  return [...named, ...timed, ...(match.expression?.annotations ?? [])]
+}
+
+function fieldsOf({ match, cases }: Rule): readonly string[] {
+  const named = cases.flatMap(({ fields, since, after }) => [
+    ...fields.map(({ key }) => key),
+    ...(since.type === 'field' ? [since.path] : []),
+    ...(after.type === 'seconds' ? [after.path] : []),
+  ])
+  return [...named, ...(match.expression?.fields ?? [])]
+}
+
+function sorted(keys: readonly string[]): readonly string[] {
+  return [...new Set(keys)].sort()
+}

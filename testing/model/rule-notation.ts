@@ -1,0 +1,59 @@
+/**
+ * A rule in a line of notation: `NAME KIND SECONDS [MARK …]`: objects of that kind are deleted so
+ * many seconds after their creation.
+ *
+ * Marks: `for:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`, `no-label:KEY`,
+ * `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`, `since:PATH`,
+ * `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
+ */
+import type { Rule, RuleCase, Term, TimeSource, WaitSource } from '../../core/model/rule.ts'
+import { kindNotation } from './notation.ts'
+
+export function ruleIn(text: string): Rule {
+  const [name = '', short = '', seconds = '0', ...marks] = text.trim().split(/\s+/)
+  const { group, kind } = kindNotation(short)
+  const all = (mark: string): readonly string[] =>
+    marks.filter((each) => each.startsWith(`${mark}:`)).map((each) => each.slice(mark.length + 1))
+  const one = (mark: string): string | undefined => all(mark)[0]
+  const limit = one('limit')
+  return {
+    name,
+    match: {
+      kinds: [{ group, kind }],
+      namespaces: all('namespace'),
+      exceptNamespaces: all('not-namespace'),
+      labels: [...all('label').map(isIn), ...all('no-label').map(isAbsent)],
+      annotations: [],
+      expression: null,
+    },
+    cases: [caseIn(one, all('when'), Number(seconds))],
+    propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
+    forMs: Number(one('for') ?? 0) * 1_000,
+    limit:
+      limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
+  }
+}
+
+function caseIn(
+  one: (mark: string) => string | undefined,
+  when: readonly string[],
+  seconds: number,
+): RuleCase {
+  const [expires, field, ttl, path] = [one('expires'), one('since'), one('ttl'), one('seconds')]
+  const created: TimeSource =
+    field === undefined ? { type: 'created' } : { type: 'field', path: field }
+  const since: TimeSource = expires === undefined ? created : { type: 'annotation', key: expires }
+  const fixed: WaitSource =
+    path === undefined ? { type: 'fixed', ms: seconds * 1_000 } : { type: 'seconds', path }
+  const after: WaitSource = ttl === undefined ? fixed : { type: 'duration', annotation: ttl }
+  return { fields: when.map(isIn), since, after }
+}
+
+function isIn(text: string): Term {
+  const at = text.lastIndexOf('=')
+  return { key: text.slice(0, at), operator: 'in', values: [text.slice(at + 1)] }
+}
+
+function isAbsent(key: string): Term {
+  return { key, operator: 'absent', values: [] }
+}
