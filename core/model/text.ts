@@ -21,7 +21,7 @@ export function timeText(timeMs: number): string {
  * or as a day alone, it is UTC; seconds may be left out.
  */
 export function timeOf(text: string): number | null {
-  const [, day, clock = 'T00:00', zone = 'Z'] = TIME.exec(text) ?? []
+  const [, day, clock = ' 00:00', zone = 'Z'] = TIME.exec(text) ?? []
   if (day === undefined) return null
   // biome-ignore lint/style/noRestrictedGlobals: of a given text, so no clock
   const time = Date.parse(`${day}T${clock.slice(1)}${zone}`)

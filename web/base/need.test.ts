@@ -7,7 +7,16 @@ import { allNeeds, needsOf } from './need.ts'
 type Row = ClusterList['clusters'][number]
 
 const cluster = { name: 'north', id: 'n', scope: 'north' }
-const held = { mode: 0, pause: 0, protection: 0, approval: 0, breaker: 0, hold: 3, budget: 1, rule: 0 }
+const held = {
+  mode: 0,
+  pause: 0,
+  protection: 0,
+  approval: 0,
+  breaker: 0,
+  hold: 3,
+  budget: 1,
+  rule: 0,
+}
 const fine = {
   ...({ mode: 'enforce', preset: 'guarded', heartbeatAgeMs: 2_000 } as const),
   ...{
