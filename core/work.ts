@@ -37,6 +37,7 @@ import { KEYS_PER_PAGE } from './model/constant.ts'
 import { invariant } from './model/invariant.ts'
 import type { Uid } from './model/object.ts'
 import { objectKey } from './model/partition.ts'
+import { rulesOfKind } from './model/rule.ts'
 import type { KeyTodo, Todo, Work } from './model/state.ts'
 import { forget } from './observe/departure.ts'
 import { countMissing, takeMissed } from './observe/missing.ts'
@@ -185,12 +186,14 @@ function judgeEach(
   return keys.length < KEYS_PER_PAGE ? undefined : cursor
 }
 
-/** An object without owners that is not being deleted has no verdict. */
+/** An object without owners that is not being deleted has a verdict by rules only. */
 function isJudgedBy(facts: ClusterFacts, { type }: Todo, uid: Uid): boolean {
   if (type !== 'verdicts') return true
   const node = facts.node(uid)
   if (node === undefined) return false
-  return node.object.ownerReferences.length > 0 || node.object.deletedAt !== null
+  const { object, verdict } = node
+  if (object.ownerReferences.length > 0 || object.deletedAt !== null) return true
+  return verdict !== null || rulesOfKind(facts.policy.policy.rules, object) !== null
 }
 
 function lookAt(step: Step, todo: KeyTodo, key: string): void {

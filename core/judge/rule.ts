@@ -109,10 +109,13 @@ function caseOf(rule: Rule, { fields, since, after }: RuleCase, object: ObjectMe
   const from = startOf(since, object)
   const wait = waitOf(after, object)
   if (from === null || wait === null) return null
-  const at = from.time + wait.ms
+  const at = Math.min(from.time + wait.ms, NEVER_MS)
   const because = `rule ${rule.name}: ${from.text} ${timeText(from.time)}${wait.text}`
   return { rule, at, because }
 }
+
+/** The last time that a key of a timer can name: beyond the year 30,000. */
+const NEVER_MS = 999_999_999_999_999
 
 interface Start {
   readonly time: number
@@ -143,16 +146,16 @@ interface Wait {
 function waitOf(after: WaitSource, object: ObjectMeta): Wait | null {
   switch (after.type) {
     case 'fixed':
-      return { ms: after.ms, text: after.ms === 0 ? '' : `, ${durationText(after.ms)} ago` }
+      return { ms: after.ms, text: after.ms === 0 ? '' : `, over ${durationText(after.ms)} ago` }
     case 'seconds': {
       const value = textOf(object.projected?.fields ?? [], after.path) ?? ''
       if (!/^\d{1,10}$/.test(value)) return null
-      return { ms: Number(value) * 1_000, text: `, ${after.path} ${value} s ago` }
+      return { ms: Number(value) * 1_000, text: `, over ${after.path} (${value} s) ago` }
     }
     case 'duration': {
       const value = textOf(object.annotations, after.annotation)
       const ms = value === undefined ? null : durationOf(value)
-      return ms === null ? null : { ms, text: `, ${after.annotation} ${value} ago` }
+      return ms === null ? null : { ms, text: `, over ${after.annotation} (${value}) ago` }
     }
   }
 }
