@@ -67,9 +67,25 @@ export function decide(facts: ClusterFacts, node: Node): Judgement {
   const basis = basisOf(node.position, [], facts.policy.position)
   return {
     verdict: { type: 'delete', evidence: 'rule', because, basis, rule: rule.name },
-    action: { type: 'delete', policy: rule.propagationPolicy },
+    action: { type: 'delete', policy: ruledPropagation(facts, node, rule) },
     ...{ stands: [], part: null, rule, nextAt },
   }
+}
+
+/**
+ * In the foreground an object without dependents is gone at once, too, after a second call that
+ * removes its finalizer: that one is spared.
+ */
+function ruledPropagation(
+  facts: ClusterFacts,
+  { object }: Node,
+  { propagationPolicy }: Rule,
+): PropagationPolicy {
+  if (propagationPolicy !== 'Foreground' || facts.isNamed(object.uid, object)) {
+    return propagationPolicy
+  }
+  const { monitored = 1, synced = 0 } = facts.state ?? {}
+  return synced === monitored ? 'Background' : propagationPolicy
 }
 
 /** As a dependent, and when nothing is to be done about that, as an owner that is being deleted. */
