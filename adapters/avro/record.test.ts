@@ -726,6 +726,7 @@ const FIELDS: { readonly [T in Writable['type']]: Fields<T> } = {
     resourceVersion: text,
     ownerReferences: list(reference),
     command: text,
+    rule: text,
     createdAt: maybe(number),
     at: number,
     content: word<Archived['content']>({ whole: 1, metadata: 1 }),

@@ -120,6 +120,26 @@ const bad: readonly [string, readonly string[], RegExp][] = [
     /--at: expected how long ago, such as 24h, or a time/,
   ],
   [
+    'a restore of nothing',
+    ['restore'],
+    /name an object, as KIND\/NAME, or a rule: --rule NAME --since 24h/,
+  ],
+  [
+    'a restore by a rule of no time',
+    ['restore', '--rule', 'previews'],
+    /--rule takes --since: a time, or how long ago \(24h\)/,
+  ],
+  [
+    'a restore by a rule and of an object',
+    ['restore', 'deploy/web', '--rule', 'previews', '--since', '24h'],
+    /--rule is about all that a rule had deleted: name no object/,
+  ],
+  [
+    'a restore since a time of an object',
+    ['restore', 'deploy/web', '--since', '24h'],
+    /--since belongs to --rule: for one object take --at/,
+  ],
+  [
     'a restore of the cluster of all other commands',
     ['restore', 'deploy/web', '--cluster', 'north'],
     /restore takes no --cluster, .*: leave it out, name with --context the context that leads to the cluster, and with --from-cluster/,

@@ -28,8 +28,20 @@ import { planRestore } from '../../services/restore/restore-plan.ts'
 import { type RestoreParts, runRestore } from '../../services/restore/restore-run.ts'
 import { isUnmanaged, type LostOwners, type Step } from '../../services/restore/restore-step.ts'
 import { rightsIn } from '../../services/restore/rights.ts'
-import type { Objects, Root, Selector, ServedAs } from '../../services/restore/selection.ts'
-import { existingAt, identityIn, rootsOf, subtreeOf } from '../../services/restore/selection.ts'
+import type {
+  Objects,
+  Root,
+  RuleSelector,
+  Selector,
+  ServedAs,
+} from '../../services/restore/selection.ts'
+import {
+  deletedByRule,
+  existingAt,
+  identityIn,
+  rootsOf,
+  subtreeOf,
+} from '../../services/restore/selection.ts'
 import { kindsOf, servedAs, surveyFor } from '../../services/restore/survey.ts'
 import {
   type ArchiveKeys,
@@ -43,7 +55,7 @@ import { addBrokerOptions } from '../config/kafka-config.ts'
 import { bad, moment, oneOf } from '../config/setting.ts'
 import { outputOf } from '../print/output.ts'
 import { adviceFor, limitsOf } from '../print/restore-advice.ts'
-import { timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
+import { type RestoredOf, timeOf, WHAT_IS_ARCHIVED } from '../print/restore-document.ts'
 import { RESTORE_OUTPUTS, reportAs } from '../print/restore-report.ts'
 import { objectQuery } from '../reach/client.ts'
 import { namespaceOf } from '../reach/scope.ts'
@@ -58,6 +70,8 @@ interface RestoreFlags extends SourceFlags {
   readonly fromCluster?: string
   readonly only?: boolean
   readonly at?: string
+  readonly rule?: string
+  readonly since?: string
   readonly lostOwners: string
   readonly includeControlled?: boolean
   readonly include?: string
@@ -79,7 +93,7 @@ export function addRestore(program: Command): void {
       'plan, and with --yes create again, what was deleted of an object and its dependents, from the archive',
     )
     .argument(
-      '<object...>',
+      '[object...]',
       'one object: KIND/NAME, KIND NAME or uid:UID; it need not be in the archive itself',
     )
     .option(
@@ -90,6 +104,14 @@ export function addRestore(program: Command): void {
     .option(
       '--at <when>',
       'what existed then and was deleted since: a time (2026-01-31T09:30:00Z), or how long ago (24h)',
+    )
+    .option(
+      '--rule <name>',
+      'instead of an object: all that this rule had deleted, with their dependents; takes --since',
+    )
+    .option(
+      '--since <when>',
+      'of --rule: what was deleted since then; a time, or how long ago (24h)',
     )
     .option(
       '--lost-owners <what>',
@@ -148,7 +170,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const dryRun = oneOf({ key: 'dryRun', value: flags.dryRun, from: '--dry-run' }, ['server'])
   const included = includedIn(flags.include)
   const at = moment({ key: 'at', value: flags.at, from: '--at' }, Date.now())
-  const selector = selectorOf(words, flags)
+  const asked = askedFor(words, flags)
   const keys = new Map((flags.archiveKeyFile ?? []).map(keyIn))
   const { openArchive, openRestoredCluster } = await import('./archive-source.ts')
   const signal = stopSignal()
@@ -165,8 +187,7 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   } = await objectsOf(source, { id: cluster, name: restorer.name }, trust, signal)
   const objects = at === undefined ? all : existingAt(all, Date.parse(at))
   const kinds = await kindsOf(restorer, signal)
-  const root = onlyRoot(await rootsNamed(source, objects, selector, servedAs(kinds)), words, at)
-  const chosen = chosenOf(objects, root, flags)
+  const { of, chosen } = await choose(source, objects, asked, { words, flags, kinds, at })
   const survey = await surveyFor(chosen, kinds, restorer, signal)
   const controlled = flags.includeControlled === true
   const steps = planRestore(chosen, survey, { lost: lost ?? 'refuse', controlled, included })
@@ -174,18 +195,19 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   const rights = await rightsOf(source, steps, keys, signal)
   const about = { id: cluster, name: restorer.name }
   const unseen = await unseenText(log, source.codec, about, systemClock().now())
-  const reasons = [incomplete, gapsOf(gaps, selector, chosen), failures.unknown, unseen]
+  const reasons = [incomplete, gapsOf(gaps, asked, chosen), failures.unknown, unseen]
   const partial = reasons.filter((reason) => reason !== '').join('; ')
   if (partial !== '') process.stderr.write(`warning: this may be incomplete: ${partial}\n`)
   // Both asked for: the check is what does no harm.
   const does = dryRun !== undefined ? 'checks' : flags.yes === true ? 'makes' : 'plans'
   const report = reportAs(output, {
-    ...{ root, isArchived: isArchived(objects, root), from: cluster, into: restorer.name },
+    ...{ of, from: cluster, into: restorer.name },
     ...{ steps, does, failures: failures.reasons, rights, partial },
     marksPlaintext: trust.allowPlaintext,
     advice: [
       ...adviceFor(steps, (uid) => all.has(uid)),
-      ...(does === 'plans' ? limitsOf(steps, isArchived(objects, root)) : []),
+      ...(of.type === 'rule' ? deletedAgain(of.selector) : []),
+      ...(does === 'plans' ? limitsOf(steps, of.type === 'rule' || of.isArchived) : []),
     ],
   })
   const isAllOfIt = !steps.some((step) => step.type === 'refuse' || isUnmanaged(step))
@@ -215,10 +237,59 @@ async function restore(words: string[], flags: RestoreFlags): Promise<void> {
   process.exitCode = failed > 0 ? EXIT.failure : isAllOfIt ? EXIT.ok : EXIT.findings
 }
 
+/** What was asked for: an object, or what a rule had deleted. */
+type Asked = Selector | RuleSelector
+
+function askedFor(words: readonly string[], flags: RestoreFlags): Asked {
+  const { rule, since } = flags
+  if (rule === undefined) {
+    if (since !== undefined) throw bad('--since belongs to --rule: for one object take --at')
+    if (words.length > 0) return selectorOf(words, flags)
+    throw bad('name an object, as KIND/NAME, or a rule: --rule NAME --since 24h')
+  }
+  if (words.length > 0) throw bad('--rule is about all that a rule had deleted: name no object')
+  if (flags.only === true || flags.at !== undefined) throw bad('--rule takes no --only and no --at')
+  const from = moment({ key: 'since', value: since, from: '--since' }, Date.now())
+  if (from === undefined) throw bad('--rule takes --since: a time, or how long ago (24h)')
+  return { rule, since: Date.parse(from) }
+}
+
+interface Choosing {
+  readonly words: readonly string[]
+  readonly flags: RestoreFlags
+  readonly kinds: Awaited<ReturnType<typeof kindsOf>>
+  readonly at: string | undefined
+}
+
+async function choose(
+  source: ArchiveSource,
+  objects: Objects,
+  asked: Asked,
+  { words, flags, kinds, at }: Choosing,
+): Promise<{ readonly of: RestoredOf; readonly chosen: readonly ArchivedObject[] }> {
+  if ('rule' in asked) {
+    const chosen = deletedByRule(objects, asked)
+    if (chosen.length > 0) return { of: { type: 'rule', selector: asked }, chosen }
+    const named = new Set([...objects.values()].map(({ rule }) => rule).filter((it) => it !== ''))
+    const some =
+      named.size === 0 ? 'no rule has' : `these have: ${[...named].slice(0, 10).join(', ')}`
+    throw bad(`the archive has nothing that rule ${asked.rule} had deleted since then; ${some}`)
+  }
+  const roots = await rootsNamed(source, objects, asked, servedAs(kinds))
+  const root = onlyRoot(roots, words, at)
+  const of = { type: 'object', root, isArchived: isArchived(objects, root) } as const
+  return { of, chosen: chosenOf(objects, root, flags) }
+}
+
+function deletedAgain({ rule }: RuleSelector): readonly string[] {
+  const suspend = `kinfold rules suspend ${shellWord(rule)}`
+  return [`While rule ${rule} is enforced it deletes them again once they are due (${suspend}).`]
+}
+
 /** Of the namespaces that are concerned. */
 function gapsOf(
   gaps: ArchiveIndex['gaps'],
-  selector: Selector,
+  selector: Asked,
   chosen: readonly ArchivedObject[],
 ): string {
   const asked = 'namespace' in selector ? [selector.namespace] : []

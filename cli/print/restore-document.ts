@@ -15,12 +15,10 @@ import {
   type PlannedReference,
   type Step,
 } from '../../services/restore/restore-step.ts'
-import type { Root } from '../../services/restore/selection.ts'
+import type { Root, RuleSelector } from '../../services/restore/selection.ts'
 
 export interface Restore {
-  readonly root: Root
-  /** Whether the root itself is in the archive. */
-  readonly isArchived: boolean
+  readonly of: RestoredOf
   /** Uid of the cluster that it was deleted from. */
   readonly from: string
   /** Name of the cluster that it is made in. */
@@ -42,16 +40,20 @@ export interface Restore {
   readonly marksPlaintext: boolean
 }
 
+/** What was asked for. */
+export type RestoredOf =
+  /** `isArchived`: the object itself is in the archive, and not only dependents of it. */
+  | { readonly type: 'object'; readonly root: Root; readonly isArchived: boolean }
+  | { readonly type: 'rule'; readonly selector: RuleSelector }
+
 /** Why an object may be absent from it. */
 export const WHAT_IS_ARCHIVED =
   'Kinfold archives what it deletes itself, and what it observes others delete of the kinds in archive.kinds'
 
 export function documentOf(restore: Restore, results: readonly Restored[]): object {
-  const { root, isArchived, from, into, does, steps, advice, partial } = restore
-  const { group, kind, namespace, name, uid } = root.identity
-  const about = { group, kind, namespace, name, uid, archived: isArchived }
+  const { of, from, into, does, steps, advice, partial } = restore
   return {
-    ...{ apiVersion: 'kinfold/v1', kind: 'Restore', does, from, into, root: about },
+    ...{ apiVersion: 'kinfold/v1', kind: 'Restore', does, from, into, ...askedFor(of) },
     steps: steps.map((step) => ({ ...placeOf(step.object), ...planned(step, restore) })),
     unmanaged: steps.filter(isUnmanaged).map(({ object }) => placeOf(object)),
     results:
@@ -65,6 +67,15 @@ export function documentOf(restore: Restore, results: readonly Restored[]): obje
     advice,
     partial,
   }
+}
+
+function askedFor(of: RestoredOf): object {
+  if (of.type === 'rule') {
+    const { rule, since } = of.selector
+    return { root: null, rule: { name: rule, since: timeOf(since) } }
+  }
+  const { group, kind, namespace, name, uid } = of.root.identity
+  return { root: { group, kind, namespace, name, uid, archived: of.isArchived }, rule: null }
 }
 
 function placeOf({ group, kind, namespace, name, uid }: ArchivedObject): object {

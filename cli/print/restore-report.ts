@@ -71,10 +71,14 @@ function asText(restore: Restore): RestoreReport {
   }
 }
 
-function opening({ root, isArchived, into }: Restore): readonly string[] {
-  const { kind, name: called, uid } = root.identity
+function opening({ of, into }: Restore): readonly string[] {
+  if (of.type === 'rule') {
+    const { rule, since } = of.selector
+    return [`What rule ${rule} had deleted since ${timeOf(since)}, into ${into}:`]
+  }
+  const { kind, name: called, uid } = of.root.identity
   const name = `${kind}/${called} (uid ${uid})`
-  if (isArchived) return [`${name}, into ${into}:`]
+  if (of.isArchived) return [`${name}, into ${into}:`]
   return [`${name} is not in the archive: ${WHAT_IS_ARCHIVED}.`, `Its dependents, into ${into}:`]
 }
 

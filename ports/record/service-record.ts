@@ -194,6 +194,8 @@ export interface Archived extends Coordinates {
   readonly ownerReferences: readonly OwnerReference[]
   /** Empty: its deletion was observed. */
   readonly command: CommandId
+  /** The name of the rule that had it deleted; empty: none. */
+  readonly rule: string
   /** Its creation, in milliseconds; null: unknown. */
   readonly createdAt: number | null
   /** When it was read, or its deletion observed, in milliseconds. */

@@ -104,6 +104,7 @@ function headOf(head: Head): string {
       ],
     ),
     command: head.command,
+    rule: head.rule,
     createdAt: head.createdAt,
     at: head.at,
     content: head.content,

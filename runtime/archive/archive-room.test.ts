@@ -130,7 +130,7 @@ test('T3: after a start the bytes on the log count as before it', async () => {
     const about = {
       ...{ cluster: 'c', uid: 'u', group: '', kind: 'ConfigMap', namespace, name: 'n' },
       ...{ version: 'v1', resource: 'configmaps', resourceVersion: '1', ownerReferences: [] },
-      ...{ command: '', createdAt: null, at: 0, content: 'whole' as const },
+      ...{ command: '', createdAt: null, at: 0, rule: '', content: 'whole' as const },
     }
     for (const piece of archivedPieces(about, Buffer.alloc(bytes), undefined)) {
       await log.append('archive', partition, [{ key: 'k', value: codec.encode(piece) }])

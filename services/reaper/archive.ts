@@ -131,6 +131,7 @@ function piecesOf(
     ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
     ownerReferences: object.ownerReferences,
     command: command.id,
+    rule: command.rule?.name ?? '',
     createdAt: object.createdAt,
     at: clock.now(),
     content,

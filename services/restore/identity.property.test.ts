@@ -58,7 +58,7 @@ function objectsOf(told: Told): ArchivedObject[] {
     return {
       ...{ type: 'Archived', cluster: 'c', ...placed[n]!, version: 'v1', resource: 'x' },
       ...{ resourceVersion: '7', ownerReferences, command: '', createdAt: 0, at: n + 1 },
-      ...{ content: 'whole', keyId: '', nonce: new Uint8Array(), digest: '' },
+      ...{ rule: '', content: 'whole', keyId: '', nonce: new Uint8Array(), digest: '' },
       ...{ partition: 0, offset: BigInt(n) },
     }
   })

@@ -40,6 +40,7 @@ function archived(line: string, more: Partial<ArchivedObject> = {}): ArchivedObj
     ...{ type: 'Archived', cluster: 'c', uid: `u-${name}`, group: '', kind: 'ConfigMap' },
     ...{ namespace: 'default', name, version: 'v1', resource: 'configmaps' },
     ...{ resourceVersion: '7', ownerReferences, command: '0-1-0', createdAt: 0, at: 1 },
+    rule: '',
     content: 'whole',
     ...{ keyId: '', nonce: new Uint8Array(), digest: '', partition: 0, offset: 0n },
     ...more,

@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OwnerReference } from '../../core/model/object.ts'
 import type { ArchivedObject } from './archive-reader.ts'
-import { existingAt, rootsOf, type ServedAs, subtreeOf } from './selection.ts'
+import { deletedByRule, existingAt, rootsOf, type ServedAs, subtreeOf } from './selection.ts'
 
 function archived(
   uid: string,
@@ -13,7 +13,7 @@ function archived(
   const object: ArchivedObject = {
     ...{ type: 'Archived', cluster: 'c', uid, group: '', kind: 'ConfigMap', namespace: 'default' },
     ...{ name: 'a', version: 'v1', resource: 'configmaps', resourceVersion: '7' },
-    ...{ ownerReferences: [], command: '', createdAt, at, content: 'whole', keyId: '' },
+    ...{ ownerReferences: [], command: '', createdAt, at, rule: '', content: 'whole', keyId: '' },
     ...{ nonce: new Uint8Array(), digest: '', partition: 0, offset: 0n },
   }
   return [uid, object]
@@ -56,6 +56,24 @@ function dependent(
   const own = namespace === '' ? 'Team' : 'ConfigMap'
   return [place, { ...object, kind: own, namespace, name, ownerReferences: [reference] }]
 }
+
+test('what a rule had deleted since then is taken with its dependents, each once', () => {
+  const byRule = ([uid, object]: readonly [string, ArchivedObject], rule: string) =>
+    [uid, { ...object, rule }] as const
+  const objects = new Map([
+    byRule(dependent('ns/old', ''), 'previews'),
+    byRule(['recent', { ...archived('recent', 0, 90)[1], name: 'recent' }], 'previews'),
+    byRule(archived('other', 0, 95), 'tokens'),
+    archived('by-hand', 0, 95),
+    byRule(dependent('default/child', 'recent'), ''),
+  ])
+  const since = (at: number, rule = 'previews'): readonly string[] =>
+    deletedByRule(objects, { rule, since: at }).map(({ uid }) => uid)
+  deepEqual(since(50), ['recent', 'default/child'])
+  deepEqual(since(91), [])
+  deepEqual(since(0, 'tokens'), ['other'])
+  deepEqual(since(0, 'none'), [])
+})
 
 const served: ServedAs = ({ group, kind }) => {
   const named = kind.toLowerCase() === 'team' ? 'Team' : 'ConfigMap'

@@ -21,6 +21,26 @@ export type Selector =
   | { readonly uid: Uid }
   | { readonly kind: string; readonly name: string; readonly namespace: string }
 
+/** What a rule had deleted since then. */
+export interface RuleSelector {
+  readonly rule: string
+  /** In milliseconds. */
+  readonly since: number
+}
+
+/** What a rule had deleted since then, and all dependents of it: each once. */
+export function deletedByRule(
+  objects: Objects,
+  { rule, since }: RuleSelector,
+): readonly ArchivedObject[] {
+  const found = new Map<Uid, ArchivedObject>()
+  for (const object of objects.values()) {
+    if (object.rule !== rule || object.at < since) continue
+    for (const each of subtreeOf(objects, identityIn(object))) found.set(each.uid, each)
+  }
+  return [...found.values()]
+}
+
 /** One that the selector may mean. */
 export interface Root {
   readonly identity: Identity

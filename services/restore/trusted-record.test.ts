@@ -40,7 +40,7 @@ const OWNER = {
 const ABOUT: ArchivedAbout = {
   ...{ cluster: 'blue', uid: 'u-1', group: '', kind: 'ConfigMap', namespace: 'shop', name: 'cart' },
   ...{ version: 'v1', resource: 'configmaps', resourceVersion: '7', ownerReferences: [OWNER] },
-  ...{ command: '0-1-0', createdAt: 1_000, at: 2_000, content: 'whole' },
+  ...{ command: '0-1-0', createdAt: 1_000, at: 2_000, rule: '', content: 'whole' },
 }
 
 /** With a text that makes it as long as asked. */
@@ -109,6 +109,7 @@ const CHANGES: { readonly [Field in keyof Archived]?: Archived[Field] } = {
   resourceVersion: '8',
   ownerReferences: [{ ...OWNER, uid: 'u-other' }],
   command: '',
+  rule: 'previews',
   createdAt: null,
   at: 3_000,
   content: 'metadata',

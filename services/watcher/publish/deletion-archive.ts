@@ -203,6 +203,7 @@ export class DeletionArchive {
       ...{ cluster, uid, group, kind, namespace, name, version, resource, resourceVersion },
       ownerReferences: object.ownerReferences,
       command: '',
+      rule: '',
       createdAt: object.createdAt,
       at: clock.now(),
       content: 'whole',
