@@ -11,7 +11,7 @@ import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, Pair } from '../model/object.ts'
 import type { Rule, RuleCase, RuleMatch, Term, TimeSource, WaitSource } from '../model/rule.ts'
-import { isEnforced, rulesOfKind } from '../model/rule.ts'
+import { isEnforced, isReadFor, rulesOfKind } from '../model/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
 
 /** What a rule says of an object. */
@@ -33,7 +33,7 @@ export interface RuleJudgement {
 export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | null {
   const { rules } = facts.policy.policy
   const ofKind = rulesOfKind(rules, node.object)
-  if (ofKind === null || node.object.projected?.reads !== ofKind.reads.digest) return null
+  if (ofKind === null || !isReadFor(node.object, ofKind)) return null
   const now = facts.state?.now ?? 0
   const enforced = facts.directives.rules
   let due: Dueness | null = null

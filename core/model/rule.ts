@@ -10,7 +10,7 @@
  * (cli/config), how fields are read from an object (adapters/kubernetes).
  */
 import { hash64 } from './hash.ts'
-import type { GroupKind, PropagationPolicy } from './object.ts'
+import type { GroupKind, ObjectMeta, PropagationPolicy } from './object.ts'
 
 export interface Rule {
   /** Unique in a policy: a DNS label. */
@@ -107,7 +107,10 @@ export interface KindReads extends GroupKind {
   readonly annotations: readonly string[]
   /** Paths, such as `status.conditions[type=Complete].status`. */
   readonly fields: readonly string[]
-  /** Of all of these: an object that was read under another one may lack some of them. */
+  /**
+   * Of all of these: an object that was read under another one may lack some of them. Empty where
+   * nothing more is read than of every object.
+   */
   readonly digest: string
 }
 
@@ -175,8 +178,14 @@ function readsOfKind(rules: readonly Rule[], { group, kind }: GroupKind): KindRe
   const labels = sorted(own.flatMap(labelsOf))
   const annotations = sorted(own.flatMap(annotationsOf))
   const fields = sorted(own.flatMap(fieldsOf))
-  const digest = hash64(JSON.stringify([labels, annotations, fields]))
+  const isNone = labels.length + annotations.length + fields.length === 0
+  const digest = isNone ? '' : hash64(JSON.stringify([labels, annotations, fields]))
   return { group, kind, labels, annotations, fields, digest }
+}
+
+/** Whether it was read with all that these rules read. */
+export function isReadFor({ projected }: ObjectMeta, { reads }: KindRules): boolean {
+  return (projected?.reads ?? '') === reads.digest
 }
 
 function isAbout({ match }: Rule, { group, kind }: GroupKind): boolean {

@@ -29,7 +29,7 @@ import {
 } from '../model/object.ts'
 import type { KnownOwner } from '../model/owner.ts'
 import { goneOf, orphanMarkOf, wasHere } from '../model/owner.ts'
-import { rulesOfKind } from '../model/rule.ts'
+import { isReadFor, rulesOfKind } from '../model/rule.ts'
 import type { ClusterState, Seen } from '../model/state.ts'
 import { noteDefinition, noteNamespace } from './cause.ts'
 import { forget } from './departure.ts'
@@ -348,7 +348,7 @@ export function touched(step: Step, event: Touched): void {
 /** By a reaper that did not know the rules yet: the watcher has read it with what they read. */
 function isReadOtherwise({ graph }: Step, object: ObjectMeta): boolean {
   const ofKind = rulesOfKind(graph.policy.policy.rules, object)
-  return ofKind !== null && object.projected?.reads !== ofKind.reads.digest
+  return ofKind !== null && !isReadFor(object, ofKind)
 }
 
 /**

@@ -117,6 +117,7 @@ export class World {
     const ofKind = rulesOfKind(this.#policy.rules, object)
     if (ofKind === null) return projected === null ? object : { ...object, projected: null }
     const { digest: reads } = ofKind.reads
+    if (reads === '') return { ...object, projected: null }
     return { ...object, projected: { reads, fields: projected?.fields ?? [] } }
   }
 

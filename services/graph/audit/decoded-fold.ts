@@ -10,9 +10,12 @@
 import { foldRecord } from '../../../core/fold.ts'
 import type { PageRequest } from '../../../core/graph/agenda.ts'
 import type { Graph, OverlaidRange } from '../../../core/graph/graph.ts'
+import { ALL_NODES_PREFIX, clusterIn } from '../../../core/graph/key.ts'
 import type { At, Outcome } from '../../../core/graph/outcome.ts'
+import { subjectOf } from '../../../core/graph/row.ts'
 import { tableOf } from '../../../core/graph/table.ts'
 import type { Event } from '../../../core/model/event.ts'
+import type { ClusterId, Uid } from '../../../core/model/object.ts'
 import type { Position, StateValue } from '../../../core/model/state.ts'
 import type { Entry } from '../../../ports/log.ts'
 import { SortedKeys } from '../../../ports/sorted-keys.ts'
@@ -70,6 +73,22 @@ export class DecodedFold {
 
   get graph(): Graph {
     return this.#graph
+  }
+
+  /** All objects there are, whatever changes meanwhile. */
+  *objects(): Generator<{ readonly cluster: ClusterId; readonly uid: Uid }> {
+    const keys: string[] = []
+    for (let after = ''; ; after = keys.at(-1) ?? '') {
+      const page = this.#page({
+        prefix: ALL_NODES_PREFIX,
+        after,
+        limit: MOVED_KEYS,
+        countKey: null,
+      })
+      if (page.length === 0) break
+      keys.push(...page)
+    }
+    for (const key of keys) yield { cluster: clusterIn(key), uid: subjectOf(key) }
   }
 
   /** By the last event; valid until the next one. Empty unless they are noted. */
