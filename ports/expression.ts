@@ -1,9 +1,9 @@
 /**
  * The expression of a rule, from the text that a user wrote to what an event of the log carries.
  *
- * *Guarantees*: an expression that is compiled is of type bool, reads nothing but what it names, and
- * evaluates within a bound that was computed beforehand; its tree depends on no library, so a replay
- * is the same with any version. *Assumes* nothing of the text: it may be a hostile tenant's.
+ * *Guarantees*: an expression that is compiled is of type bool, reads nothing but what it names,
+ * and evaluates within a bound that was computed beforehand; its tree depends on no library, so a
+ * replay is the same with any version. *Assumes* nothing of the text: it may be a hostile tenant's.
  *
  * Not here: the tree (core/judge/expression/tree.ts), and who may have which field projected.
  */

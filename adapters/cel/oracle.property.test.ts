@@ -2,8 +2,8 @@
  * An expression has the answer that the library gives, for generated expressions and objects: the
  * library is the oracle. Where it is wrong, or lenient, the difference is a row below.
  *
- * What must stay true: the library is given its own values (a Date, a Map, an object), and never our
- * tree.
+ * What must stay true: the library is given its own values (a Date, a Map, an object), and never
+ * our tree.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

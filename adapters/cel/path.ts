@@ -34,7 +34,7 @@ interface Step {
   readonly isPlain: boolean
 }
 
-/** Beside `metadata`; a declared field begins with one, and has more names after those of the first line. */
+/** Where a declared field begins: with more names after it, or without. */
 const PARTS: ReadonlySet<string> = new Set(['spec', 'status', 'data'])
 const WHOLE: ReadonlySet<string> = new Set(['type', 'reason'])
 const ROOTS = [...PARTS, ...WHOLE]

@@ -222,7 +222,7 @@ check('texts are searched and ordered by code points', [
   ['object.metadata.name.contains("eb-")', true],
   ['"aab".contains("ab") && "".contains("") && !"a".contains("ab")', true],
   ['"ABC".lowerAscii() == "abc" && "Ä".lowerAscii() == "Ä"', true],
-  ['size("a😀") == 2', true],
+  ['size("a😀") == 2 && size("😀😀") == 2 && size("") == 0', true],
   ['"\\uffff" < "😀"', true],
   ['"a" < "ab" && "b" > "ab" && "" < "a"', true],
 ])

@@ -1,9 +1,9 @@
 /**
  * An expression of a rule as a tree: all that may be in one, and its limits.
  *
- * What must stay true: the tree is JSON, and is in the event of its rule, so a case is never removed
- * and never gets another meaning; `SHAPES` (read-tree.ts) has each case. Each read names what it
- * reads, so a rule can say what has to be projected.
+ * What must stay true: the tree is JSON, and is in the event of its rule, so a case is never
+ * removed and never gets another meaning; `SHAPES` (read-tree.ts) has each case. Each read names
+ * what it reads, so a rule can say what has to be projected.
  *
  * Not here: how CEL is read (adapters/cel), what a tree evaluates to (../expression.ts).
  */
@@ -13,7 +13,7 @@ export type ListName = 'owners' | 'finalizers'
 export const LIST_BOUND: Readonly<Record<ListName, number>> = { owners: 64, finalizers: 256 }
 /** A value with more characters (UTF-16) is an error. */
 export const TEXT_BOUND = 4_096
-/** Searching or copying a text costs as many steps as evaluating this many nodes. */
+/** Searching, ordering or copying a text costs as many steps as evaluating this many nodes. */
 export const TEXT_STEPS = 64
 /** Elements of a list that is written out. */
 export const VALUES_BOUND = 256
@@ -118,11 +118,11 @@ export function costOf(tree: Expression | List): number {
       return 1 + costOf(tree.when) + costOf(tree.yes) + costOf(tree.no)
     case '==':
     case '!=':
+      return 1 + costOf(tree.left) + costOf(tree.right)
     case '<':
     case '<=':
     case '>':
     case '>=':
-      return 1 + costOf(tree.left) + costOf(tree.right)
     case '+':
     case '-':
     case 'startsWith':

@@ -75,6 +75,8 @@ export function text(value: string, whose: string): string | Failure {
 export function compared(op: Comparison, left: Value, right: Value): Value {
   if (isFailure(left)) return left
   if (isFailure(right)) return right
+  const isText = typeof left === 'string' && typeof right === 'string'
+  if (isText && (op === '==' || op === '!=')) return (left === right) === (op === '==')
   const order = orderOf(left, right)
   if (typeof order === 'object') return order
   switch (op) {
@@ -159,11 +161,22 @@ export function negated(value: Value): Value {
   return failure('this value has no -')
 }
 
-/** Its code points. */
+/** Its code points: each pair of surrogates is one. */
 export function lengthOf(value: string): bigint {
-  let length = 0n
-  for (const _ of value) length++
-  return length
+  let length = 0
+  for (let at = 0; at < value.length; at++) {
+    if (isHigh(value.charCodeAt(at)) && isLow(value.charCodeAt(at + 1))) at++
+    length++
+  }
+  return BigInt(length)
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000
 }
 
 export function lowerAscii(value: string): string {
