@@ -16,6 +16,7 @@ import type { Graph } from './graph/graph.ts'
 import type { At, Outcome, Step, Subject } from './graph/outcome.ts'
 import { RecordStep } from './graph/outcome.ts'
 import { changeBy, moveWitness } from './issue/verification.ts'
+import { costOfRules } from './judge/rule.ts'
 import { judge } from './judge.ts'
 import {
   KEYS_OF_A_READ,
@@ -219,7 +220,8 @@ function queueSubject(step: Step, uid: Uid, isWhole = true): void {
 function costOf({ record, cluster, graph }: Step, uid: Uid): number {
   if (record.judged.has(objectKey(cluster, uid))) return 0
   const node = graph.node(uid)
-  return node === undefined ? 0 : 1 + node.object.ownerReferences.length
+  if (node === undefined) return 0
+  return 1 + node.object.ownerReferences.length + costOfRules(graph, node.object)
 }
 
 function judgeWithin(step: Step, uid: Uid, cost: number): boolean {

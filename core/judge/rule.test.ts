@@ -1,15 +1,16 @@
 /** When an object is due by a rule: a row a case; and what makes nothing due. */
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { compileExpression } from '../../adapters/cel/compile.ts'
 import { object } from '../../testing/model/notation.ts'
 import { ruleIn } from '../../testing/model/rule-notation.ts'
-import type { ObjectMeta } from '../model/object.ts'
+import type { Rule } from '../model/rule.ts'
 import { durationOf, timeOf } from '../model/text.ts'
 import { duenessOf, durationText, isLike } from './rule.ts'
 
 /** Seconds since 1970, or null for not at all. */
 function dueAt(rule: string, text: string): number | null {
-  const found = duenessOf(ruleIn(rule), object(text, '1') as ObjectMeta)
+  const found = duenessOf(ruleIn(rule), object(text, '1'), 0)
   return found === null ? null : found.at / 1_000
 }
 
@@ -51,22 +52,23 @@ test('of several cases the earliest decides, and those without a time say nothin
   const late = ruleIn('r cm 90')
   const never = ruleIn('r cm 0 expires:e')
   const rule = { ...early, cases: [...never.cases, ...late.cases, ...early.cases] }
-  equal(duenessOf(rule, object('cm/a [created:100]', '1'))?.at, 160_000)
+  equal(duenessOf(rule, object('cm/a [created:100]', '1'), 0)?.at, 160_000)
 })
 
 test('an object whose creation is unknown has no age', () => {
   const born = { ...object('cm/a', '1'), createdAt: null }
-  equal(duenessOf(ruleIn('r cm 60'), born), null)
+  equal(duenessOf(ruleIn('r cm 60'), born, 0), null)
 })
 
 test('it says why in words that do not change with time', () => {
-  const because = duenessOf(ruleIn('old cm 7200'), object('cm/a [created:100]', '1'))?.because ?? ''
+  const because =
+    duenessOf(ruleIn('old cm 7200'), object('cm/a [created:100]', '1'), 0)?.because ?? ''
   match(because, /^rule old: created 1970-01-01T00:01:40Z, over 2 h ago$/)
 })
 
 test('a time far beyond the calendar is no time of a timer', () => {
   const text = 'job/a [field:s=9999-12-31T23:59:59Z field:n=9999999999]'
-  const at = duenessOf(ruleIn('r job 0 since:s seconds:n'), object(text, '1'))?.at ?? 0
+  const at = duenessOf(ruleIn('r job 0 since:s seconds:n'), object(text, '1'), 0)?.at ?? 0
   equal(`${at}`.length <= 15, true)
 })
 
@@ -131,4 +133,35 @@ for (const [text, pattern, isSo] of LIKE) {
 
 test('a duration is told in the largest unit that it is a whole number of', () => {
   equal([86_400_000, 5_400_000, 1_000, 1].map(durationText).join(), '1 d,90 min,1 s,1 ms')
+})
+
+function ruleWith(rule: string, source: string): Rule {
+  const compiled = compileExpression(source)
+  if (compiled.type === 'Refused') throw new Error(compiled.reason)
+  const read = ruleIn(rule)
+  return { ...read, match: { ...read.match, expression: compiled.expression } }
+}
+
+const SAID: readonly (readonly [string, string, number | null])[] = [
+  ["object.metadata.name.startsWith('tmp-')", 'cm/tmp-1 [created:100]', 160],
+  ["object.metadata.name.startsWith('tmp-')", 'cm/a [created:100]', null],
+  ["object.metadata.labels['x'] == '1'", 'cm/a [created:100]', null],
+  ['int(object.spec.replicas) == 0', 'cm/a [created:100 field:spec.replicas=0]', 160],
+  ['int(object.spec.replicas) == 0', 'cm/a [created:100 field:spec.replicas=many]', null],
+  ["now > timestamp('1970-01-01T00:10:00Z')", 'cm/a [created:100]', null],
+]
+
+for (const [source, text, due] of SAID) {
+  test(`where ${source}, ${text} is due ${due === null ? 'never' : `at ${due} s`}`, () => {
+    const found = duenessOf(ruleWith('r cm 60', source), object(text, '1'), 0)
+    equal(found === null ? null : found.at / 1_000, due)
+  })
+}
+
+test('a tree that this version cannot read makes nothing due', () => {
+  const rule = ruleWith('r cm 60', "object.metadata.name == 'a'")
+  const expression = { ...rule.match.expression!, tree: '{"op":"tomorrow"}' }
+  const other = { ...rule, match: { ...rule.match, expression } }
+  equal(duenessOf(rule, object('cm/a', '1'), 0) === null, false)
+  equal(duenessOf(other, object('cm/a', '1'), 0), null)
 })

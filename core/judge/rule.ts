@@ -10,9 +10,21 @@
 import type { ClusterFacts } from '../graph/facts.ts'
 import type { Node } from '../model/node.ts'
 import type { ObjectMeta, Pair } from '../model/object.ts'
-import type { Rule, RuleCase, RuleMatch, Term, TimeSource, WaitSource } from '../model/rule.ts'
+import type {
+  Rule,
+  RuleCase,
+  RuleExpression,
+  RuleMatch,
+  Term,
+  TimeSource,
+  WaitSource,
+} from '../model/rule.ts'
 import { isEnforced, isReadFor, rulesOfKind } from '../model/rule.ts'
 import { durationOf, timeOf, timeText } from '../model/text.ts'
+import { readTree } from './expression/read-tree.ts'
+import type { Expression } from './expression/tree.ts'
+import { costOf } from './expression/tree.ts'
+import { evaluate } from './expression.ts'
 
 /** What a rule says of an object. */
 export interface Dueness {
@@ -39,18 +51,22 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
   let due: Dueness | null = null
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
-    const found = duenessOf(rule, node.object)
-    if (found === null) continue
-    if (found.at > now) nextAt = Math.min(nextAt ?? found.at, found.at)
+    const found = duenessOf(rule, node.object, now)
+    const laterAt = found === null ? againAt(rule, node.object, now) : found.at
+    if (laterAt !== null && laterAt > now) nextAt = Math.min(nextAt ?? laterAt, laterAt)
+    else if (found === null) continue
     else if (due === null) due = found
     else if (!isEnforced(due.rule, enforced) && isEnforced(rule, enforced)) due = found
   }
   return { due, nextAt }
 }
 
-/** Null where the rule does not match, or no case of it has a time. */
-export function duenessOf(rule: Rule, object: ObjectMeta): Dueness | null {
-  if (!isMatch(rule.match, object)) return null
+/**
+ * Null where the rule does not match, or no case of it has a time. `now`: log time, which its
+ * expression may read.
+ */
+export function duenessOf(rule: Rule, object: ObjectMeta, now: number): Dueness | null {
+  if (!isSelected(rule.match, object) || !holds(rule.match, object, now)) return null
   let first: Dueness | null = null
   for (const each of rule.cases) {
     const found = caseOf(rule, each, object)
@@ -59,14 +75,66 @@ export function duenessOf(rule: Rule, object: ObjectMeta): Dueness | null {
   return first
 }
 
-function isMatch(match: RuleMatch, object: ObjectMeta): boolean {
+/** An expression that reads the time is evaluated again so often where it does not hold. */
+const AGAIN_MS = 600_000
+
+/** At the same times for all objects; null where no time can change what the rule says. */
+function againAt({ match }: Rule, object: ObjectMeta, now: number): number | null {
+  const { expression } = match
+  if (expression === null || !isSelected(match, object)) return null
+  return parsed(expression).readsTime ? (Math.floor(now / AGAIN_MS) + 1) * AGAIN_MS : null
+}
+
+/** So many steps of expressions cost as much as judging a reference. */
+const STEPS_OF_A_REFERENCE = 32
+
+/** What judging an object by rules costs, in references. */
+export function costOfRules(facts: ClusterFacts, object: ObjectMeta): number {
+  const ofKind = rulesOfKind(facts.policy.policy.rules, object)
+  if (ofKind === null) return 0
+  let steps = 0
+  for (const { match } of ofKind.rules) {
+    if (match.expression !== null) steps += parsed(match.expression).steps
+  }
+  return Math.ceil(steps / STEPS_OF_A_REFERENCE)
+}
+
+/** By all but its expression. */
+function isSelected(match: RuleMatch, object: ObjectMeta): boolean {
   const { namespace, labels, annotations } = object
   const { namespaces, exceptNamespaces } = match
   if (namespaces.length > 0 && !namespaces.some((each) => isLike(namespace, each))) return false
   if (exceptNamespaces.some((each) => isLike(namespace, each))) return false
-  if (match.expression !== null) return false
   return areTrue(match.labels, labels) && areTrue(match.annotations, annotations)
 }
+
+/** An error is never true, nor is a tree that this version cannot read. */
+function holds({ expression }: RuleMatch, object: ObjectMeta, now: number): boolean {
+  if (expression === null) return true
+  const { tree } = parsed(expression)
+  if (tree === undefined) return false
+  const pairs = object.projected?.fields ?? []
+  const fields = new Map(pairs.map(({ key, value }) => [key, value]))
+  return evaluate(tree, { object, fields }, now) === true
+}
+
+interface Parsed {
+  readonly tree: Expression | undefined
+  readonly steps: number
+  readonly readsTime: boolean
+}
+
+function parsed(expression: RuleExpression): Parsed {
+  const known = PARSED.get(expression)
+  if (known !== undefined) return known
+  const tree = readTree(expression.tree)
+  const steps = tree === undefined ? 0 : costOf(tree)
+  const made = { tree, steps, readsTime: expression.tree.includes('{"op":"now"}') }
+  PARSED.set(expression, made)
+  return made
+}
+
+const PARSED = new WeakMap<RuleExpression, Parsed>()
 
 /** `*` stands for any text. */
 export function isLike(text: string, pattern: string): boolean {

@@ -196,7 +196,7 @@ class Trial {
     this.#unread.delete(key)
     if (object.deletedAt !== null) return null
     if (verdict !== null && verdict.type !== 'keep' && verdict.rule === null) return null
-    const found = duenessOf(rule, object)
+    const found = duenessOf(rule, object, facts.state?.now ?? 0)
     if (found === null) return null
     this.#selected.add(key)
     return found.at + rule.forMs
@@ -211,7 +211,7 @@ class Trial {
       this.#timers.delete(timer)
       this.#pending.delete(key)
       const node = facts.node(uid)
-      const found = node === undefined ? null : duenessOf(this.#parts.rule, node.object)
+      const found = node === undefined ? null : duenessOf(this.#parts.rule, node.object, now)
       if (node === undefined || found === null) continue
       const at = Math.max(found.at + this.#parts.rule.forMs, now)
       this.#take(facts.cluster, node.object, at, found.because)
