@@ -22,7 +22,7 @@ import { ANY_KIND, waitFor } from './graph/wait.ts'
 import { attemptFor, baseOf } from './issue/issue.ts'
 import { targetOf } from './issue/target.ts'
 import { endVerification, verifyOwners } from './issue/verification.ts'
-import { isMisplaced, recentWarnings, warningsOf } from './issue/warning.ts'
+import { isMisplaced, recentWarnings, ruleWarning, warningsOf } from './issue/warning.ts'
 import { completionOf, mayBeRing } from './judge/completion.ts'
 import { decide, kindsAwaited, lastRequest, reasonsOf } from './judge/verdict.ts'
 import type { CommandBase } from './model/command.ts'
@@ -30,6 +30,8 @@ import type { Hold, Node, Verdict } from './model/node.ts'
 import { admissionOf, nodePhase } from './model/node.ts'
 import type { GroupKind, Uid } from './model/object.ts'
 import { FINALIZER_ORPHAN } from './model/object.ts'
+import type { Rule } from './model/rule.ts'
+import { isEnforced } from './model/rule.ts'
 import type { ClusterState } from './model/state.ts'
 
 /**
@@ -63,7 +65,9 @@ export function judge(step: Step, uid: Uid): void {
   else endVerification(step, node.object)
   const completion = completionOf(step.graph, node)
   if (completion?.type === 'wait') lookAgain(step, node, completion.until)
-  const { isWarned, warnedAt } = warn(step, state, node, decision)
+  const warned = warn(step, state, node, decision)
+  const { isWarned } = warned
+  const warnedAt = warnAhead(step, state, node, decision) ?? warned.warnedAt
   const attempt = attemptFor(step, state, node, decision)
   const isIssued = attempt !== node.attempt && attempt !== null && !attempt.isDryRun
   if (rule !== null && isIssued) countDeleted(step, rule, node, time)
@@ -79,7 +83,8 @@ export function judge(step: Step, uid: Uid): void {
   const letGoAt = later(node.letGoAt, request)
   const isSameDecision = verdict === node.verdict && hold === node.hold && letGoAt === node.letGoAt
   const isSame = attempt === node.attempt && isSameDecision
-  if (isSame && node === held && isWarned === node.isWarned) return
+  const isToldAlike = isWarned === node.isWarned && warnedAt === node.warnedAt
+  if (isSame && node === held && isToldAlike) return
   if (hold?.until != null && hold !== node.hold) nodeTimer(step, hold.until, uid)
   // A dry run takes nothing off, but then the mark stays for good.
   const isFreeing = attempt !== node.attempt && attempt?.finalizer === FINALIZER_ORPHAN
@@ -105,6 +110,29 @@ export function judge(step: Step, uid: Uid): void {
     basis,
     admission,
   })
+}
+
+/** The warnings of a node with the one that a rule gives now; null where it gives none. */
+function warnAhead(
+  step: Step,
+  state: ClusterState,
+  node: Node,
+  { verdict, hold, rule }: Decision,
+): readonly number[] | null {
+  if (rule === null || rule.warnMs === 0 || verdict === null || hold?.by !== 'hold') return null
+  const isSaid = node.warnedAt.some((at) => at >= hold.since)
+  if (isSaid || !isInForce(step, rule) || hold.until === null) return null
+  const { because, basis } = verdict
+  const target = targetOf(node.object, step.graph.kind(node.object))
+  const base = { ...baseOf(step, state, target), evidence: 'rule', because, basis } as const
+  step.outcome.commands.push(ruleWarning(base, rule, hold.until))
+  return [...recentWarnings(node, state.now), Math.max(step.at.timestamp, state.now)]
+}
+
+/** An Event has no dry run: none is issued in mode dry-run, or by a rule that is in dry run. */
+function isInForce({ graph }: Step, rule: Rule): boolean {
+  const isReal = graph.policy.policy.mode === 'enforce' && mayIssue(graph)
+  return isReal && isEnforced(rule, graph.directives.rules)
 }
 
 type Warned = Pick<Node, 'isWarned' | 'warnedAt'>

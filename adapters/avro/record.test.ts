@@ -259,6 +259,7 @@ const rule = record<Rule>({
   ),
   propagationPolicy: propagation,
   forMs: number,
+  warnMs: number,
   limit: maybe(record<RuleLimit>({ perHour: number, percent: number })),
 })
 const policy = record<Policy>({

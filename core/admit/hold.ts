@@ -23,7 +23,7 @@ import { pausedBecause } from './directive.ts'
 import type { Price } from './price.ts'
 import { priceOf } from './price.ts'
 import { protectedBecause } from './protection.ts'
-import { heldByRule, waitMsOf } from './rule-hold.ts'
+import { heldByRule, waitMsOf, waitsSince } from './rule-hold.ts'
 
 /**
  * The effect of the verdict: `delete` an object, `drop` references, or `finish` an owner's deletion
@@ -61,7 +61,9 @@ export function holdOf(facts: ClusterFacts, node: Node, going: Going): Held {
   const { holds } = facts.policy.policy
   const counted = countedAs(facts, going)
   const holdMs = going.rule === null ? holdMsOf(holds, going.effect, counted) : waitMsOf(going.rule)
-  const endsAt = holdMs === 0 ? null : since + holdMs
+  const { rule } = going
+  const from = rule === null ? since : waitsSince(node, rule, since, going.time)
+  const endsAt = holdMs === 0 ? null : from + holdMs
   const ruling = rulingFor(facts, node, going)
   const whole = priceOf(facts, node, counted, going.effect === 'delete', going.stands)
   const isLeasedNow = whole !== null && isLeased(facts, whole, going.time)

@@ -34,8 +34,21 @@ interface RuleHindrance {
 }
 
 /** How long an object has to be due before it is deleted. */
-export function waitMsOf({ forMs, limit }: Rule): number {
-  return Math.max(forMs, limit === null ? 0 : RULE_COUNT_MS)
+export function waitMsOf({ forMs, warnMs, limit }: Rule): number {
+  return Math.max(forMs, warnMs, limit === null ? 0 : RULE_COUNT_MS)
+}
+
+/**
+ * Since when it waits: of a rule that warns ahead since the warning, so that nothing is deleted
+ * without one. `since`: since when it has been due.
+ */
+export function waitsSince(
+  { warnedAt }: Node,
+  { warnMs }: Rule,
+  since: number,
+  now: number,
+): number {
+  return warnMs === 0 ? since : (warnedAt.find((at) => at >= since) ?? now)
 }
 
 /** `until`: log time at which it has waited; null where it need not. */

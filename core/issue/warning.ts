@@ -1,6 +1,6 @@
 /**
  * Warnings to the author of a reference that can never take effect: an Event on the dependent, in
- * the words that people search for (B43).
+ * the words that people search for (B43); and what a rule says ahead of a deletion.
  *
  * What must stay true: a warning is issued once for a verdict, before the verdict's command, and
  * changes nothing itself.
@@ -12,6 +12,8 @@
 import type { Stand } from '../judge/standing.ts'
 import type { CommandBase, WarnObject } from '../model/command.ts'
 import type { Node } from '../model/node.ts'
+import type { Rule } from '../model/rule.ts'
+import { shellWord, timeText } from '../model/text.ts'
 
 /**
  * Events about one object within an hour of log time, however many of its references are wrong, and
@@ -55,6 +57,20 @@ export function* warningsOf(
     }
   }
 }
+
+/**
+ * What a rule says ahead of a deletion: once, as soon as the object waits for nothing but that.
+ * `until`: log time at which it is deleted.
+ */
+export function ruleWarning(base: CommandBase, rule: Rule, until: number): WarnObject {
+  const { namespace, name } = base.target
+  const where = namespace === '' ? '' : ` -n ${namespace}`
+  const explain = `kinfold rules explain ${shellWord(rule.name)} ${shellWord(`${base.target.kind}/${name}`)}${where}`
+  const message = `rule ${rule.name} deletes it at ${timeText(until)}: ${base.because}; "${explain}" says more`
+  return { ...base, type: 'WarnObject', reason: RULE_REASON, message }
+}
+
+const RULE_REASON = 'DeletionScheduled'
 
 /** It can never take effect. */
 export function isMisplaced({ standing, place, proof, isOutOfScope }: Stand): boolean {

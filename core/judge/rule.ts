@@ -52,8 +52,10 @@ export function judgeByRules(facts: ClusterFacts, node: Node): RuleJudgement | n
   let nextAt: number | null = null
   for (const rule of ofKind.rules) {
     const found = duenessOf(rule, node.object, now)
-    const laterAt = found === null ? againAt(rule, node.object, now) : found.at
-    if (laterAt !== null && laterAt > now) nextAt = Math.min(nextAt ?? laterAt, laterAt)
+    const laterAt = found === null ? againAt(rule, node.object, now) : null
+    // What is said ahead is said of what is to be deleted, which then waits.
+    const at = found === null ? laterAt : found.at - rule.warnMs
+    if (at !== null && at > now) nextAt = Math.min(nextAt ?? at, at)
     else if (found === null) continue
     else if (due === null) due = found
     else if (!isEnforced(due.rule, enforced) && isEnforced(rule, enforced)) due = found
@@ -178,7 +180,7 @@ function caseOf(rule: Rule, { fields, since, after }: RuleCase, object: ObjectMe
   const wait = waitOf(after, object)
   if (from === null || wait === null) return null
   const at = Math.min(from.time + wait.ms, NEVER_MS)
-  const because = `rule ${rule.name}: ${from.text} ${timeText(from.time)}${wait.text}`
+  const because = `rule ${rule.name}: due ${wait.text}${from.text} (${timeText(from.time)})`
   return { rule, at, because }
 }
 
@@ -193,7 +195,7 @@ interface Start {
 function startOf(since: TimeSource, object: ObjectMeta): Start | null {
   switch (since.type) {
     case 'created':
-      return object.createdAt === null ? null : { time: object.createdAt, text: 'created' }
+      return object.createdAt === null ? null : { time: object.createdAt, text: 'it was created' }
     case 'field':
       return startIn(since.path, textOf(object.projected?.fields ?? [], since.path))
     case 'annotation':
@@ -214,16 +216,16 @@ interface Wait {
 function waitOf(after: WaitSource, object: ObjectMeta): Wait | null {
   switch (after.type) {
     case 'fixed':
-      return { ms: after.ms, text: after.ms === 0 ? '' : `, over ${durationText(after.ms)} ago` }
+      return { ms: after.ms, text: after.ms === 0 ? 'at ' : `${durationText(after.ms)} after ` }
     case 'seconds': {
       const value = textOf(object.projected?.fields ?? [], after.path) ?? ''
       if (!/^\d{1,10}$/.test(value)) return null
-      return { ms: Number(value) * 1_000, text: `, over ${after.path} (${value} s) ago` }
+      return { ms: Number(value) * 1_000, text: `${after.path} (${value} s) after ` }
     }
     case 'duration': {
       const value = textOf(object.annotations, after.annotation)
       const ms = value === undefined ? null : durationOf(value)
-      return ms === null ? null : { ms, text: `, over ${after.annotation} (${value}) ago` }
+      return ms === null ? null : { ms, text: `annotation ${after.annotation} (${value}) after ` }
     }
   }
 }

@@ -21,6 +21,8 @@ export interface Rule {
   readonly propagationPolicy: PropagationPolicy
   /** For how long it must have been due without a break: log time in milliseconds. */
   readonly forMs: number
+  /** An Event on the object says so long before that it is to be deleted; 0: none does. */
+  readonly warnMs: number
   /** Null: none. */
   readonly limit: RuleLimit | null
 }
@@ -144,7 +146,7 @@ const DIGESTS = new WeakMap<Rule, string>()
 /** Of a rule as it is: two with the same digest decide alike. */
 export function ruleDigest(rule: Rule): string {
   return hash64(JSON.stringify([rule.name, rule.match, rule.cases, rule.propagationPolicy])).concat(
-    hash64(JSON.stringify([rule.forMs, rule.limit])),
+    hash64(JSON.stringify([rule.forMs, rule.warnMs, rule.limit])),
   )
 }
 

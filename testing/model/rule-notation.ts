@@ -2,7 +2,7 @@
  * A rule in a line of notation: `NAME KIND SECONDS [MARK …]`: objects of that kind are deleted so
  * many seconds after their creation.
  *
- * Marks: `for:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`, `no-label:KEY`,
+ * Marks: `for:SECONDS`, `warn:SECONDS`, `limit:COUNT`, `percent:SHARE`, `label:KEY=VALUE`, `no-label:KEY`,
  * `namespace:NAME`, `not-namespace:NAME`, `expires:ANNOTATION`, `ttl:ANNOTATION`, `since:PATH`,
  * `seconds:PATH`, `when:PATH=VALUE`, `foreground`.
  */
@@ -29,6 +29,7 @@ export function ruleIn(text: string): Rule {
     cases: [caseIn(one, all('when'), Number(seconds))],
     propagationPolicy: marks.includes('foreground') ? 'Foreground' : 'Background',
     forMs: Number(one('for') ?? 0) * 1_000,
+    warnMs: Number(one('warn') ?? 0) * 1_000,
     limit:
       limit === undefined ? null : { perHour: Number(limit), percent: Number(one('percent') ?? 0) },
   }
