@@ -9,14 +9,22 @@
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Policy } from '../../core/model/policy.ts'
+import type { Rule } from '../../core/model/rule.ts'
 import { EXIT, type ExitCode, ExitError } from '../../runtime/lifecycle.ts'
 import type { AuditResult } from '../../services/graph/audit/audit.ts'
 import type { RefoldParts } from '../../services/graph/audit/refold.ts'
 import type { ReplayResult } from '../../services/graph/audit/replay.ts'
+import type { TrialResult } from '../../services/graph/audit/rule-trial.ts'
 import type { RefoldFlags } from './refold.ts'
 
 /** What is done with each partition. Plain data: a thread has a copy. */
-export type Refolding = { readonly type: 'verify' } | Replaying
+export type Refolding = { readonly type: 'verify' } | Replaying | Trying
+
+export interface Trying {
+  readonly type: 'try'
+  readonly fromMs: number
+  readonly rule: Rule
+}
 
 export interface Replaying {
   readonly type: 'replay'
@@ -29,6 +37,7 @@ export interface Replaying {
 interface Results {
   readonly verify: AuditResult
   readonly replay: ReplayResult
+  readonly try: TrialResult
 }
 
 type ResultOf<R extends Refolding> = Results[R['type']]
@@ -186,13 +195,23 @@ async function resultOf(parts: RefoldParts, refolding: Refolding): Promise<Resul
     const { auditPartition } = await import('../../services/graph/audit/audit.ts')
     return await auditPartition(parts, signal)
   }
+  const progress: Progress = (events, atMs) => post({ type: 'folded', events, atMs })
+  if (refolding.type === 'try') {
+    const { tryRule } = await import('../../services/graph/audit/rule-trial.ts')
+    const { fromMs, rule } = refolding
+    return await inReach(tryRule({ ...parts, fromMs, rule, progress }, signal))
+  }
   const { replayPartition } = await import('../../services/graph/audit/replay.ts')
-  const { TooEarlyError } = await import('../../services/graph/audit/reach.ts')
   const { fromMs, toMs, policy } = refolding
   const policyFrom = ({ rememberMs }: Policy): Policy => ({ ...policy, rememberMs })
-  const progress: Progress = (events, atMs) => post({ type: 'folded', events, atMs })
+  const replayed = { ...parts, fromMs, toMs, policyFrom, progress }
+  return await inReach(replayPartition(replayed, signal))
+}
+
+async function inReach<T>(result: Promise<T>): Promise<T> {
+  const { TooEarlyError } = await import('../../services/graph/audit/reach.ts')
   try {
-    return await replayPartition({ ...parts, fromMs, toMs, policyFrom, progress }, signal)
+    return await result
   } catch (error) {
     if (error instanceof TooEarlyError) throw new ExitError(EXIT.failure, error.message)
     throw error
