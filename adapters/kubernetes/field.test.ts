@@ -39,7 +39,7 @@ function projection({ group, kind }: Resource, reads: Reads): Projection {
     ...{ group, kind, labels: [], annotations: [], fields: [], digest: DIGEST },
     ...reads,
   }
-  return { labels: ['app'], annotations: ['kinfold.dev/protect'], kinds: [of] }
+  return { labels: ['app'], annotations: ['example.com/keep'], kinds: [of] }
 }
 
 function read(raw: object, reads: Reads, resource: Resource = JOBS): ObjectMeta {
@@ -201,9 +201,13 @@ describe('no rule decides about an object', () => {
 
   test('that is beyond the caps itself', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'k'.repeat(64), name: 'a', uid: 'b' }]
-    const held = read({ metadata: { ...META, ownerReferences } }, { labels: ['l'] })
+    const raw = { metadata: { ...META, ownerReferences } }
+    const held = read(raw, { labels: ['l'] })
     equal(held.ownerReferences[0]?.kind, 'beyond caps')
     deepEqual(held.projected, BEYOND)
+    // A rule that reads nothing in addition might decide about it.
+    const none = { ...projection(JOBS, {}), kinds: [] }
+    deepEqual(readMeta(raw, JOBS, none)?.projected, BEYOND)
   })
 
   test('of which its metadata alone came, if there are fields to be read', () => {
@@ -218,15 +222,15 @@ describe('no rule decides about an object', () => {
 
 test('labels and annotations that rules read come after the general ones, each once', () => {
   const labels = { tier: 'gold', app: 'web', other: CANARY }
-  const annotations = { 'x/ttl': '1h', 'x/': CANARY, 'kinfold.dev/protect': 'true' }
-  const reads = { labels: ['app', 'tier'], annotations: ['x/', 'x/ttl', 'kinfold.dev/protect'] }
+  const annotations = { 'x/ttl': '1h', 'x/': CANARY, 'example.com/keep': 'true' }
+  const reads = { labels: ['app', 'tier'], annotations: ['x/', 'x/ttl', 'example.com/keep'] }
   const object = read({ metadata: { ...META, labels, annotations } }, reads)
   deepEqual(object.labels, [
     { key: 'app', value: 'web' },
     { key: 'tier', value: 'gold' },
   ])
   deepEqual(object.annotations, [
-    { key: 'kinfold.dev/protect', value: 'true' },
+    { key: 'example.com/keep', value: 'true' },
     { key: 'x/ttl', value: '1h' },
   ])
 })

@@ -77,7 +77,7 @@ export function isBeyondCaps(object: ObjectMeta): boolean {
  * stays, also for every rule.
  */
 export function identityOf(object: ObjectMeta): ObjectMeta {
-  const { name, finalizers, projected } = object
+  const { name, finalizers } = object
   return {
     ...object,
     name: name.slice(0, NAME_LENGTH).toWellFormed(),
@@ -85,7 +85,8 @@ export function identityOf(object: ObjectMeta): ObjectMeta {
     ownerReferences: [HOLD_REFERENCE],
     labels: [],
     annotations: [],
-    projected: projected === null ? null : { reads: BEYOND_READS, fields: [] },
+    // Also for rules that read nothing in addition: what protects it may be left out here.
+    projected: { reads: BEYOND_READS, fields: [] },
   }
 }
 

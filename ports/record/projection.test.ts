@@ -39,6 +39,7 @@ test('rules change the digest of their own kinds alone; without any it is as it 
   notEqual(kindDigest(ruled, pods), without)
   notEqual(kindDigest(ruled, maps), kindDigest(ruled, pods))
   equal(kindDigest(ruled, jobs), without)
+  deepEqual(projectionOf(null, [], [ruleIn('none pod 60')]), MARKED)
   const more = projectionOf(null, [], [one, other, ruleIn('third cm 60 label:c=d')])
   equal(kindDigest(more, pods), kindDigest(ruled, pods))
   notEqual(kindDigest(more, maps), kindDigest(ruled, maps))

@@ -50,7 +50,8 @@ export function projectionOf(
   return {
     labels: keys('label', policy?.labels ?? []),
     annotations: keys('annotation', policy?.annotations ?? []),
-    kinds: readsOf(rules),
+    // A rule that reads nothing in addition decides about objects as they are read anyway.
+    kinds: readsOf(rules).filter(({ digest }) => digest !== ''),
   }
 }
 

@@ -103,7 +103,10 @@ suite('a watcher of a kube-apiserver', { skip: skip ?? false }, () => {
     deepEqual((await published('one'))?.projected?.fields, [ttl])
     await synced()
     // Neither was listed again.
-    deepEqual([...accepts.keys()].filter((key) => /^LIST (configmaps|secrets)/.test(key)), [])
+    deepEqual(
+      [...accepts.keys()].filter((key) => /^LIST (configmaps|secrets)/.test(key)),
+      [],
+    )
     deepEqual(accepts.get('LIST jobs'), new Set(['whole']))
     deepEqual(accepts.get('WATCH jobs'), new Set(['whole']))
     deepEqual(accepts.get('WATCH configmaps'), new Set(['metadata']))
