@@ -35,7 +35,7 @@ export function needsWhole(projection: Projection, kind: GroupKind): boolean {
   return reads !== undefined && reads.fields.length > 0 && mayBeRead(reads)
 }
 
-/** Only of a Secret a rule could name what nobody may read; it is refused where it is written. */
+/** False only for Secrets, of a rule that names more of them; it is refused where it is written. */
 export function mayBeRead({ group, kind, fields, annotations }: KindReads): boolean {
   if (group !== '' || kind !== 'Secret') return true
   return fields.every((path) => OF_SECRETS.includes(path)) && !annotations.includes(LAST_APPLIED)

@@ -206,17 +206,19 @@ export interface Reign {
 
 export function clusterMark(codec: Codec, reign: Reign): Produced {
   const own = { group: '', kind: '', resource: '', shortNames: [], resourceVersion: '', sync: 0 }
-  const projection = projectionDigest(reign.projection)
-  const value = codec.encode({ type: 'Watermark', ...reign, ...own, projection })
-  return { key: clusterMarkKey(reign.cluster), value }
+  const { projection, ...term } = reign
+  const digest = projectionDigest(projection)
+  const value = codec.encode({ type: 'Watermark', ...term, ...own, projection: digest })
+  return { key: clusterMarkKey(term.cluster), value }
 }
 
 export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
+  const { projection, ...term } = reign
   const { group, kind, resource, shortNames, resourceVersion, sync } = mark
   const value = codec.encode({
     type: 'Watermark',
-    ...reign,
-    projection: kindDigest(reign.projection, mark),
+    ...term,
+    projection: kindDigest(projection, mark),
     group,
     kind,
     resource,
@@ -224,5 +226,5 @@ export function kindMark(codec: Codec, reign: Reign, mark: KindMark): Produced {
     resourceVersion,
     sync,
   })
-  return { key: kindMarkKey(reign.cluster, kindKey(mark)), value }
+  return { key: kindMarkKey(term.cluster, kindKey(mark)), value }
 }
