@@ -23,6 +23,7 @@ import { systemRandom } from '../../runtime/random.ts'
 import { missingServers } from '../../testing/cluster/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../../testing/cluster/control-plane.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { mergePatch } from '../../testing/process/objects.ts'
 import { createWatcher, type Watcher } from './watcher.ts'
 
@@ -155,7 +156,7 @@ suite('a watcher of a kube-apiserver', { skip: skip ?? false }, () => {
 function rule(kind: 'Job' | 'Secret', ...fields: readonly string[]): Rule {
   const group = kind === 'Job' ? 'batch' : ''
   return {
-    name: 'one',
+    ...ruleIn('one cm 0'),
     match: {
       kinds: [{ group, kind }],
       ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [], expression: null },
@@ -165,9 +166,6 @@ function rule(kind: 'Job' | 'Secret', ...fields: readonly string[]): Rule {
       since: { type: 'created' },
       after: { type: 'fixed', ms: 0 },
     })),
-    propagationPolicy: 'Background',
-    forMs: 0,
-    limit: null,
   }
 }
 

@@ -8,6 +8,7 @@ import type { ObjectMeta } from '../../core/model/object.ts'
 import { type Rule, rulesOfKind } from '../../core/model/rule.ts'
 import { TOPICS, type Topic } from '../../ports/log.ts'
 import { RULE_BOOK_KEY } from '../../ports/record/control-key.ts'
+import { ruleIn } from '../../testing/model/rule-notation.ts'
 import { WatcherRig } from '../../testing/rig/watcher-rig.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -61,7 +62,7 @@ function lists(): readonly string[] {
 
 function rule(of: Partial<Rule['match']>, ...fields: readonly string[]): Rule {
   return {
-    name: 'one',
+    ...ruleIn('one cm 0'),
     match: {
       kinds: [{ group: 'batch', kind: 'Job' }],
       ...{ namespaces: [], exceptNamespaces: [], labels: [], annotations: [], expression: null },
@@ -72,9 +73,6 @@ function rule(of: Partial<Rule['match']>, ...fields: readonly string[]): Rule {
       since: { type: 'created' },
       after: { type: 'fixed', ms: 0 },
     })),
-    propagationPolicy: 'Background',
-    forMs: 0,
-    limit: null,
   }
 }
 
